@@ -1,0 +1,23 @@
+# How this project's own targets are built. Nothing here is installed or reaches a consumer.
+
+add_library(assay_warnings INTERFACE)
+# After Bonnichsen's thesis, listing 2.1, less what C++20 compilers turn on by themselves and less
+# the attribute suggestions, which the two compilers do not share.
+target_compile_options(assay_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-align -Wcast-qual
+  -Wold-style-cast -Woverloaded-virtual -Wnon-virtual-dtor -Wnull-dereference -Wdouble-promotion
+  -Wformat=2 -Wimplicit-fallthrough -Wundef -Wextra-semi
+  $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wuseless-cast
+    -Wsuggest-override -Wformat-signedness -Wstrict-overflow=1 -Wtrampolines>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wsuggest-override -Wnewline-eof>)
+
+# assay_test(name SOURCE... LIBRARIES lib...): one GoogleTest program, each of its tests known to ctest.
+function(assay_test name)
+  if(NOT ASSAY_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} assay_warnings GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120)
+endfunction()

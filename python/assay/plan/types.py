@@ -1,0 +1,44 @@
+"""The plain types that the plan hands to the runner and the store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Level = str | int | float
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One trial that is to be run.
+
+    Attributes:
+        ordinal: position in the campaign, from 0.
+        block: number of the block, from 0.
+        group: number of the group in the campaign, from 0; trials of one group are compared with each other.
+        levels: factor -> level, the trial's condition.
+        request: the message for the trial's process, schema `trial-request`.
+        program: the executable that runs it, an absolute path.
+        perturbation: what was drawn at random for this trial beside its seed: `environment_bytes` is the
+            length of a padding variable in its environment, every other name the percent by which
+            that setting was moved.
+        timeout_s: seconds after which the trial is killed and recorded as timed out.
+        memory_limit_mb: data segment that the trial's process may use, in MiB.
+    """
+
+    ordinal: int
+    block: int
+    group: int
+    levels: Mapping[str, Level]
+    request: Mapping[str, Any]
+    program: str
+    perturbation: Mapping[str, float]
+    timeout_s: float
+    memory_limit_mb: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign's trials in the order in which they run, and the seed that they came from."""
+
+    seed: int
+    trials: tuple[PlannedTrial, ...]

@@ -1,0 +1,38 @@
+"""The trial protocol: what goes into a trial's process and what comes out, as published JSON Schemas.
+
+`docs/reference/protocol.md` explains it to authors of programs in other languages.
+"""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+
+Message = Literal["trial-request", "trial-result", "calibration-request", "calibration-result"]
+
+
+@cache
+def validator(message: Message) -> Draft202012Validator:
+    """Return the validator of one kind of message."""
+    text = files(__package__).joinpath(f"{message}.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+def parse(message: Message, text: str) -> dict[str, Any]:
+    """Parse one message and check it against its schema.
+
+    Raises:
+        ValueError: `text` is not JSON (NaN and infinities are not), or does not follow the schema; the
+            message names the place.
+    """
+
+    def refuse(constant: str) -> float:
+        raise ValueError(f"{constant} is not a JSON number")
+
+    value = json.loads(text, parse_constant=refuse)
+    for error in validator(message).iter_errors(value):
+        raise ValueError(f"{error.json_path}: {error.message[:300]}")
+    assert isinstance(value, dict)  # every schema demands an object
+    return value

@@ -1,0 +1,39 @@
+"""The plain types that the runner hands to the store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+Status = Literal["valid", "invalid", "crashed", "timed_out"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one trial.
+
+    Attributes:
+        status: valid; invalid (the result says so, or there is none that follows the protocol);
+            crashed (ended by a signal or a non-zero exit); timed_out (killed by the runner).
+        reason: why it is not valid, for a person; empty for a valid trial.
+        exit_code: the process's exit status, negative for the number of the signal that ended it.
+        result: the message that it printed, schema `trial-result`, where one could be read.
+        stdout: the start of what it printed, kept only where no result could be read.
+        stderr: the end of its standard error.
+        calibration_before, calibration_after: schema `calibration-result`; None with the reason in
+            `calibration_error`.
+        started_at: when its process was started, UTC.
+        wall_s: how long its process lived, seconds.
+    """
+
+    status: Status
+    reason: str
+    exit_code: int | None
+    result: Mapping[str, Any] | None
+    stdout: str
+    stderr: str
+    calibration_before: Mapping[str, Any] | None
+    calibration_after: Mapping[str, Any] | None
+    calibration_error: str
+    started_at: datetime
+    wall_s: float

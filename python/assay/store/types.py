@@ -1,0 +1,67 @@
+"""The plain types that the store hands to analysis, audit and report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assay.plan.types import Level
+from assay.runner.types import Status
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """One ended trial, without its raw record.
+
+    Attributes:
+        id: the trial's number in the store, for links and `assay show`.
+        metrics: name -> value as the trial reported them; use them only where `status` is valid.
+        calibration_before, calibration_after: name -> value; empty where calibration failed.
+    """
+
+    id: int
+    ordinal: int
+    block: int
+    group: int
+    levels: Mapping[str, Level]
+    status: Status
+    reason: str
+    metrics: Mapping[str, float]
+    calibration_before: Mapping[str, float]
+    calibration_after: Mapping[str, float]
+    started_at: datetime
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class CampaignSummary:
+    """One campaign as `assay list` shows it.
+
+    Attributes:
+        source: the experiment's TOML text as it was when the campaign began.
+        directory: folder of the experiment's file, against which its programs are resolved.
+        planned: number of trials in its plan.
+        counts: status -> number of ended trials.
+        host: what the laboratory knew of the machine at the start: name, processors, kernel.
+    """
+
+    id: int
+    experiment: str
+    question: str
+    seed: int
+    source: str
+    directory: str
+    started_at: datetime
+    planned: int
+    counts: Mapping[Status, int]
+    host: Mapping[str, Any]
+
+    @property
+    def ended(self) -> int:
+        """Number of trials that have ended, in whatever way."""
+        return sum(self.counts.values())
+
+    @property
+    def finished(self) -> bool:
+        """Whether every planned trial has ended."""
+        return self.ended == self.planned
