@@ -1,0 +1,76 @@
+# What people type. CMake, pip and pytest do the work; every target installs what it lacks.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+PYTHON ?= python3
+VENV := .venv/bin
+BUILD_PACKAGES := tools/packages-build.txt
+ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
+
+.PHONY: help
+help: ## Say what there is.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+.PHONY: quickstart
+quickstart: build ## Compare real concurrent maps: about two minutes once built.
+	$(VENV)/assay run experiments/quickstart.toml
+
+.PHONY: build
+build: packages .venv/.ready build/release/build.ninja ## Build the programs that trials run, and the assay command.
+	cmake --build --preset release --parallel $(JOBS) --target programs
+
+.PHONY: test
+test: develop ## Run every test: C++ as measured and under sanitizers, then Python and the whole path.
+	for preset in release asan tsan; do \
+	  cmake --build --preset $$preset --parallel $(JOBS); \
+	  ctest --preset $$preset --parallel $(JOBS); \
+	done
+	$(VENV)/pytest
+
+.PHONY: lint
+lint: develop ## Check format, types and known mistakes in all code.
+	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
+	cmake --build --preset debug --parallel $(JOBS)
+	run-clang-tidy-19 -quiet -j $(JOBS) -p build/debug "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
+	  || { grep -E 'error:|warning:' build/clang-tidy.log | sort -u; exit 1; }
+	$(VENV)/ruff check
+	$(VENV)/ruff format --check
+	$(VENV)/mypy
+
+.PHONY: bench
+bench: build ## Measure Assay itself; prints ratios with intervals.
+	$(VENV)/python benchmarks/run.py
+
+.PHONY: lock
+lock: .venv/.ready ## Renew requirements.lock from pyproject.toml.
+	$(VENV)/pip-compile --quiet --upgrade --all-extras --generate-hashes --allow-unsafe --no-annotate \
+	  --no-header --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
+
+.PHONY: clean
+clean: ## Remove what was built; results stay.
+	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis python/*.egg-info
+
+# What the targets above stand on.
+
+.PHONY: packages
+packages:
+	@tools/install-packages $(BUILD_PACKAGES)
+
+.PHONY: develop
+develop: all-packages .venv/.ready $(foreach preset,release debug asan tsan,build/$(preset)/build.ninja)
+
+.PHONY: all-packages
+all-packages:
+	@tools/install-packages $(ALL_PACKAGES)
+
+build/%/build.ninja: | packages
+	cmake --preset $*
+
+.venv/.ready: requirements.lock pyproject.toml | packages
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"error: Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name another: make PYTHON=...")'
+	$(PYTHON) -m venv --clear .venv
+	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(VENV)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@

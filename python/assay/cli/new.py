@@ -1,0 +1,50 @@
+"""`assay new`: a starting point for work of one's own."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import AssayError
+
+# A working project whose name is replaced, so that the test suite can build it as it stands.
+_TEMPLATE = Path(__file__).parent / "templates" / "subject"
+_TEMPLATE_NAME = "my_map"
+
+
+def subject(
+    name: Annotated[str, typer.Argument(help="The subject's name: lower-case letters, digits and underscores.")],
+    directory: Annotated[
+        Path | None, typer.Option(help="Folder to write; it must not exist yet. Default: the name.")
+    ] = None,
+) -> None:
+    """Write a complete CMake project that makes a map of your own a subject.
+
+    Example: `assay new subject my_map`
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise AssayError(
+            f"{name!r} is no name for a subject: use lower-case letters, digits and underscores, a letter first"
+        )
+    target = directory or Path(name)
+    try:
+        target.mkdir(parents=True)
+        for source in sorted(_TEMPLATE.iterdir()):
+            text = source.read_text(encoding="utf-8").replace(_TEMPLATE_NAME, name)
+            (target / source.name.replace(_TEMPLATE_NAME, name)).write_text(text, encoding="utf-8")
+    except FileExistsError as error:
+        raise AssayError(f"{target} exists already; name another folder with --directory") from error
+    except OSError as error:
+        raise AssayError(f"cannot write {target}: {error.strerror}; name another folder with --directory") from error
+
+    from assay import programs
+
+    prefix = programs.install_prefix()
+    where = shlex.quote(str(target))
+    prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
+    typer.echo(f"Wrote {target}/. Build and measure it with:")
+    typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
+    typer.echo(f"  cmake --build {where}/build")
+    typer.echo(f"  assay run {where}/experiment.toml")
