@@ -11,6 +11,15 @@ target_compile_options(assay_warnings INTERFACE
     -Wsuggest-override -Wformat-signedness -Wstrict-overflow=1 -Wtrampolines>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wsuggest-override -Wnewline-eof>)
 
+# assay_library(name SOURCE... LIBRARIES lib...): one static library that is installed with the package.
+# LIBRARIES are those that its headers need too; what only its sources need is linked PRIVATE afterwards.
+function(assay_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC assay::assay ${arg_LIBRARIES}
+    PRIVATE "$<BUILD_INTERFACE:assay_warnings>")
+endfunction()
+
 # assay_test(name SOURCE... LIBRARIES lib...): one GoogleTest program, each of its tests known to ctest.
 function(assay_test name)
   if(NOT ASSAY_TESTS)

@@ -1,0 +1,189 @@
+// A map of any type as the trial sees it, and the one loop that operates on it.
+//
+// Everything that a trial does (threads, clocks, prefill, validation) is ordinary code behind two
+// small interfaces; only `perform`, the loop over one batch, is compiled for each map, and calls
+// the map's operations directly. One virtual call a batch costs nothing that can be measured.
+
+#ifndef ASSAY_TRIAL_MEASURED_MAP_H_
+#define ASSAY_TRIAL_MEASURED_MAP_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "assay/maps/concept.h"
+#include "assay/trial/tally.h"
+#include "assay/workload/operation_batch.h"
+
+namespace assay::trial {
+
+// What is known of a trial before its map is built, for maps that must be given a size.
+struct map_hints {
+  std::uint64_t key_range;
+  unsigned threads;
+};
+
+// How far a batch came.
+struct progress {
+  std::size_t performed;  // operations that returned
+  bool gave_up;           // the next one gave up because a stop was requested
+};
+
+// A thread's way into the map under measurement. Used and destroyed by the thread that attached it.
+class attached_handle {
+ public:
+  attached_handle() = default;
+  attached_handle(const attached_handle&) = delete;
+  attached_handle& operator=(const attached_handle&) = delete;
+  virtual ~attached_handle() = default;
+
+  // Performs the operations of `batch` in order, storing `value_of(key, salt)` under a key, and
+  // adds what came of them to `sums`. Ends early only if the map's operations take a stop token and
+  // a stop is requested.
+  virtual progress perform(const workload::operation_batch& batch, std::uint64_t salt,
+                           const std::stop_token& stop, tally& sums) = 0;
+};
+
+class measured_map {
+ public:
+  using visitor = std::function<void(std::uint64_t key, std::uint64_t value)>;
+
+  measured_map() = default;
+  measured_map(const measured_map&) = delete;
+  measured_map& operator=(const measured_map&) = delete;
+  virtual ~measured_map() = default;
+
+  [[nodiscard]] virtual std::unique_ptr<attached_handle> attach() = 0;
+
+  // Visits every element; no handle may be inside a call.
+  virtual void for_each(const visitor& visit) = 0;
+};
+
+// The one trial loop, over one batch. Local sums keep the counts in registers: the compiler cannot
+// know that the map does not touch `sums`.
+template <class Handle>
+progress perform(Handle& handle, const workload::operation_batch& batch, std::uint64_t salt,
+                 const std::stop_token& stop, tally& sums) {
+  using workload::operation;
+  constexpr bool stoppable = stoppable_map_handle<Handle, std::uint64_t, std::uint64_t>;
+
+  const auto insert = [&](std::uint64_t key, std::uint64_t value) {
+    if constexpr (stoppable) {
+      return handle.insert(key, value, stop);
+    } else {
+      return std::make_optional(handle.insert(key, value));
+    }
+  };
+  const auto erase = [&](std::uint64_t key) {
+    if constexpr (stoppable) {
+      return handle.erase(key, stop);
+    } else {
+      return std::make_optional(handle.erase(key));
+    }
+  };
+  const auto find = [&](std::uint64_t key) {
+    if constexpr (stoppable) {
+      return handle.find(key, stop);
+    } else {
+      return std::make_optional(handle.find(key));
+    }
+  };
+
+  std::uint64_t inserts = 0, inserted = 0, erases = 0, erased = 0, found = 0, wrong = 0;
+  std::uint64_t key_sum = 0, pair_sum = 0;
+  std::size_t i = 0;
+  bool gave_up = false;
+  for (; i < batch.size; ++i) {
+    if constexpr (stoppable) {
+      if (stop.stop_requested()) break;
+    }
+    const std::uint64_t key = batch.keys[i];
+    const std::uint64_t value = value_of(key, salt);
+    switch (batch.kinds[i]) {
+      case operation::insert: {
+        const auto answer = insert(key, value);
+        gave_up = !answer;
+        if (gave_up) break;
+        ++inserts;
+        if (*answer) {
+          ++inserted;
+          key_sum += key;
+          pair_sum += pair_term(key, value);
+        }
+        break;
+      }
+      case operation::erase: {
+        const auto answer = erase(key);
+        gave_up = !answer;
+        if (gave_up) break;
+        ++erases;
+        if (*answer) {
+          ++erased;
+          key_sum -= key;
+          pair_sum -= pair_term(key, value);
+        }
+        break;
+      }
+      case operation::find: {
+        const auto answer = find(key);
+        gave_up = !answer;
+        if (gave_up) break;
+        if (*answer) {
+          ++found;
+          wrong += **answer != value;
+        }
+        break;
+      }
+    }
+    if (gave_up) break;
+  }
+  sums.attempted[0] += inserts;
+  sums.attempted[1] += erases;
+  sums.attempted[2] += i - inserts - erases;
+  sums.succeeded[0] += inserted;
+  sums.succeeded[1] += erased;
+  sums.succeeded[2] += found;
+  sums.key_sum += key_sum;
+  sums.pair_sum += pair_sum;
+  sums.wrong_values += wrong;
+  return {i, gave_up};
+}
+
+// `Map` behind the interface above.
+template <concurrent_map<std::uint64_t, std::uint64_t> Map>
+class measured final : public measured_map {
+ public:
+  explicit measured([[maybe_unused]] const map_hints& hints)
+    requires std::constructible_from<Map, map_hints>
+      : map_(hints) {}
+  explicit measured(const map_hints&)
+    requires(!std::constructible_from<Map, map_hints>)
+  {}
+
+  std::unique_ptr<attached_handle> attach() override { return std::make_unique<handle>(map_); }
+  void for_each(const visitor& visit) override { map_.for_each(visit); }
+
+ private:
+  class handle final : public attached_handle {
+   public:
+    explicit handle(Map& map) : handle_(map.attach()) {}
+    progress perform(const workload::operation_batch& batch, std::uint64_t salt,
+                     const std::stop_token& stop, tally& sums) override {
+      return trial::perform(handle_, batch, salt, stop, sums);
+    }
+
+   private:
+    decltype(std::declval<Map&>().attach()) handle_;
+  };
+
+  Map map_;
+};
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_MEASURED_MAP_H_

@@ -1,0 +1,73 @@
+// How a map becomes a subject: one file, one line.
+//
+//     #include "assay/trial/subject.h"
+//
+//     class my_map {
+//      public:
+//       class handle {
+//        public:
+//         bool insert(std::uint64_t key, std::uint64_t value);
+//         bool erase(std::uint64_t key);
+//         std::optional<std::uint64_t> find(std::uint64_t key);
+//       };
+//       handle attach();
+//       template <class F> void for_each(F&& visit);  // visit(key, value) for every element
+//     };
+//     static const assay::trial::subject<my_map> registered{"my_map", "what it is, in a few
+//     words"};
+//
+// Linked with assay::trial, which brings main(), that is a whole trial program. Keys and values are
+// std::uint64_t; a key is never 0 and always below 2^63. See assay/maps/concept.h for what each
+// function promises. A map may also have
+//
+//     static constexpr unsigned max_threads = 1;      // more threads are refused
+//     static constexpr bool holds_nothing = true;     // neither prefilled nor validated
+//     explicit my_map(assay::trial::map_hints);       // else it is built by its default
+//     constructor
+
+#ifndef ASSAY_TRIAL_SUBJECT_H_
+#define ASSAY_TRIAL_SUBJECT_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/trial/measured_map.h"
+
+namespace assay::trial {
+
+// What a program knows of one subject.
+struct subject_entry {
+  std::string name;
+  std::string description;
+  std::optional<unsigned> max_threads;
+  bool holds_nothing;
+  std::unique_ptr<measured_map> (*build)(const map_hints&);
+};
+
+// Every subject of this program, ordered by name.
+[[nodiscard]] std::span<const subject_entry> registry();
+
+// Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*.
+void register_subject(subject_entry entry);
+
+// Registers `Map` when constructed, which is meant to happen before main().
+template <class Map>
+class subject {
+ public:
+  subject(std::string_view name, std::string_view description) {
+    subject_entry entry{std::string(name), std::string(description), std::nullopt, false,
+                        [](const map_hints& hints) -> std::unique_ptr<measured_map> {
+                          return std::make_unique<measured<Map>>(hints);
+                        }};
+    if constexpr (requires { Map::max_threads; }) entry.max_threads = Map::max_threads;
+    if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
+    register_subject(std::move(entry));
+  }
+};
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_SUBJECT_H_

@@ -1,0 +1,72 @@
+// What came of operations: counts, and the sums by which the trial checks the map's contents.
+//
+// Every successful insert adds to two wrapping sums and every successful erase subtracts from them:
+// the sum of the keys, and the sum of a mixing function of (key, value). The latter catches values
+// that were swapped or lost, and pairs of errors that leave the sum of the keys as it was.
+
+#ifndef ASSAY_TRIAL_TALLY_H_
+#define ASSAY_TRIAL_TALLY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/random/splitmix64.h"
+#include "assay/workload/operation_batch.h"
+
+namespace assay::trial {
+
+// The value that a trial stores under `key`. It depends on the trial through `salt`, so that a
+// value left over from elsewhere is recognised, and is cheap enough to be recomputed for every
+// search.
+[[nodiscard]] constexpr std::uint64_t value_of(std::uint64_t key, std::uint64_t salt) {
+  return key ^ salt;
+}
+
+// The term of one pair in the pair sum.
+[[nodiscard]] constexpr std::uint64_t pair_term(std::uint64_t key, std::uint64_t value) {
+  return random::mix64(key + random::mix64(value));
+}
+
+// What a map holds, as sums that do not depend on the order of its elements.
+struct contents {
+  std::int64_t size = 0;
+  std::uint64_t key_sum = 0;
+  std::uint64_t pair_sum = 0;
+
+  friend bool operator==(const contents&, const contents&) = default;
+};
+
+// What one thread's operations came to.
+struct tally {
+  std::array<std::uint64_t, workload::operation_kinds> attempted{};
+  std::array<std::uint64_t, workload::operation_kinds>
+      succeeded{};  // a search that found its key succeeded
+  std::uint64_t key_sum = 0;
+  std::uint64_t pair_sum = 0;
+  std::uint64_t wrong_values = 0;  // searches that returned a value other than the key's
+
+  tally& operator+=(const tally& other) {
+    for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
+      attempted[kind] += other.attempted[kind];
+      succeeded[kind] += other.succeeded[kind];
+    }
+    key_sum += other.key_sum;
+    pair_sum += other.pair_sum;
+    wrong_values += other.wrong_values;
+    return *this;
+  }
+
+  [[nodiscard]] std::uint64_t operations() const {
+    return attempted[0] + attempted[1] + attempted[2];
+  }
+
+  // What a map that was empty must hold if these are all the operations it has seen.
+  [[nodiscard]] contents implied_contents() const {
+    return {static_cast<std::int64_t>(succeeded[0] - succeeded[1]), key_sum, pair_sum};
+  }
+};
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_TALLY_H_
