@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Level = str | int | float
+from assay.experiment.types import Level
+
+__all__ = ["Level", "Plan", "PlannedTrial"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""Turns an experiment and a seed into trials in the order in which they run. Pure: no clock, no host.
+
+Blocks and the order in them follow randomised block designs: what is compared runs within seconds of
+each other, so that slow changes of the host meet every level alike (Georges, Buytaert and Eeckhout,
+OOPSLA 2007; Mytkowicz et al., ASPLOS 2009, on why size of the environment and order must be random).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from assay.experiment.types import Experiment, Level
+from assay.plan.types import Plan, PlannedTrial
+
+LARGEST_KEY_RANGE = 2**40
+ENVIRONMENT_BYTES = 4096
+_NOT_REQUESTED = {"timeout_s", "memory_limit_mb"}
+
+
+def make_plan(
+    experiment: Experiment, seed: int, program_of: Callable[[str], str], memory_limit_mb: int
+) -> Plan:
+    """Return the trials of an experiment; the same arguments give the same plan.
+
+    Args:
+        experiment: what to run.
+        seed: where all chance comes from: order, trial seeds, perturbations.
+        program_of: subject -> the absolute path of the program that runs it.
+        memory_limit_mb: limit of trials whose settings name none, MiB.
+    """
+    random = Random(seed)  # noqa: S311  # repeatable on purpose
+    groups = _groups(experiment)
+    count = experiment.design.blocks * sum(len(group) for group in groups)
+    seeds = iter(random.sample(range(2**53), count))
+    trials: list[PlannedTrial] = []
+    group_number = 0
+    for block in range(experiment.design.blocks):
+        for group in random.sample(groups, len(groups)):
+            for levels in random.sample(group, len(group)):
+                settings = experiment.settings(levels)
+                key_range, percent = _perturbed(
+                    settings["key_range"], experiment.design.key_range_percent, random
+                )
+                settings["key_range"] = key_range
+                perturbation: dict[str, float] = {"environment_bytes": random.randrange(ENVIRONMENT_BYTES)}
+                if experiment.design.key_range_percent:
+                    perturbation["key_range"] = percent
+                request = {name: value for name, value in settings.items() if name not in _NOT_REQUESTED}
+                trials.append(
+                    PlannedTrial(
+                        ordinal=len(trials),
+                        block=block,
+                        group=group_number,
+                        levels=levels,
+                        request={"protocol": 1, "seed": next(seeds)} | request,
+                        program=program_of(settings["subject"]),
+                        perturbation=perturbation,
+                        timeout_s=settings.get("timeout_s", default_timeout_s(settings)),
+                        memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
+                    )
+                )
+            group_number += 1
+    return Plan(seed, tuple(trials))
+
+
+def default_timeout_s(settings: Mapping[str, Any]) -> float:
+    """Return the seconds after which a trial of these settings must be stuck.
+
+    10 s to start and stop, three times the measured interval, and 50 us for each key of the range: a prefill
+    draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
+    """
+    return float(10 + 3 * settings["duration_ms"] / 1000 + 50e-6 * settings["key_range"])
+
+
+def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
+    """Return the conditions, gathered by context."""
+    groups: dict[tuple[Level, ...], list[dict[str, Level]]] = {}
+    for condition in experiment.conditions():
+        groups.setdefault(experiment.context(condition), []).append(condition)
+    return list(groups.values())
+
+
+def _perturbed(key_range: int, percent: float, random: Random) -> tuple[int, float]:
+    """Draw a key range near the given one, uniform in log scale; return it and the percent that it moved."""
+    most = 1 + percent / 100
+    drawn = round(key_range * math.exp(random.uniform(-1, 1) * math.log(most)))
+    low = max(2, math.ceil(key_range / most))
+    high = min(LARGEST_KEY_RANGE, math.floor(key_range * most))
+    moved = min(max(drawn, low), high)
+    return moved, 100 * (moved / key_range - 1)
