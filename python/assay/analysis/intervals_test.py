@@ -1,0 +1,227 @@
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from assay.analysis import intervals, median_interval, sign_flips
+
+Array = NDArray[np.float64]
+thousandths = st.integers(-2000, 2000).map(lambda number: number / 1000)  # so that some tie and some cancel
+log_ratios = st.lists(thousandths, min_size=6, max_size=11)
+
+
+def brute_force_p(data: Array, theta: float, sign: int) -> float:
+    """The share of all flips whose mean is at least what was seen, from the definition of the test."""
+    centered = sign * (data - theta)
+    mean = centered.mean()
+    flips = product((1, -1), repeat=len(data))
+    return float(np.mean([float(np.mean(flip * centered) >= mean - 1e-12) for flip in flips]))
+
+
+def single(data: Array, confidence: float = 0.95) -> tuple[float, float, float]:
+    tested = sign_flips([data], confidence)
+    assert tested.low is not None
+    assert tested.high is not None
+    return float(tested.low[0]), float(tested.high[0]), float(tested.p[0])
+
+
+# The interval of a median
+
+
+def test_the_median_interval_of_ten_values_runs_from_the_second_to_the_ninth() -> None:
+    interval = median_interval(np.arange(10.0) ** 2)
+    assert interval is not None
+    assert (interval.low, interval.high) == (1, 64)
+    assert interval.confidence == pytest.approx(1 - 2 * (1 + 10) / 2**10)
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_five_values_or_fewer_have_no_interval_of_95_percent(n: int) -> None:
+    assert median_interval(np.arange(n)) is None
+
+
+@given(st.integers(1, 200), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_the_median_interval_is_the_narrowest_that_attains_its_confidence(n: int, confidence: float) -> None:
+    def attained(r: int) -> float:
+        return 1 - 2 * sum(comb(n, i) for i in range(r)) / 2**n
+
+    interval = median_interval(np.arange(n), confidence)
+    r = 0 if interval is None else int(interval.low) + 1
+    if interval is not None:
+        assert interval.high == n - r
+        assert interval.confidence == pytest.approx(attained(r))
+        assert attained(r) >= confidence - 1e-9
+    assert r + 1 > n // 2 or attained(r + 1) < confidence + 1e-9
+
+
+# The sign-flip test against its definition
+
+
+@given(log_ratios)
+def test_the_p_value_is_that_of_trying_every_flip(values: list[float]) -> None:
+    data = np.array(values)
+    expected = min(1, 2 * min(brute_force_p(data, 0, 1), brute_force_p(data, 0, -1)))
+    assert sign_flips([data]).p[0] == pytest.approx(expected)
+
+
+@given(log_ratios, st.floats(-2, 2))
+def test_the_interval_holds_what_the_test_does_not_reject(values: list[float], theta: float) -> None:
+    data = np.array(values)
+    low, high, _ = single(data)
+    if min(abs(theta - low), abs(theta - high)) > 1e-9:
+        rejected = min(brute_force_p(data, theta, 1), brute_force_p(data, theta, -1)) <= 0.025
+        assert rejected == (not low <= theta <= high)
+
+
+@given(st.lists(st.floats(-2, 2), min_size=6, max_size=40))
+def test_the_interval_excludes_equality_exactly_when_p_is_at_most_5_percent(values: list[float]) -> None:
+    low, high, p = single(np.array(values))
+    assert (low > 0 or high < 0) == (p <= 0.05)
+
+
+def test_the_ends_are_order_statistics_of_all_subset_means() -> None:
+    data = np.array([0.3, -0.1, 0.7, 0.2, 0.05, -0.4, 0.9])
+    means = sorted(
+        float(np.mean(subset)) for size in range(1, 8) for subset in combinations(data, size)
+    )  # 127 of them: k = floor(0.025 * 128) = 3
+    low, high, _ = single(data)
+    assert [low, high] == pytest.approx([means[2], means[-3]])
+
+
+def test_six_pairs_on_one_side_are_the_fewest_that_decide() -> None:
+    assert sign_flips([[0.1, 0.2, 0.3, 0.4, 0.5]]).low is None
+    assert sign_flips([[0.1, 0.2, 0.3, 0.4, 0.5]]).p[0] == 2 / 2**5
+    low, high, p = single(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]))
+    assert [low, high, p] == pytest.approx([0.1, 0.6, 2 / 2**6])
+
+
+@pytest.mark.parametrize("pairs", [1, 6, 14, 15, 40])
+def test_identical_values_are_never_told_apart(pairs: int) -> None:
+    tested = sign_flips(np.zeros((1, pairs)))
+    assert tested.p[0] == 1
+    assert tested.center[0] == 0
+
+
+def test_values_that_cancel_up_to_rounding_are_ties() -> None:
+    data = np.array([0.1, 0.2, -0.3] * 4)  # 0.1 + 0.2 - 0.3 is 5.6e-17
+    assert sign_flips([data]).p[0] == pytest.approx(min(1, 2 * brute_force_p(data, 0, 1)))
+
+
+# Beyond 14 pairs: a subgroup of the flips
+
+
+@given(st.lists(st.floats(-2, 2), min_size=6, max_size=60))
+def test_the_mean_lies_in_its_interval(values: list[float]) -> None:
+    data = np.array(values)
+    low, high, _ = single(data)
+    assert low - 1e-9 <= data.mean() <= high + 1e-9
+
+
+@pytest.mark.parametrize("pairs", [9, 15, 20])
+def test_the_subgroup_keeps_its_level_exactly(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under identical code the signs of given differences are equally likely: of the data that the subgroup's
+    own flips make of any data, exactly 2 k / |G| must be rejected."""
+    monkeypatch.setattr(intervals, "GENERATORS", 8)
+    flips = 1 - 2 * np.hstack((np.zeros((pairs, 1)), intervals._subsets(pairs)))
+    sizes = np.random.default_rng(1).lognormal(size=pairs)
+    assert len(np.unique(flips, axis=1).T) == 2**8
+    rejected = np.mean(sign_flips((flips * sizes[:, None]).T).p <= 0.05)
+    assert rejected == 2 * 6 / 2**8  # k = floor(0.025 * 256)
+
+
+@pytest.mark.parametrize("pairs", [1, 6, 14, 15, 40])
+def test_the_subsets_are_a_group_that_is_closed_under_complement(pairs: int) -> None:
+    members = intervals._subsets(pairs).astype(bool).T
+    known = {subset.tobytes() for subset in members} | {np.zeros(pairs, bool).tobytes()}
+    assert len(known) == 2 ** min(pairs, 14)
+    rng = np.random.default_rng(2)
+    for one, other in rng.integers(0, len(members), size=(200, 2)):
+        assert (members[one] ^ members[other]).tobytes() in known
+        assert (~members[one]).tobytes() in known
+
+
+def test_the_subgroup_gives_nearly_the_interval_of_all_flips() -> None:
+    data = np.random.default_rng(3).normal(0.02, 0.05, size=16)
+    low, high, _ = single(data)
+    every = (np.arange(1, 2**16)[:, None] >> np.arange(16) & 1).astype(float)
+    means = np.sort(every @ data / every.sum(axis=1))
+    k = 2**16 // 40
+    assert abs(low - means[k - 1]) < 0.1 * (means[-k] - means[k - 1])
+    assert abs(high - means[-k]) < 0.1 * (means[-k] - means[k - 1])
+
+
+# Invariances
+
+
+@given(st.lists(st.floats(-2, 2), min_size=6, max_size=30))
+def test_swapping_level_and_baseline_mirrors_the_interval(values: list[float]) -> None:
+    low, high, p = single(np.array(values))
+    assert single(-np.array(values)) == pytest.approx((-high, -low, p))
+
+
+@given(st.permutations([0.31, -0.12, 0.73, 0.24, 0.05, -0.46, 0.97, 0.08, -0.29]))
+def test_the_order_of_the_pairs_does_not_matter(values: list[float]) -> None:
+    assert single(np.array(values)) == pytest.approx(single(np.array(sorted(values))))
+
+
+# Honesty, by simulation with fixed seeds
+
+Noise = dict[str, Array]
+SIMULATIONS = 1000
+
+
+def noise(pairs: int) -> Noise:
+    """Differences of the logs of two runs of identical code, by how the host behaves."""
+    rng = np.random.default_rng(20240)
+    shape = (2, SIMULATIONS, pairs)
+    normal = np.log(rng.normal(100, 5, size=shape))
+    lognormal = rng.normal(0, 0.3, size=shape)
+    mode = np.cumsum(rng.random((SIMULATIONS, pairs)) < 0.2, axis=1) % 2  # flips every fifth group or so
+    torn = (rng.random((SIMULATIONS, pairs)) < 0.1) & (rng.random(shape) < 0.5)  # and sometimes within one
+    flips = np.log(np.where(mode ^ torn, 8.9, 19.7)) + rng.normal(0, 0.02, size=shape)
+    heavy = 0.02 * rng.standard_t(1.1, size=shape)
+    return {
+        "normal": normal[0] - normal[1],
+        "lognormal": lognormal[0] - lognormal[1],
+        "bimodal": flips[0] - flips[1],
+        "heavy-tailed": heavy[0] - heavy[1],
+    }
+
+
+@pytest.mark.parametrize("pairs", [6, 10, 20])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "bimodal", "heavy-tailed"])
+def test_identical_code_is_called_different_at_most_one_time_in_twenty(kind: str, pairs: int) -> None:
+    data = noise(pairs)[kind]
+    tested = sign_flips(data)
+    monte_carlo_error = 3 * np.sqrt(0.05 * 0.95 / SIMULATIONS)
+    assert np.mean(tested.p <= 0.05) <= 0.05 + monte_carlo_error
+    for true in (0.0, 0.4):  # and the same when the code is not identical
+        moved = sign_flips(data + true)
+        assert moved.low is not None
+        assert moved.high is not None
+        covered = np.mean((moved.low <= true + 1e-12) & (true - 1e-12 <= moved.high))
+        assert covered >= 0.95 - monte_carlo_error
+
+
+@pytest.mark.parametrize("n", [6, 9, 20])
+def test_the_median_interval_covers_the_median(n: int) -> None:
+    samples = np.exp(np.random.default_rng(5).normal(0, 1, size=(2000, n)))
+    intervals = [median_interval(sample) for sample in samples]
+    covered = np.mean([one is not None and one.low <= 1 <= one.high for one in intervals])
+    assert covered >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_a_planted_three_percent_is_found_with_enough_blocks() -> None:
+    rng = np.random.default_rng(6)
+    power = {}
+    for pairs in (6, 20):
+        data = np.log(1.03) + rng.normal(0, 0.02 * np.sqrt(2), size=(400, pairs))
+        tested = sign_flips(data)
+        assert tested.low is not None
+        power[pairs] = np.mean(tested.low > 0)
+    assert power[20] > 0.95
+    assert power[6] < power[20]
