@@ -1,1 +1,15 @@
-"""store."""
+"""The store: every trial of every campaign in one SQLite file that only grows.
+
+    with Store.open(Path("results/assay.sqlite")) as store:
+        campaign = store.begin_campaign(...)          # the plan is kept with it
+        for planned in store.pending(campaign):
+            store.record(campaign, planned.ordinal, run(planned))
+        columns, rows = store.query("select subject, median(throughput) from trials group by 1")
+
+`docs/reference/store.md` lists the tables, views and functions.
+"""
+
+from assay.store.lock import runner_lock
+from assay.store.store import Store
+
+__all__ = ["Store", "runner_lock"]

@@ -1,0 +1,140 @@
+"""One read-only SQL query over the store, with the aggregates that SQLite lacks."""
+
+import difflib
+import math
+import re
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError
+from assay.store.faults import BUSY_TIMEOUT_S
+from assay.store.views import quoted
+
+Rows = tuple[list[str], list[tuple[Any, ...]]]
+"""The names of the columns, and the rows."""
+
+
+def quantile(values: Sequence[float], p: float) -> float | None:
+    """Return the p-quantile, interpolated linearly between order statistics as NumPy does by default.
+
+    (Hyndman and Fan 1996, definition 7.) None where there is no value.
+    """
+    if not values:
+        return None
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * p
+    index = min(math.floor(position), len(ordered) - 1)
+    low, high = ordered[index], ordered[min(index + 1, len(ordered) - 1)]
+    share = position - index
+    # From the nearer end, so that the result never leaves [low, high].
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+
+
+class _Aggregate:
+    """Collects numbers for SQLite; NULLs are left out.
+
+    SQLite does not pass on what an aggregate raises, so the reason is kept in `mistakes`.
+    """
+
+    def __init__(self, name: str, mistakes: list[str]) -> None:
+        self._name = name
+        self._mistakes = mistakes
+        self._values: list[float] = []
+        self._p: float | None = None
+
+    def step(self, value: Any, p: Any = 0.5) -> None:
+        if not isinstance(p, int | float) or not 0 <= p <= 1:
+            self._fail(f"quantile(x, p) needs a p from 0 to 1, not {p!r}")
+        if self._p not in {None, p}:
+            self._fail(f"quantile(x, p) needs one p for a whole group, not {self._p!r} and {p!r}")
+        self._p = p
+        if isinstance(value, int | float):
+            self._values.append(value)
+        elif value is not None:
+            self._fail(f"{self._name} is of numbers, not of {value!r}")
+
+    def finalize(self) -> Any:
+        return None if self._p is None else quantile(self._values, self._p)
+
+    def _fail(self, mistake: str) -> None:
+        self._mistakes.append(mistake)
+        raise ValueError(mistake)
+
+
+def run_query(path: Path, sql: str, trials: str | None) -> Rows:
+    """Run one query on a connection that can only read.
+
+    Args:
+        path: the store's file.
+        sql: the query.
+        trials: the SELECT that stands behind the name `trials`, if there is a campaign.
+
+    Raises:
+        AssayError: SQLite refuses the query, or it is none.
+    """
+    mistakes: list[str] = []
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as connection:
+        connection.create_aggregate("median", 1, lambda: _Aggregate("median", mistakes))
+        connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
+        if trials is not None:
+            connection.execute(f"CREATE TEMP VIEW trials AS {trials}")
+        # The file is open for reading only; what is left to refuse is to reach, or make, other files.
+        connection.set_authorizer(
+            lambda action, name, *_: (
+                sqlite3.SQLITE_DENY
+                if action == sqlite3.SQLITE_ATTACH
+                or (action == sqlite3.SQLITE_PRAGMA and name != "table_info")
+                else sqlite3.SQLITE_OK
+            )
+        )
+        try:
+            cursor = connection.execute(sql)
+            rows = cursor.fetchall()
+        except sqlite3.Error as error:
+            _explain(error, mistakes, connection, trials is not None)
+            raise
+        if cursor.description is None:
+            raise AssayError("that is no query: begin with select")
+        return [each[0] for each in cursor.description], rows
+
+
+def _explain(
+    error: sqlite3.Error, mistakes: list[str], connection: sqlite3.Connection, has_trials: bool
+) -> None:
+    """Raise an AssayError for what is wrong with the query, not with the file."""
+    if mistakes:
+        raise AssayError(mistakes[0]) from error
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH}:
+        raise AssayError("a query can only read the store: begin with select") from error
+    if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}:
+        return
+    message = str(error)
+    missing = re.fullmatch(r"no such (column|table): (.+)", message)
+    if missing is None:
+        raise AssayError(f"SQLite does not understand the query: {message}") from error
+    kind, name = missing.groups()
+    if kind == "table" and name == "trials" and not has_trials:
+        raise AssayError(
+            "the store holds no campaign yet, so there is no view trials: run an experiment"
+        ) from error
+    if kind == "column":
+        if not has_trials:
+            raise AssayError(message) from error
+        there = [each[0] for each in connection.execute("SELECT * FROM trials LIMIT 0").description]
+        place = "the columns of trials are"
+    else:
+        statement = (
+            "SELECT name FROM sqlite_temp_master UNION ALL "
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        )
+        there = [name for (name,) in connection.execute(statement)]
+        place = "there are"
+    nearest = difflib.get_close_matches(name.rpartition(".")[2], there, 1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    names = ", ".join(each if each.isidentifier() else quoted(each) for each in there)
+    raise AssayError(f"{message}{hint}; {place} {names}") from error

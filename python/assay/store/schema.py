@@ -1,0 +1,164 @@
+"""The tables of the store.
+
+`migrations/` builds them; a test compares the two. A row is written once: triggers refuse to change or
+delete a trial.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+from assay.plan.types import Level
+
+APPLICATION_ID = 0x41737379
+"""What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
+
+VERSION = "0001"
+"""The revision of the schema that this Assay reads and writes."""
+
+metadata = MetaData()
+
+
+def to_json(value: Any) -> str:
+    """Return `value` as compact JSON that SQLite can hold.
+
+    Text stays as it is, because SQLite's JSON paths find only keys that are written without escapes; where
+    it holds half a surrogate pair, which UTF-8 cannot express, everything outside ASCII is escaped.
+
+    Raises:
+        ValueError: a number in it is not finite (the protocol admits none).
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment, kept as text in UTC such as `2025-01-31 12:00:00.000000`, which SQLite's functions read."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Drop the time zone after a change to UTC."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Say again that it is UTC."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class ExperimentColumns(TypedColumns):
+    """One row for each name of an experiment; `view_name` is what its view is called."""
+
+    id = Column(Integer, primary_key=True)
+    name = Column(Text, nullable=False, unique=True)
+    view_name = Column(Text(collation="NOCASE"), nullable=False, unique=True)
+
+
+class ViewColumnColumns(TypedColumns):
+    """The names that make columns of an experiment's view, in the order in which they first came."""
+
+    id = Column(Integer, primary_key=True)
+    experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
+    kind: Column[str] = Column(String(16), nullable=False)
+    name = Column(Text, nullable=False)
+
+
+class CampaignColumns(TypedColumns):
+    """One execution of an experiment."""
+
+    id = Column(Integer, primary_key=True)
+    experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
+    question = Column(Text, nullable=False)
+    seed = Column(Integer, nullable=False)
+    source = Column(Text, nullable=False)
+    directory = Column(Text, nullable=False)
+    host: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
+    started_at: Column[datetime] = Column(Utc, nullable=False)
+
+
+class PlannedTrialColumns(TypedColumns):
+    """One trial of a campaign's plan."""
+
+    campaign_id = Column(Integer, ForeignKey("campaign.id"), primary_key=True)
+    ordinal = Column(Integer, primary_key=True)
+    block = Column(Integer, nullable=False)
+    group_number = Column(Integer, nullable=False)
+    levels: Column[Mapping[str, Level]] = Column(JSON, nullable=False)
+    request: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
+    program = Column(Text, nullable=False)
+    perturbation: Column[Mapping[str, float]] = Column(JSON, nullable=False)
+    timeout_s = Column(Float, nullable=False)
+    memory_limit_mb = Column(Integer, nullable=False)
+
+
+class TrialColumns(TypedColumns):
+    """One ended trial, slim enough that thousands are read at once."""
+
+    id = Column(Integer, primary_key=True)
+    campaign_id = Column(Integer, nullable=False)
+    ordinal = Column(Integer, nullable=False)
+    status: Column[Any] = Column(String(16), nullable=False)
+    reason = Column(Text, nullable=False)
+    started_at: Column[datetime] = Column(Utc, nullable=False)
+    wall_s = Column(Float, nullable=False)
+    metrics: Column[Mapping[str, float]] = Column(JSON, nullable=False)
+    calibration_before: Column[Mapping[str, float]] = Column(JSON, nullable=False)
+    calibration_after: Column[Mapping[str, float]] = Column(JSON, nullable=False)
+
+
+class RecordColumns(TypedColumns):
+    """The rest of a trial's outcome; the result's environment stands apart, since most trials share it."""
+
+    trial_id = Column(Integer, ForeignKey("trial.id"), primary_key=True)
+    outcome: Column[dict[str, Any]] = Column(JSON, nullable=False)
+    environment: Column[str | None] = Column(String(64), ForeignKey("environment.sha256"), nullable=True)
+
+
+class EnvironmentColumns(TypedColumns):
+    """What machine and program were; `sha256` is the digest of `content` with sorted keys."""
+
+    sha256 = Column(String(64), primary_key=True)
+    content: Column[Any] = Column(JSON, nullable=False)
+
+
+experiment = Table("experiment", metadata, ExperimentColumns)
+view_column = Table(
+    "view_column", metadata, ViewColumnColumns, UniqueConstraint("experiment_id", "kind", "name")
+)
+campaign = Table("campaign", metadata, CampaignColumns)
+planned_trial = Table("planned_trial", metadata, PlannedTrialColumns)
+trial = Table(
+    "trial",
+    metadata,
+    TrialColumns,
+    UniqueConstraint("campaign_id", "ordinal"),
+    ForeignKeyConstraint(["campaign_id", "ordinal"], ["planned_trial.campaign_id", "planned_trial.ordinal"]),
+    Index("trial_by_status", "campaign_id", "status"),
+)
+environment = Table("environment", metadata, EnvironmentColumns)
+record = Table("record", metadata, RecordColumns)

@@ -1,0 +1,516 @@
+"""Reading and writing the store."""
+
+import fcntl
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self, cast
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, select
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import IntegrityError
+
+from assay.errors import AssayError
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.types import Outcome, Status
+from assay.store import schema
+from assay.store.faults import BUSY_TIMEOUT_S, explained
+from assay.store.query import Rows, run_query
+from assay.store.schema import campaign, environment, experiment, planned_trial, record, trial, view_column
+from assay.store.types import CampaignSummary, StoredTrial
+from assay.store.views import Kind, create_view, free_name, quoted
+
+_Names = frozenset[tuple[Kind, str]]
+
+
+class Store:
+    """Every trial of every campaign, in one SQLite file. Open it with `Store.open`.
+
+    The file is in WAL mode: readers and the one writer never wait for each other. `synchronous` is FULL:
+    each transaction is on the disk before `record` returns, so that a trial survives `kill -9` of the
+    runner and, as far as the disk keeps its word, a power failure. NORMAL would be a little quicker, but
+    the kernel would then write the data back while a later trial is being measured.
+    """
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self.path = path
+        self._engine = engine
+        self._experiments: dict[int, int] = {}  # campaign -> experiment
+        self._known: dict[int, _Names] = {}  # experiment -> names that its view has
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Self:
+        """Open the store at `path`; bring an older one up to date; create a missing one and its folders.
+
+        Raises:
+            AssayError: it is missing and not to be created, is no store, is damaged, comes from a newer
+                Assay, or its folder cannot be written.
+        """
+        if not create and not path.exists():
+            raise AssayError(
+                f"there is no store at {path}: run an experiment first "
+                "(assay run experiments/quickstart.toml), or name the store with --store"
+            )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AssayError(
+                f"cannot create the folder {path.parent}: {error.strerror}; choose another with --store"
+            ) from error
+        engine = _engine(path)
+        try:
+            with explained(path, "run again"):
+                if not _is_current(engine, path):
+                    _bring_up_to_date(engine, path)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(path, engine)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def begin_campaign(
+        self,
+        *,
+        experiment: str,
+        question: str,
+        source: str,
+        directory: str,
+        plan: Plan,
+        host: Mapping[str, Any],
+    ) -> int:
+        """Write a new campaign with its whole plan in one transaction, and return its number.
+
+        A campaign is resumed from what is written here; nothing is planned twice.
+        """
+        with self._write("run again") as connection:
+            experiment_id = _experiment_id(connection, experiment)
+            campaign_id = connection.execute(
+                insert(campaign)
+                .values(
+                    experiment_id=experiment_id,
+                    question=question,
+                    seed=plan.seed,
+                    source=source,
+                    directory=directory,
+                    host=host,
+                    started_at=datetime.now(UTC),
+                )
+                .returning(campaign.c.id)
+            ).scalar_one()
+            if plan.trials:
+                connection.execute(
+                    insert(planned_trial),
+                    [
+                        {
+                            "campaign_id": campaign_id,
+                            "ordinal": each.ordinal,
+                            "block": each.block,
+                            "group_number": each.group,
+                            "levels": each.levels,
+                            "request": each.request,
+                            "program": each.program,
+                            "perturbation": each.perturbation,
+                            "timeout_s": each.timeout_s,
+                            "memory_limit_mb": each.memory_limit_mb,
+                        }
+                        for each in plan.trials
+                    ],
+                )
+            factors = dict.fromkeys(name for each in plan.trials for name in each.levels)
+            known = _extend_view(connection, experiment_id, [("factor", name) for name in factors])
+        self._experiments[campaign_id] = experiment_id
+        self._known[experiment_id] = known
+        return campaign_id
+
+    def pending(self, campaign_id: int) -> list[PlannedTrial]:
+        """Return the trials of a campaign that have not ended, in the order in which they are to run."""
+        done = select(trial.c.ordinal).where(trial.c.campaign_id == campaign_id)
+        statement = (
+            select(planned_trial)
+            .where(planned_trial.c.campaign_id == campaign_id, planned_trial.c.ordinal.not_in(done))
+            .order_by(planned_trial.c.ordinal)
+        )
+        with self._read() as connection:
+            self._experiment_of(connection, campaign_id)
+            return [
+                PlannedTrial(
+                    ordinal=row.ordinal,
+                    block=row.block,
+                    group=row.group_number,
+                    levels=row.levels,
+                    request=row.request,
+                    program=row.program,
+                    perturbation=row.perturbation,
+                    timeout_s=row.timeout_s,
+                    memory_limit_mb=row.memory_limit_mb,
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def record(self, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
+        """Write what became of a planned trial in one transaction, and return the trial's number.
+
+        Raises:
+            AssayError: it was never planned, or has been recorded before; nothing is changed then.
+        """
+        result = dict(outcome.result) if outcome.result is not None else None
+        metrics = (result or {}).get("metrics", {})
+        before = (outcome.calibration_before or {}).get("metrics", {})
+        after = (outcome.calibration_after or {}).get("metrics", {})
+        names: list[tuple[Kind, str]] = [
+            *(("metric", name) for name in metrics),
+            *(("before", name) for name in before),
+            *(("after", name) for name in after),
+        ]
+        with self._write(f"run `assay resume {campaign_id}`") as connection:
+            experiment_id = self._experiment_of(connection, campaign_id)
+            try:
+                trial_id = connection.execute(
+                    insert(trial)
+                    .values(
+                        campaign_id=campaign_id,
+                        ordinal=ordinal,
+                        status=outcome.status,
+                        reason=outcome.reason.encode(errors="replace").decode(),
+                        started_at=outcome.started_at,
+                        wall_s=outcome.wall_s,
+                        metrics=metrics,
+                        calibration_before=before,
+                        calibration_after=after,
+                    )
+                    .returning(trial.c.id)
+                ).scalar_one()
+            except IntegrityError as error:
+                raise AssayError(
+                    f"trial {ordinal} of campaign {campaign_id} is not planned or has ended already; "
+                    "the store was not changed"
+                ) from error
+            digest = None
+            if result is not None and "environment" in result:
+                digest = _environment_digest(connection, result.pop("environment"))
+            connection.execute(
+                insert(record).values(
+                    trial_id=trial_id,
+                    environment=digest,
+                    outcome={
+                        "reason": outcome.reason,
+                        "exit_code": outcome.exit_code,
+                        "result": result,
+                        "stdout": outcome.stdout,
+                        "stderr": outcome.stderr,
+                        "calibration_before": outcome.calibration_before,
+                        "calibration_after": outcome.calibration_after,
+                        "calibration_error": outcome.calibration_error,
+                    },
+                )
+            )
+            known = self._known.get(experiment_id)
+            if known is None or not known.issuperset(names):
+                known = _extend_view(connection, experiment_id, names)
+        self._known[experiment_id] = known
+        return trial_id
+
+    def campaigns(self) -> list[CampaignSummary]:
+        """Return every campaign, the oldest first."""
+        with self._read() as connection:
+            by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
+                planned_trial.c.campaign_id
+            )
+            planned = dict(connection.execute(by_campaign).tuples())
+            counts: dict[int, dict[Status, int]] = {}
+            by_status = select(trial.c.campaign_id, trial.c.status, func.count()).group_by(
+                trial.c.campaign_id, trial.c.status
+            )
+            for campaign_id, status, count in connection.execute(by_status).tuples():
+                counts.setdefault(campaign_id, {})[status] = count
+            statement = select(campaign, experiment.c.name).join_from(campaign, experiment)
+            return [
+                CampaignSummary(
+                    id=row.id,
+                    experiment=row.name,
+                    question=row.question,
+                    seed=row.seed,
+                    source=row.source,
+                    directory=row.directory,
+                    started_at=row.started_at,
+                    planned=planned.get(row.id, 0),
+                    counts=counts.get(row.id, {}),
+                    host=row.host,
+                )
+                for row in connection.execute(statement.order_by(campaign.c.id))
+            ]
+
+    def campaign(self, campaign_id: int | None = None) -> CampaignSummary:
+        """Return one campaign, the latest where no number is given.
+
+        Raises:
+            AssayError: there is no such campaign, or none at all.
+        """
+        every = self.campaigns()
+        if not every:
+            raise AssayError(f"{self.path} holds no campaign yet: run an experiment first")
+        if campaign_id is None:
+            return every[-1]
+        for each in every:
+            if each.id == campaign_id:
+                return each
+        raise self._no_campaign(campaign_id)
+
+    def trials(self, campaign_id: int) -> list[StoredTrial]:
+        """Return the ended trials of a campaign in the order of its plan, without their raw records."""
+        statement = (
+            select(trial, planned_trial.c.block, planned_trial.c.group_number, planned_trial.c.levels)
+            .join_from(trial, planned_trial)
+            .where(trial.c.campaign_id == campaign_id)
+            .order_by(trial.c.ordinal)
+        )
+        with self._read() as connection:
+            self._experiment_of(connection, campaign_id)
+            return [
+                StoredTrial(
+                    id=row.id,
+                    ordinal=row.ordinal,
+                    block=row.block,
+                    group=row.group_number,
+                    levels=row.levels,
+                    status=row.status,
+                    reason=row.reason,
+                    metrics=row.metrics,
+                    calibration_before=row.calibration_before,
+                    calibration_after=row.calibration_after,
+                    started_at=row.started_at,
+                    wall_s=row.wall_s,
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def record_of(self, trial_id: int) -> dict[str, Any]:
+        """Return everything known of one ended trial, as values that JSON can express.
+
+        Raises:
+            AssayError: there is no such trial.
+        """
+        statement = (
+            select(
+                trial,
+                planned_trial,
+                experiment.c.name.label("experiment"),
+                record.c.outcome,
+                record.c.environment,
+                environment.c.content,
+            )
+            .select_from(trial)
+            .join(planned_trial)
+            .join(campaign, campaign.c.id == trial.c.campaign_id)
+            .join(experiment)
+            .join(record, record.c.trial_id == trial.c.id)
+            .outerjoin(environment)
+            .where(trial.c.id == trial_id)
+        )
+        with self._read() as connection:
+            row = connection.execute(statement).one_or_none()
+        if row is None:
+            raise AssayError(f"{self.path} has no trial {trial_id}: `assay list trials` names those it has")
+        outcome: dict[str, Any] = row.outcome
+        if row.environment is not None:
+            outcome["result"]["environment"] = row.content
+        return {
+            "trial": row.id,
+            "campaign": row.campaign_id,
+            "experiment": row.experiment,
+            "ordinal": row.ordinal,
+            "block": row.block,
+            "group": row.group_number,
+            "levels": row.levels,
+            "status": row.status,
+            "reason": outcome["reason"],
+            "exit_code": outcome["exit_code"],
+            "started_at": row.started_at.isoformat(),
+            "wall_s": row.wall_s,
+            "seed": row.request.get("seed"),
+            "perturbation": row.perturbation,
+            "program": row.program,
+            "timeout_s": row.timeout_s,
+            "memory_limit_mb": row.memory_limit_mb,
+            "request": row.request,
+            "result": outcome["result"],
+            "calibration_before": outcome["calibration_before"],
+            "calibration_after": outcome["calibration_after"],
+            "calibration_error": outcome["calibration_error"],
+            "stderr": outcome["stderr"],
+            "stdout": outcome["stdout"],
+        }
+
+    def query(self, sql: str, *, campaign: int | None = None) -> Rows:
+        """Return the columns and rows of one SQL query, which cannot change the store.
+
+        `trials` is the view of the campaign's experiment with the rows of that campaign alone; without a
+        number it is the campaign begun last. `median(x)` and `quantile(x, p)` are there beside SQLite's
+        own functions.
+
+        Raises:
+            AssayError: there is no such campaign, or SQLite refuses the query.
+        """
+        with self._read() as connection:
+            statement = select(schema.campaign.c.id, experiment.c.view_name).join_from(
+                schema.campaign, experiment
+            )
+            if campaign is not None:
+                statement = statement.where(schema.campaign.c.id == campaign)
+            row = connection.execute(statement.order_by(schema.campaign.c.id.desc()).limit(1)).one_or_none()
+        if row is None and campaign is not None:
+            raise self._no_campaign(campaign)
+        trials = (
+            None if row is None else f"SELECT * FROM main.{quoted(row.view_name)} WHERE campaign = {row.id}"  # noqa: S608
+        )
+        with explained(self.path):
+            return run_query(self.path, sql, trials)
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with explained(self.path), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self, after_full: str) -> Iterator[Connection]:
+        # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
+        engine = self._engine.execution_options(assay_begin="BEGIN IMMEDIATE")
+        with explained(self.path, after_full), engine.begin() as connection:
+            yield connection
+
+    def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
+        found = self._experiments.get(campaign_id)
+        if found is None:
+            statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
+            found = connection.execute(statement).scalar_one_or_none()
+            if found is None:
+                raise self._no_campaign(campaign_id)
+            self._experiments[campaign_id] = found
+        return found
+
+    def _no_campaign(self, campaign_id: int) -> AssayError:
+        return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` names those it has")
+
+
+def _engine(path: Path) -> Engine:
+    engine = create_engine(
+        f"sqlite:///{path}",
+        connect_args={"timeout": BUSY_TIMEOUT_S},
+        json_serializer=schema.to_json,
+        json_deserializer=json.loads,
+    )
+
+    # The sqlite3 module would begin transactions late and by guesswork; SQLAlchemy's events do it by rule.
+    @event.listens_for(engine, "connect")
+    def _(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    @event.listens_for(engine, "begin")
+    def _(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("assay_begin", "BEGIN"))
+
+    return engine
+
+
+def _is_current(engine: Engine, path: Path) -> bool:
+    """Tell whether the file holds a store of this version; an AssayError says that it never can."""
+    with engine.connect() as connection:
+        application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if application == schema.APPLICATION_ID:
+            version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+            if version > schema.VERSION:
+                raise AssayError(
+                    f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
+                    f"{schema.VERSION}: use the newer Assay, or choose another store with --store"
+                )
+            return bool(version == schema.VERSION)
+        if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
+            raise AssayError(
+                f"{path} is a database of another program; it was left as it is: choose another with --store"
+            )
+    return False
+
+
+def _bring_up_to_date(engine: Engine, path: Path) -> None:
+    # Imported here because it takes longer than most queries.
+    from assay.store.migrations import migrate  # noqa: PLC0415
+
+    with _alone_in(path.parent):
+        if _is_current(engine, path):
+            return
+        writer = engine.execution_options(assay_begin="BEGIN IMMEDIATE")
+        with writer.begin() as connection:
+            migrate(connection)
+        # WAL is a property of the file and cannot be set within a transaction.
+        with closing(engine.raw_connection()) as raw:
+            raw.cursor().execute("PRAGMA journal_mode = WAL")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from creating a store in this folder; SQLite does not wait where WAL begins."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _experiment_id(connection: Connection, name: str) -> int:
+    found = connection.execute(select(experiment.c.id).where(experiment.c.name == name)).scalar_one_or_none()
+    if found is not None:
+        return found
+    taken = [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
+    stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
+    return connection.execute(
+        insert(experiment).values(name=name, view_name=free_name(stem, taken)).returning(experiment.c.id)
+    ).scalar_one()
+
+
+def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[Kind, str]]) -> _Names:
+    """Add columns to an experiment's view; return the names of all that it has."""
+    if names:
+        connection.execute(
+            sqlite_insert(view_column).on_conflict_do_nothing(),
+            [{"experiment_id": experiment_id, "kind": kind, "name": name} for kind, name in names],
+        )
+    statement = (
+        select(view_column.c.kind, view_column.c.name)
+        .where(view_column.c.experiment_id == experiment_id)
+        .order_by(view_column.c.id)
+    )
+    every = [(cast(Kind, kind), name) for kind, name in connection.execute(statement).tuples()]
+    view = connection.execute(
+        select(experiment.c.view_name).where(experiment.c.id == experiment_id)
+    ).scalar_one()
+    connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
+    connection.exec_driver_sql(create_view(view, experiment_id, every))
+    return frozenset(every)
+
+
+def _environment_digest(connection: Connection, content: Any) -> str:
+    """Keep an environment once, and return what it is found by."""
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    connection.execute(
+        sqlite_insert(environment).on_conflict_do_nothing().values(sha256=digest, content=content)
+    )
+    return digest

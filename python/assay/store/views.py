@@ -1,0 +1,88 @@
+"""The view of an experiment: one row for each ended trial, one column for each factor and metric.
+
+The views are made of plain SQL, so that any SQLite tool can read them. The values stay in JSON; SQLite
+extracts only those that a query asks for. A metric is NULL unless its trial is valid, so that no invalid
+trial can get into an average.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+Kind = Literal["factor", "metric", "before", "after"]
+
+FIXED = {
+    "trial": "t.id",
+    "campaign": "t.campaign_id",
+    "block": "p.block",
+    "group_number": "p.group_number",
+    "status": "t.status",
+    "reason": "t.reason",
+    "started_at": "t.started_at",
+    "wall_s": "t.wall_s",
+}
+"""The columns that every view begins with, and what they are made of."""
+
+MOST_COLUMNS = 1000
+"""Names beyond this many get no column: SQLite reads at most 2000, and a program may invent new ones."""
+
+_VALUES: dict[Kind, str] = {
+    "factor": "json_extract(p.levels, {path})",
+    "metric": "CASE WHEN t.status = 'valid' THEN json_extract(t.metrics, {path}) END",
+    "before": "json_extract(t.calibration_before, {path})",
+    "after": "json_extract(t.calibration_after, {path})",
+}
+
+
+def quoted(name: str) -> str:
+    """Return `name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return `text` as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, or `name_2`, `name_3`, ... if that is taken; SQLite's names know no case."""
+    lowered = {each.lower() for each in taken}
+    candidate, number = name, 1
+    while candidate.lower() in lowered:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
+
+
+def expressible(name: str) -> bool:
+    """Tell whether a JSON path can name it: SQLite finds only keys that are written without escapes."""
+    return json.dumps(name, ensure_ascii=False) == f'"{name}"'
+
+
+def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]:
+    """Yield each column of a view and the expression that it stands for.
+
+    The fixed columns come first, then factors, metrics and calibrations, each kind in the order given. A
+    calibration `x` becomes `before_x` and `after_x`. Where a name is taken already, a factor becomes
+    `factor_x` and a metric `metric_x`.
+    """
+    yield from FIXED.items()
+    taken = set(FIXED)
+    in_order = sorted(names, key=lambda each: tuple(_VALUES).index(each[0]))
+    for kind, name in in_order[:MOST_COLUMNS]:
+        if not expressible(name):
+            continue
+        plain = name if kind in {"factor", "metric"} and name.lower() not in taken else f"{kind}_{name}"
+        column = free_name(plain, taken)
+        taken.add(column.lower())
+        yield column, _VALUES[kind].format(path=literal(f'$."{name}"'))
+
+
+def create_view(name: str, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> str:
+    """Return the statement that creates an experiment's view over all its campaigns."""
+    columns = ",\n  ".join(f"{value} AS {quoted(column)}" for column, value in view_columns(names))
+    return (
+        f"CREATE VIEW {quoted(name)} AS SELECT\n  {columns}\n"  # noqa: S608
+        "FROM trial AS t JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal\n"
+        f"WHERE t.campaign_id IN (SELECT id FROM campaign WHERE experiment_id = {experiment_id})"
+    )
