@@ -1,0 +1,221 @@
+#include "assay/host/environment.h"
+
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <sys/personality.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "assay/host/build_info.h"
+#include "assay/host/topology.h"
+
+namespace assay::host {
+namespace {
+
+using nlohmann::json;
+using std::filesystem::path;
+
+json unavailable(const std::string& reason) { return {{"unavailable", reason}}; }
+
+std::optional<std::string> first_line(const path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) {
+    return std::nullopt;
+  }
+  return line;
+}
+
+json model(const path& root) {
+  std::ifstream cpuinfo(root / "proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    // "model name : AMD EPYC" on x86; other architectures have other names for it.
+    for (const char* key : {"model name", "cpu model", "Processor", "cpu\t"}) {
+      const std::size_t colon = line.find(": ");
+      if (line.starts_with(key) && colon != std::string::npos) {
+        return line.substr(colon + 2);
+      }
+    }
+  }
+  return unavailable("/proc/cpuinfo names no model");
+}
+
+json governor(const path& root) {
+  std::set<std::string> governors;
+  for (const unsigned processor : to_vector(topology::this_machine().allowed())) {
+    const std::string name = "sys/devices/system/cpu/cpu" + std::to_string(processor);
+    if (const auto line = first_line(root / name / "cpufreq/scaling_governor")) {
+      governors.insert(*line);
+    }
+  }
+  if (governors.empty()) {
+    return unavailable("the kernel offers no cpufreq here");
+  }
+  return governors.size() == 1 ? json(*governors.begin()) : json(governors);
+}
+
+json boost(const path& root) {
+  const path cpu = root / "sys/devices/system/cpu";
+  if (const auto line = first_line(cpu / "intel_pstate/no_turbo")) {
+    return *line == "0";
+  }
+  if (const auto line = first_line(cpu / "cpufreq/boost")) {
+    return *line == "1";
+  }
+  return unavailable("the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost here");
+}
+
+json virtualised(const path& root) {
+  std::ifstream cpuinfo(root / "proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.starts_with("flags")) {  // x86; one look suffices, as all processors agree
+      const bool hypervisor = (line + ' ').find(" hypervisor ") != std::string::npos;
+      return {{"value", hypervisor},
+              {"because", std::string("/proc/cpuinfo ") + (hypervisor ? "has" : "lacks") +
+                              " the flag hypervisor"}};
+    }
+  }
+  if (const auto type = first_line(root / "sys/hypervisor/type")) {
+    return {{"value", true}, {"because", "/sys/hypervisor/type is " + *type}};
+  }
+  return unavailable("neither /proc/cpuinfo nor /sys/hypervisor/type tells");
+}
+
+json describe(const topology& machine) {
+  const hwloc_topology_t all = machine.get();
+  json caches = json::array();
+  for (int depth = 0; depth < hwloc_topology_get_depth(all); ++depth) {
+    const hwloc_obj_type_t type = hwloc_get_depth_type(all, depth);
+    if (hwloc_obj_type_is_dcache(type) != 0) {
+      const hwloc_obj_t cache = hwloc_get_obj_by_depth(all, depth, 0);
+      caches.push_back({{"level", cache->attr->cache.depth},
+                        {"bytes", cache->attr->cache.size},
+                        {"shared_by", hwloc_bitmap_weight(cache->cpuset)}});
+    }
+  }
+  return {{"packages", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_PACKAGE)},
+          {"cores", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE)},
+          {"hardware_threads", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_PU)},
+          {"numa_nodes", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_NUMANODE)},
+          {"caches", caches},
+          {"allowed", to_vector(machine.allowed())}};
+}
+
+json kernel() {
+  utsname name{};
+  uname(&name);
+  return {{"release", name.release}, {"version", name.version}};
+}
+
+// The file that a symbol of this process is in.
+std::optional<std::string> object_of(void* symbol) {
+  Dl_info found{};
+  if (symbol == nullptr || dladdr(symbol, &found) == 0) {
+    return std::nullopt;
+  }
+  return path(found.dli_fname).filename().string();
+}
+
+template <class Function>
+Function* function(const char* symbol) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, symbol));
+}
+
+// Which allocator malloc really belongs to. One that is loaded but does not serve malloc does not
+// count.
+json allocator() {
+  const auto serving = object_of(dlsym(RTLD_DEFAULT, "malloc"));
+  if (!serving) {
+    return unavailable("the dynamic linker does not know where malloc is");
+  }
+  const auto serves = [&](const char* symbol) {
+    return object_of(dlsym(RTLD_DEFAULT, symbol)) == serving;
+  };
+  json found = {{"object", *serving}};
+  if (serves("mallctl")) {
+    const char* version = "";
+    std::size_t size = sizeof version;
+    function<int(const char*, void*, std::size_t*, void*, std::size_t)>("mallctl")(
+        "version", &version, &size, nullptr, 0);
+    found["name"] = "jemalloc";
+    found["version"] = version;
+  } else if (serves("mi_version")) {
+    found["name"] = "mimalloc";
+    found["version"] = std::to_string(function<int()>("mi_version")());
+  } else if (serves("tc_version")) {
+    found["name"] = "tcmalloc";
+    found["version"] =
+        function<const char*(int*, int*, const char**)>("tc_version")(nullptr, nullptr, nullptr);
+  } else if (serves("gnu_get_libc_version")) {
+    found["name"] = "glibc";
+    found["version"] = gnu_get_libc_version();
+  } else {
+    found["name"] = "unknown";
+  }
+  return found;
+}
+
+// The chosen word of a kernel setting such as "always [madvise] never".
+json transparent_huge_pages(const path& root) {
+  const auto line = first_line(root / "sys/kernel/mm/transparent_hugepage/enabled");
+  if (!line) {
+    return unavailable("the kernel has no transparent huge pages");
+  }
+  const std::size_t open = line->find('[');
+  const std::size_t close = line->find(']');
+  if (open == std::string::npos || close == std::string::npos) {
+    return *line;
+  }
+  return line->substr(open + 1, close - open - 1);
+}
+
+json address_randomisation(const path& root) {
+  json kernel_level = unavailable("/proc/sys/kernel/randomize_va_space cannot be read");
+  if (const auto line = first_line(root / "proc/sys/kernel/randomize_va_space")) {
+    kernel_level = std::atoi(line->c_str());
+  }
+  const int flags = personality(0xffffffff);  // asks, and changes nothing
+  return {{"kernel", kernel_level},
+          {"process", flags >= 0 && (flags & ADDR_NO_RANDOMIZE) == 0 && kernel_level != 0}};
+}
+
+json load_average(const path& root) {
+  std::ifstream file(root / "proc/loadavg");
+  double one = 0;
+  double five = 0;
+  double fifteen = 0;
+  if (!(file >> one >> five >> fifteen)) {
+    return unavailable("/proc/loadavg cannot be read");
+  }
+  return {one, five, fifteen};
+}
+
+}  // namespace
+
+json environment(const path& root) {
+  return {
+      {"processor", {{"model", model(root)}, {"governor", governor(root)}, {"boost", boost(root)}}},
+      {"topology", describe(topology::this_machine())},
+      {"virtualised", virtualised(root)},
+      {"kernel", kernel()},
+      {"program",
+       {{"commit", build_info::commit},
+        {"compiler", build_info::compiler},
+        {"flags", build_info::flags},
+        {"build_type", build_info::build_type}}},
+      {"allocator", allocator()},
+      {"memory",
+       {{"page_bytes", sysconf(_SC_PAGESIZE)},
+        {"transparent_huge_pages", transparent_huge_pages(root)}}},
+      {"address_randomisation", address_randomisation(root)},
+      {"load_average", load_average(root)},
+  };
+}
+
+}  // namespace assay::host

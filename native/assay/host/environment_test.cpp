@@ -1,0 +1,147 @@
+#include "assay/host/environment.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "assay/host/placement.h"
+
+namespace assay::host {
+namespace {
+
+using nlohmann::json;
+using std::filesystem::path;
+
+// A tree of kernel files of a machine that we do not have.
+class fake_tree {
+ public:
+  fake_tree() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "assay-environment-XXXXXX").string();
+    root_ = mkdtemp(name.data());
+  }
+  ~fake_tree() { std::filesystem::remove_all(root_); }
+  fake_tree(const fake_tree&) = delete;
+  fake_tree& operator=(const fake_tree&) = delete;
+
+  fake_tree& with(const path& file, const std::string& text) {
+    std::filesystem::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+    return *this;
+  }
+
+  json environment() const { return host::environment(root_); }
+
+ private:
+  path root_;
+};
+
+std::string governor_file(unsigned processor) {
+  return "sys/devices/system/cpu/cpu" + std::to_string(processor) + "/cpufreq/scaling_governor";
+}
+
+TEST(environment, describes_this_machine) {
+  const json found = environment();
+  EXPECT_FALSE(found["processor"]["model"].get<std::string>().empty());
+  EXPECT_EQ(found["topology"]["hardware_threads"], sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_GE(found["topology"]["hardware_threads"], found["topology"]["cores"]);
+  EXPECT_GE(found["topology"]["packages"], 1);
+  EXPECT_GE(found["topology"]["numa_nodes"], 1);
+  EXPECT_EQ(found["topology"]["allowed"].size(), std::thread::hardware_concurrency());
+  EXPECT_EQ(found["memory"]["page_bytes"], sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(found["load_average"].size(), 3);
+  EXPECT_TRUE(found["kernel"]["release"].is_string());
+}
+
+TEST(environment, describes_this_program) {
+  const json found = environment();
+  for (const char* key : {"commit", "compiler", "flags", "build_type"}) {
+    EXPECT_TRUE(found["program"][key].is_string()) << key;
+  }
+  EXPECT_FALSE(found["program"]["compiler"].get<std::string>().empty());
+}
+
+TEST(environment, names_the_allocator_that_serves_malloc) {
+  const json allocator = environment()["allocator"];
+  // A sanitizer brings an allocator of its own.
+  EXPECT_EQ(allocator["name"] == "glibc",
+            allocator["object"].get<std::string>().starts_with("libc.so"));
+  EXPECT_FALSE(allocator["object"].get<std::string>().empty());
+}
+
+TEST(environment, reads_one_governor_and_boost) {
+  fake_tree tree;
+  for (const unsigned processor : bound_to()) {
+    tree.with(governor_file(processor), "performance\n");
+  }
+  tree.with("sys/devices/system/cpu/cpufreq/boost", "1\n");
+  EXPECT_EQ(tree.environment()["processor"]["governor"], "performance");
+  EXPECT_EQ(tree.environment()["processor"]["boost"], true);
+}
+
+TEST(environment, lists_governors_that_differ) {
+  fake_tree tree;
+  std::string governor = "powersave";
+  for (const unsigned processor : bound_to()) {
+    tree.with(governor_file(processor), governor);
+    governor = "performance";
+  }
+  const json expected =
+      bound_to().size() == 1 ? json("powersave") : json::array({"performance", "powersave"});
+  EXPECT_EQ(tree.environment()["processor"]["governor"], expected);
+}
+
+TEST(environment, knows_that_no_turbo_means_no_boost) {
+  fake_tree tree;
+  tree.with("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  EXPECT_EQ(tree.environment()["processor"]["boost"], false);
+}
+
+TEST(environment, knows_a_virtual_machine_by_the_processors_flags) {
+  fake_tree tree;
+  tree.with("proc/cpuinfo", "model name\t: Frob 9000\nflags\t\t: fpu hypervisor\n");
+  EXPECT_EQ(tree.environment()["processor"]["model"], "Frob 9000");
+  EXPECT_EQ(tree.environment()["virtualised"]["value"], true);
+  tree.with("proc/cpuinfo", "model name\t: Frob 9000\nflags\t\t: fpu nohypervisors\n");
+  EXPECT_EQ(tree.environment()["virtualised"]["value"], false);
+}
+
+TEST(environment, reads_the_chosen_huge_page_setting) {
+  fake_tree tree;
+  tree.with("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  EXPECT_EQ(tree.environment()["memory"]["transparent_huge_pages"], "madvise");
+}
+
+TEST(environment, knows_that_addresses_are_not_random_where_the_kernel_turned_it_off) {
+  fake_tree tree;
+  tree.with("proc/sys/kernel/randomize_va_space", "0\n");
+  EXPECT_EQ(tree.environment()["address_randomisation"]["kernel"], 0);
+  EXPECT_EQ(tree.environment()["address_randomisation"]["process"], false);
+}
+
+TEST(environment, reads_the_load_average) {
+  fake_tree tree;
+  tree.with("proc/loadavg", "0.25 1.50 12.00 1/99 12345\n");
+  EXPECT_EQ(tree.environment()["load_average"], json::array({0.25, 1.5, 12.0}));
+}
+
+TEST(environment, gives_a_reason_for_everything_that_a_machine_does_not_tell) {
+  const json found = fake_tree().environment();
+  const json* const missing[] = {&found["processor"]["model"],
+                                 &found["processor"]["governor"],
+                                 &found["processor"]["boost"],
+                                 &found["virtualised"],
+                                 &found["memory"]["transparent_huge_pages"],
+                                 &found["address_randomisation"]["kernel"],
+                                 &found["load_average"]};
+  for (const json* each : missing) {
+    EXPECT_FALSE(each->at("unavailable").get<std::string>().empty());
+  }
+}
+
+}  // namespace
+}  // namespace assay::host

@@ -1,0 +1,148 @@
+#include "assay/host/placement.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "assay/host/topology.h"
+
+namespace assay::host {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::ThrowsMessage;
+
+using policy = pinning::policy;
+
+std::vector<unsigned> order(policy kind, unsigned threads, const topology& machine) {
+  return placement({.kind = kind, .processors = {}}, threads, machine).processors();
+}
+
+// 2 packages of 1 NUMA node of 2 cores of 2 hardware threads. Operating systems often number the
+// second hardware threads last; pu numbers here: package 0 has cores {0, 4} and {1, 5}, package 1
+// {2, 6} and {3, 7}.
+const topology& two_packages() {
+  static const topology machine("package:2 numa:1 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)");
+  return machine;
+}
+
+TEST(placement, compact_fills_a_core_then_a_package) {
+  EXPECT_THAT(order(policy::compact, 8, two_packages()), ElementsAre(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+TEST(placement, cores_first_gives_every_core_a_thread_before_any_gets_a_second) {
+  EXPECT_THAT(order(policy::cores_first, 8, two_packages()), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(placement, scatter_alternates_packages_then_cores_then_hardware_threads) {
+  EXPECT_THAT(order(policy::scatter, 8, two_packages()), ElementsAre(0, 2, 1, 3, 4, 6, 5, 7));
+}
+
+TEST(placement, scatter_alternates_numa_nodes_within_a_package) {
+  const topology machine("package:2 numa:2 core:2 pu:1");
+  EXPECT_THAT(order(policy::scatter, 8, machine), ElementsAre(0, 4, 2, 6, 1, 5, 3, 7));
+}
+
+TEST(placement, scatter_and_cores_first_agree_where_there_is_one_package) {
+  const topology machine("package:1 core:4 pu:2");
+  EXPECT_THAT(order(policy::scatter, 8, machine), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
+  EXPECT_EQ(order(policy::cores_first, 8, machine), order(policy::scatter, 8, machine));
+}
+
+TEST(placement, hardware_threads_without_cores_count_as_cores) {
+  const topology machine("package:2 pu:2");
+  EXPECT_THAT(order(policy::scatter, 4, machine), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(order(policy::cores_first, 4, machine), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(placement, every_policy_orders_exactly_the_allowed_processors) {
+  const topology machine("package:2 numa:2 core:2 pu:2", "1-4,11,13-14");
+  for (const policy kind : {policy::none, policy::compact, policy::scatter, policy::cores_first}) {
+    EXPECT_THAT(order(kind, 100, machine), ::testing::UnorderedElementsAre(1, 2, 3, 4, 11, 13, 14));
+  }
+}
+
+TEST(placement, scatter_skips_what_is_not_allowed) {
+  const topology machine("package:2 core:2 pu:2", "1,4-7");
+  EXPECT_THAT(order(policy::scatter, 5, machine), ElementsAre(1, 4, 6, 5, 7));
+}
+
+TEST(placement, uses_no_more_processors_than_threads) {
+  EXPECT_THAT(order(policy::compact, 3, two_packages()), ElementsAre(0, 4, 1));
+}
+
+TEST(placement, an_unbound_placement_may_use_every_allowed_processor) {
+  EXPECT_THAT(order(policy::none, 1, two_packages()), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(placement, a_list_is_taken_in_order_and_each_processor_is_in_use_once) {
+  const placement place({.kind = policy::list, .processors = {6, 6, 2, 0}}, 3, two_packages());
+  EXPECT_THAT(place.processors(), ElementsAre(6, 2));
+}
+
+TEST(placement, names_a_listed_processor_that_does_not_exist) {
+  EXPECT_THAT([] { placement({.kind = policy::list, .processors = {1, 8}}, 1, two_packages()); },
+              ThrowsMessage<std::invalid_argument>("processor 8 does not exist; allowed are 0-7"));
+}
+
+TEST(placement, names_a_listed_processor_that_may_not_be_used) {
+  const topology machine("package:1 core:8 pu:1", "0-2,5");
+  EXPECT_THAT([&] { placement({.kind = policy::list, .processors = {3}}, 1, machine); },
+              ThrowsMessage<std::invalid_argument>(
+                  "processor 3 may not be used by this process; allowed are 0-2,5"));
+}
+
+TEST(placement, binds_threads_to_this_machines_processors_in_turn) {
+  const placement all({.kind = policy::compact, .processors = {}}, 4096);
+  const auto& processors = all.processors();
+  for (unsigned i = 0; i < 2 * processors.size(); ++i) {
+    std::jthread([&] {
+      all.bind_this_thread(i);
+      EXPECT_THAT(bound_to(), ElementsAre(processors[i % processors.size()]));
+      EXPECT_EQ(last_ran_on(), processors[i % processors.size()]);
+    });
+  }
+}
+
+TEST(placement, leaves_unbound_threads_alone) {
+  const auto before = bound_to();
+  const placement free({.kind = policy::none, .processors = {}}, 2);
+  free.bind_this_thread(0);
+  EXPECT_EQ(bound_to(), before);
+  EXPECT_THAT(before, Contains(last_ran_on().value()));
+}
+
+TEST(placement, fails_to_bind_to_a_processor_that_does_not_exist) {
+  EXPECT_THROW(bind_this_thread_to(100'000), std::system_error);
+}
+
+TEST(pinning, is_read_from_the_protocol) {
+  EXPECT_EQ(parse_pinning("none").kind, policy::none);
+  EXPECT_EQ(parse_pinning("compact").kind, policy::compact);
+  EXPECT_EQ(parse_pinning("scatter").kind, policy::scatter);
+  EXPECT_EQ(parse_pinning("cores_first").kind, policy::cores_first);
+  const pinning list = parse_pinning(nlohmann::json::parse("[3, 1]"));
+  EXPECT_EQ(list.kind, policy::list);
+  EXPECT_THAT(list.processors, ElementsAre(3, 1));
+}
+
+TEST(pinning, refuses_anything_else_and_quotes_it) {
+  for (const char* wrong : {"\"packed\"", "[]", "7", "null", "{}"}) {
+    EXPECT_THAT([&] { parse_pinning(nlohmann::json::parse(wrong)); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(wrong)));
+  }
+  for (const char* wrong : {"-1", "1.5", "\"0\"", "4294967296"}) {
+    EXPECT_THAT([&] { parse_pinning(nlohmann::json::array({0, nlohmann::json::parse(wrong)})); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(wrong)));
+  }
+}
+
+}  // namespace
+}  // namespace assay::host

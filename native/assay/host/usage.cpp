@@ -1,0 +1,182 @@
+#include "assay/host/usage.h"
+
+#include <linux/perf_event.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+#include <variant>
+
+namespace assay::host {
+namespace {
+
+struct event {
+  const char* name;
+  const char* pfm_name;
+  unsigned long modes;  // in which the event is counted
+};
+
+// Hardware events in user mode only: the kernel's part needs rights that a user rarely has, and is
+// not what is compared. Migrations happen in the kernel.
+constexpr event events[] = {
+    {"cycles", "perf::CYCLES", PFM_PLM3},
+    {"instructions", "perf::INSTRUCTIONS", PFM_PLM3},
+    {"cache_misses", "perf::CACHE-MISSES", PFM_PLM3},
+    {"branch_misses", "perf::BRANCH-MISSES", PFM_PLM3},
+    {"migrations", "perf::CPU-MIGRATIONS", PFM_PLM0 | PFM_PLM3},
+};
+
+struct encoded_event {
+  std::string name;
+  std::variant<perf_event_attr, std::string> attributes;  // or why there are none
+};
+
+std::vector<encoded_event> encode_events() {
+  const int initialised = pfm_initialize();
+  std::vector<encoded_event> encoded;
+  for (const event& each : events) {
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    pfm_perf_encode_arg_t argument{};
+    argument.attr = &attributes;
+    argument.size = sizeof argument;
+    const int result = initialised != PFM_SUCCESS
+                           ? initialised
+                           : pfm_get_os_event_encoding(each.pfm_name, static_cast<int>(each.modes),
+                                                       PFM_OS_PERF_EVENT, &argument);
+    if (result == PFM_SUCCESS) {
+      attributes.disabled = 1;
+      attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+      encoded.push_back({each.name, attributes});
+    } else {
+      encoded.push_back({each.name, std::string("libpfm: ") + pfm_strerror(result)});
+    }
+  }
+  return encoded;
+}
+
+std::string paranoia() {
+  std::string level;
+  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level;
+  return level.empty() ? "" : " (perf_event_paranoid is " + level + ")";
+}
+
+std::string reason_not_opened(int error, bool hardware) {
+  std::string reason = "perf_event_open: " + std::generic_category().message(error);
+  if (error == EACCES || error == EPERM) {
+    reason += paranoia();
+  } else if (hardware && (error == ENOENT || error == EOPNOTSUPP || error == ENODEV)) {
+    reason += " (this machine has no hardware counters)";
+  }
+  return reason;
+}
+
+std::uint64_t status_bytes(std::string_view field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) {
+      return std::stoull(line.substr(field.size())) * 1024;  // the kernel writes "VmRSS:   123 kB"
+    }
+  }
+  throw std::runtime_error("/proc/self/status has no line " + std::string(field));
+}
+
+}  // namespace
+
+double counter::running_share() const {
+  return enabled_ns == 0 ? 0 : static_cast<double>(running_ns) / static_cast<double>(enabled_ns);
+}
+
+double counter::count() const {
+  return running_ns == 0 ? 0 : static_cast<double>(counted) / running_share();
+}
+
+void usage::merge(const usage& other) {
+  minor_faults += other.minor_faults;
+  major_faults += other.major_faults;
+  voluntary_switches += other.voluntary_switches;
+  involuntary_switches += other.involuntary_switches;
+  for (const auto& [name, theirs] : other.counters) {
+    counter& ours = counters[name];
+    ours.counted += theirs.counted;
+    ours.enabled_ns += theirs.enabled_ns;
+    ours.running_ns += theirs.running_ns;
+  }
+  unavailable.insert(other.unavailable.begin(), other.unavailable.end());
+  for (const auto& [name, reason] : unavailable) {
+    counters.erase(name);
+  }
+}
+
+thread_meter::thread_meter() {
+  static const std::vector<encoded_event> encoded = encode_events();
+  for (const encoded_event& each : encoded) {
+    if (const auto* reason = std::get_if<std::string>(&each.attributes)) {
+      usage_.unavailable[each.name] = *reason;
+      continue;
+    }
+    perf_event_attr attributes = std::get<perf_event_attr>(each.attributes);
+    // The calling thread, on whatever processor it runs.
+    const long descriptor =
+        syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0) {
+      usage_.unavailable[each.name] =
+          reason_not_opened(errno, attributes.type != PERF_TYPE_SOFTWARE);
+    } else {
+      open_.push_back({each.name, static_cast<int>(descriptor)});
+    }
+  }
+}
+
+thread_meter::~thread_meter() {
+  for (const open_counter& each : open_) {
+    close(each.descriptor);
+  }
+}
+
+void thread_meter::start() {
+  getrusage(RUSAGE_THREAD, &before_);
+  for (const open_counter& each : open_) {
+    ioctl(each.descriptor, PERF_EVENT_IOC_ENABLE, 0);
+  }
+}
+
+void thread_meter::stop() {
+  for (const open_counter& each : open_) {
+    ioctl(each.descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  }
+  rusage after{};
+  getrusage(RUSAGE_THREAD, &after);
+  const auto used = [](long since, long until) {
+    return static_cast<std::uint64_t>(until - since);
+  };
+  usage_.minor_faults = used(before_.ru_minflt, after.ru_minflt);
+  usage_.major_faults = used(before_.ru_majflt, after.ru_majflt);
+  usage_.voluntary_switches = used(before_.ru_nvcsw, after.ru_nvcsw);
+  usage_.involuntary_switches = used(before_.ru_nivcsw, after.ru_nivcsw);
+  for (const open_counter& each : open_) {
+    counter read_back;
+    if (read(each.descriptor, &read_back, sizeof read_back) != sizeof read_back) {
+      usage_.unavailable[each.name] =
+          "the kernel closed the counter: " + std::generic_category().message(errno);
+    } else if (read_back.running_ns == 0) {
+      usage_.unavailable[each.name] =
+          "it never got one of the processor's counters during the interval";
+    } else {
+      usage_.counters[each.name] = read_back;
+    }
+  }
+}
+
+std::uint64_t resident_bytes() { return status_bytes("VmRSS:"); }
+
+// Not getrusage's ru_maxrss, which begins with that of the program that started this one.
+std::uint64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+}  // namespace assay::host

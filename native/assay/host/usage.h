@@ -1,0 +1,86 @@
+// What a thread used of the machine during a measured interval, and what the process holds of
+// memory.
+//
+// A number is worth little without the reason for it: a slow trial whose thread was moved twice, or
+// that faulted on 20,000 pages, says nothing about the map. Each worker thread has its own meter,
+// and the meters' readings are merged afterwards:
+//
+//     thread_meter meter;      // in the thread that is measured: opens its counters
+//     meter.start();
+//     ...                      // the measured interval: the meter makes no system call here
+//     meter.stop();
+//     total.merge(meter.reading());
+
+#ifndef ASSAY_HOST_USAGE_H_
+#define ASSAY_HOST_USAGE_H_
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace assay::host {
+
+// One event counter over an interval. The kernel shares the processor's few counters among events,
+// so that each may have counted during a part of the interval only.
+struct counter {
+  std::uint64_t counted = 0;
+  std::uint64_t enabled_ns = 0;
+  std::uint64_t running_ns = 0;
+
+  // The share of the interval during which the event was really counted.
+  double running_share() const;
+  // The number of events, scaled up by that share.
+  double count() const;
+};
+
+struct usage {
+  // cycles, instructions, cache_misses and branch_misses (in user mode) and migrations: each is in
+  // one of these two, by name, with the reason where it could not be counted.
+  std::map<std::string, counter> counters;
+  std::map<std::string, std::string> unavailable;
+  std::uint64_t minor_faults = 0;
+  std::uint64_t major_faults = 0;
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+
+  // Adds what another thread used. A counter that either lacks is lacking in the sum.
+  void merge(const usage& other);
+};
+
+// Meters the thread that constructed it. Not copyable: it owns the thread's counters.
+class thread_meter {
+ public:
+  thread_meter();
+  ~thread_meter();
+  thread_meter(const thread_meter&) = delete;
+  thread_meter& operator=(const thread_meter&) = delete;
+
+  // Called once each, in this order, by the thread that constructed the meter.
+  void start();
+  void stop();
+
+  // What was used between the two. Any thread may ask once `stop` has returned.
+  const usage& reading() const { return usage_; }
+
+ private:
+  struct open_counter {
+    std::string name;
+    int descriptor;
+  };
+
+  std::vector<open_counter> open_;
+  rusage before_{};
+  usage usage_;
+};
+
+// Memory that the process has in RAM now, and the most that it ever had, in bytes.
+// Throws std::runtime_error if the kernel does not tell.
+std::uint64_t resident_bytes();
+std::uint64_t peak_resident_bytes();
+
+}  // namespace assay::host
+
+#endif  // ASSAY_HOST_USAGE_H_
