@@ -1,0 +1,142 @@
+"""The executor that runs trials on this machine."""
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay import protocol
+from assay.plan.types import PlannedTrial
+from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
+from assay.runner.types import Outcome, Status
+
+_CALIBRATION_TIMEOUT_S = 10.0
+_STDOUT_KEPT = 2**16
+
+
+class LocalExecutor:
+    """Runs each trial in a process of its own on this machine, with a calibration before and after it."""
+
+    def __init__(self, calibrate: Path, stop: StopSignals) -> None:
+        self._calibrate = str(calibrate)
+        self._stop = stop
+
+    def execute(self, trial: PlannedTrial) -> Outcome:
+        """Run one trial and say what became of it.
+
+        Raises:
+            Interrupted: the user asked to stop.
+        """
+        environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
+        before, error_before = self._calibration(trial, environment)
+        started_at = datetime.now(UTC)
+        ended = run_process(
+            trial.program,
+            json.dumps(trial.request),
+            environment=environment,
+            timeout_s=trial.timeout_s,
+            memory_limit_mb=trial.memory_limit_mb,
+            stop=self._stop,
+        )
+        after, error_after = self._calibration(trial, environment)
+        status, reason, result = judge(ended, trial.timeout_s)
+        errors = {"before": error_before, "after": error_after}
+        return Outcome(
+            status=status,
+            reason=reason,
+            exit_code=ended.exit_code,
+            result=result,
+            stdout="" if result else _text(ended.stdout[:_STDOUT_KEPT]),
+            stderr=_text(ended.stderr),
+            calibration_before=before,
+            calibration_after=after,
+            calibration_error="; ".join(f"{when}: {error}" for when, error in errors.items() if error),
+            started_at=started_at,
+            wall_s=ended.wall_s,
+        )
+
+    def _calibration(
+        self, trial: PlannedTrial, environment: Mapping[str, str]
+    ) -> tuple[dict[str, Any] | None, str]:
+        """Calibrate the processors of a trial; return the result, or None and the reason."""
+        request = {"protocol": 1, "threads": trial.request["threads"], "pinning": trial.request["pinning"]}
+        ended = run_process(
+            self._calibrate,
+            json.dumps(request),
+            environment=environment,
+            timeout_s=_CALIBRATION_TIMEOUT_S,
+            memory_limit_mb=trial.memory_limit_mb,
+            stop=self._stop,
+        )
+        failure = _failure(ended, _CALIBRATION_TIMEOUT_S)
+        if failure:
+            return None, failure[1]
+        try:
+            return protocol.parse("calibration-result", ended.stdout.decode()), ""
+        except (ValueError, RecursionError) as error:
+            return None, _text(f"printed no calibration result: {error}".encode())
+
+
+def trial_environment(padding: int) -> dict[str, str]:
+    """Return the environment of a trial: as little as programs need, and as many bytes of padding as given.
+
+    The size of the environment moves the stack, and with it performance (Mytkowicz et al., ASPLOS 2009).
+    """
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C", "ASSAY_PADDING": "x" * padding}
+
+
+def judge(ended: Ended, timeout_s: float) -> tuple[Status, str, dict[str, Any] | None]:
+    """Say what became of a trial from what its process left behind: status, reason, result."""
+    failure = _failure(ended, timeout_s)
+    if failure:
+        return *failure, None
+    if not ended.stdout.strip():
+        return "invalid", "printed no result", None
+    try:
+        result = protocol.parse("trial-result", ended.stdout.decode())
+        _check_metrics(result["metrics"])
+    except (ValueError, RecursionError) as error:
+        return "invalid", _text(f"printed something that is no result: {error}".encode()), None
+    if result["status"] == "invalid":
+        return "invalid", _text(result["reason"].encode(errors="replace")), result
+    return "valid", "", result
+
+
+def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
+    """Say how a process failed whatever it printed, or None."""
+    if ended.exit_code is None:
+        return "crashed", ended.start_error
+    if len(ended.stdout) > STDOUT_LIMIT:
+        return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
+    if ended.timed_out:
+        return "timed_out", f"still ran after its time-out of {timeout_s:g} s"
+    last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
+    said = f": {last_words}" if last_words else ""
+    if ended.exit_code < 0:
+        return "crashed", f"ended by {_signal_name(-ended.exit_code)}{said}"
+    if ended.exit_code > 0:
+        return "crashed", f"exited with {ended.exit_code}{said}"
+    return None
+
+
+def _check_metrics(metrics: Mapping[str, float]) -> None:
+    """Refuse numbers that only Python's integers hold."""
+    for name, value in metrics.items():
+        try:
+            float(value)
+        except OverflowError:
+            raise ValueError(f"$.metrics.{name}: the number is too large") from None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")

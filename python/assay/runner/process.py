@@ -1,0 +1,213 @@
+"""Runs one process to its end, whatever it does: it can be neither hung by it nor outlived by it."""
+
+import errno
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+STDOUT_LIMIT = 64 * 2**20
+STDERR_KEPT = 64 * 2**10
+_CHUNK = 2**16
+_PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask for
+
+# The process must die with the runner, even by kill -9. setpriv asks the kernel for that; where the runner
+# died before it could ask, the shell finds that its parent is another, and gives up. The two take 2 ms.
+# No core file is written, which would disturb the next trial.
+# The data segment is what a leaking program grows; RLIMIT_AS would also count what is only reserved.
+_LAUNCHER = (
+    *("setpriv", "--pdeathsig", "KILL", "sh", "-c"),
+    '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && shift 2 && exec "$@"',
+    "assay",
+)
+
+
+class Interrupted(BaseException):
+    """The user asked the runner to stop; `signum` is the signal that said so.
+
+    Not an `Exception`, so that nothing that handles failures takes it for one.
+    """
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+class StopSignals:
+    """While entered, SIGINT and SIGTERM are noted instead of acted upon.
+
+    A trial is then stopped, or a record finished, at a point where nothing is half-done.
+    """
+
+    def __enter__(self) -> "StopSignals":
+        """Begin to note signals."""
+        self.signum = 0
+        self.wakes, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._previous = {each: signal.signal(each, self._note) for each in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let signals act as they did before."""
+        for each, handler in self._previous.items():
+            signal.signal(each, handler)
+        os.close(self.wakes)
+        os.close(self._wake)
+
+    def check(self) -> None:
+        """Raise `Interrupted` if a signal has come."""
+        if self.signum:
+            raise Interrupted(self.signum)
+
+    def _note(self, signum: int, _frame: object) -> None:
+        if not self.signum:
+            self.signum = signum
+            os.write(self._wake, b"x")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a process left behind.
+
+    Attributes:
+        exit_code: its exit status, negative for the number of the signal that ended it; None where it
+            could not be started.
+        stdout: what it printed, at most a little more than `STDOUT_LIMIT`.
+        stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
+        timed_out: it was killed because it took too long.
+        wall_s: how long it lived, seconds.
+        start_error: why it could not be started, else empty.
+    """
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    wall_s: float
+    start_error: str = ""
+
+
+def run_process(
+    program: str,
+    stdin: str,
+    *,
+    environment: Mapping[str, str],
+    timeout_s: float,
+    memory_limit_mb: int,
+    stop: StopSignals | None = None,
+) -> Ended:
+    """Run a program in a session of its own, and end whatever of its process group is left at the end.
+
+    Raises:
+        Interrupted: `stop` was signalled; the process is gone.
+    """
+    began = time.monotonic()
+    try:
+        _check_startable(program)
+        with _input_file(stdin) as request:
+            process = subprocess.Popen(  # noqa: S603
+                [*_LAUNCHER, str(os.getpid()), str(memory_limit_mb * 1024), program],
+                stdin=request,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=Path(program).parent,
+                env=environment,
+                start_new_session=True,
+            )
+    except OSError as error:
+        why = f"{error.filename} cannot be started: {error.strerror}"
+        return Ended(None, b"", b"", False, time.monotonic() - began, why)
+    output = _Output(process)
+    try:
+        timed_out = output.collect(began + timeout_s, stop)
+        wall_s = time.monotonic() - began
+    finally:
+        # Before the process is waited for: until then its number, and so its group's, is not used again.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        output.close()
+    if stop is not None:
+        stop.check()
+    return Ended(process.returncode, bytes(output.stdout), output.end_of_stderr(), timed_out, wall_s)
+
+
+class _Output:
+    """What a process prints, read as it comes so that a full pipe never holds it up."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.stdout, self._stderr = bytearray(), bytearray()
+        self._exited = os.pidfd_open(process.pid)
+        self._pipes = {process.stdout: self.stdout, process.stderr: self._stderr}
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+
+    def collect(self, deadline: float, stop: StopSignals | None) -> bool:
+        """Read until the process ends, prints too much or is to be stopped; return whether time ran out."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._exited, selectors.EVENT_READ)
+            for pipe in self._pipes:
+                selector.register(pipe, selectors.EVENT_READ)
+            if stop is not None:
+                selector.register(stop.wakes, selectors.EVENT_READ)
+            while (left := deadline - time.monotonic()) > 0:
+                ready = [key.fileobj for key, _ in selector.select(left)]
+                for pipe in self._pipes:
+                    if pipe in ready and not self._read(pipe):
+                        selector.unregister(pipe)
+                if len(self.stdout) > STDOUT_LIMIT or (stop is not None and stop.signum):
+                    return False
+                if self._exited in ready:
+                    self._drain()
+                    return False
+        return True
+
+    def end_of_stderr(self) -> bytes:
+        """Return the last `STDERR_KEPT` bytes of standard error."""
+        return bytes(self._stderr[-STDERR_KEPT:])
+
+    def close(self) -> None:
+        """Close what was opened to read from the process."""
+        os.close(self._exited)
+        for pipe in self._pipes:
+            pipe.close()
+
+    def _drain(self) -> None:
+        """Read what the pipes still hold, without waiting for their end: a child may keep them open."""
+        for pipe in self._pipes:
+            for _ in range(_PIPE_HOLDS // _CHUNK):
+                if not self._read(pipe):
+                    break
+
+    def _read(self, pipe: IO[bytes]) -> bool:
+        """Read once; return whether there may be more to come."""
+        try:
+            read = os.read(pipe.fileno(), _CHUNK)
+        except BlockingIOError:
+            return False
+        kept = self._pipes[pipe]
+        kept += read
+        if kept is self._stderr and len(kept) > 2 * STDERR_KEPT:
+            del kept[:-STDERR_KEPT]
+        return bool(read)
+
+
+def _check_startable(program: str) -> None:
+    """Raise the error that starting the program would end in, which the launcher's shell would swallow."""
+    if not Path(program).is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    if not os.access(program, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
+
+
+def _input_file(text: str) -> IO[bytes]:
+    """Return a file in memory that holds the text: unlike a pipe it never blocks the one who fills it."""
+    file = os.fdopen(os.memfd_create("request"), "w+b")
+    file.write(text.encode())
+    file.seek(0)
+    return file

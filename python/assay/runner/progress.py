@@ -1,0 +1,108 @@
+"""Says how far a campaign is and how long it will still take, without disturbing the trials."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from assay.plan.types import Level, PlannedTrial
+from assay.runner.types import Outcome
+
+_USUAL_OVERHEAD_S = 0.25
+_LINES = 10  # printed over a whole campaign where there is no terminal to draw a bar on
+
+Condition = frozenset[tuple[str, Level]]
+
+
+def condition_of(trial: PlannedTrial) -> Condition:
+    """Return a trial's condition as something that a dict can be indexed with."""
+    return frozenset(trial.levels.items())
+
+
+def time_left(
+    remaining: Sequence[PlannedTrial], took: Mapping[Condition, Sequence[float]], overheads: Sequence[float]
+) -> float:
+    """Estimate the seconds that the remaining trials will take.
+
+    A trial takes what trials of its condition took on average. Where none has ended yet, it takes its
+    measured interval and the average of what other trials took beyond theirs.
+
+    Args:
+        remaining: trials still to run.
+        took: condition -> seconds that its ended trials took.
+        overheads: for each ended trial, the seconds that it took beyond its measured interval.
+    """
+    overhead = fmean(overheads) if overheads else _USUAL_OVERHEAD_S
+    total = 0.0
+    for trial in remaining:
+        seen = took.get(condition_of(trial))
+        total += fmean(seen) if seen else trial.request["duration_ms"] / 1000 + overhead
+    return total
+
+
+def in_words(seconds: float) -> str:
+    """Say a length of time as roughly as an estimate of it is known."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {round(seconds, -1):.0f} s"
+    if seconds < 90 * 60:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+class ProgressDisplay:
+    """A bar on a terminal, or else a line now and then.
+
+    It draws only between trials: a bar that moves by itself would take processor time from a trial.
+    """
+
+    def __init__(self, console: Console, trials: Sequence[PlannedTrial], ended: int, failed: int) -> None:
+        """Begin with the trials still to run, and how many have ended and failed before."""
+        self._console = console
+        self._remaining = list(trials)
+        self._ended = ended
+        self._failed = failed
+        self._planned = ended + len(trials)
+        self._took: dict[Condition, list[float]] = {}
+        self._overheads: list[float] = []
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+            console=console,
+            auto_refresh=False,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("trials", completed=ended, total=self._planned, state=self._state())
+
+    def __enter__(self) -> "ProgressDisplay":
+        """Show it."""
+        self._bar.start()
+        self._bar.refresh()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave its last state on the terminal."""
+        self._bar.stop()
+
+    def ended(self, trial: PlannedTrial, outcome: Outcome, took_s: float) -> None:
+        """Take note that a trial has been recorded, and show it."""
+        self._remaining.pop(0)
+        self._ended += 1
+        self._failed += outcome.status != "valid"
+        self._took.setdefault(condition_of(trial), []).append(took_s)
+        self._overheads.append(took_s - trial.request["duration_ms"] / 1000)
+        self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
+        line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
+        if not self._console.is_terminal and line_due:
+            self._console.print(f"{self._ended} of {self._planned} trials, {self._state()}", highlight=False)
+
+    def _state(self) -> str:
+        failed = f"{self._failed} not valid, " if self._failed else ""
+        if not self._remaining:
+            return f"{failed}none left"
+        return f"{failed}{in_words(time_left(self._remaining, self._took, self._overheads))} left"
