@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+from typing import Any
 
 from assay.errors import AssayError
 
@@ -30,17 +32,44 @@ def find(name: str) -> Path:
     raise AssayError(f"the program {name} is not {where}; run make build")
 
 
-def subjects(program: Path) -> dict[str, int | None]:
-    """Ask a native program which subjects it has.
-
-    Returns:
-        Subject -> the most threads that it can run with, None where it sets no limit.
+def listing(program: Path) -> list[dict[str, Any]]:
+    """Ask a native program what it can measure: for each subject its name, description and max_threads.
 
     Raises:
         AssayError: the program does not answer.
     """
     try:
         answer = subprocess.run([program, "--list"], capture_output=True, check=True, timeout=60)  # noqa: S603
-        return {entry["name"]: entry["max_threads"] for entry in json.loads(answer.stdout)}
+        return [
+            {key: entry[key] for key in ("name", "description", "max_threads")}
+            for entry in json.loads(answer.stdout)
+        ]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         raise AssayError(f"{program} --list does not answer ({error}); run make build") from error
+
+
+def listing(program: Path) -> list[dict[str, Any]]:
+    """Ask a native program which subjects it has.
+
+    Returns:
+        For each its `name`, a `description`, and `max_threads`: the most that it can run with, None where it
+        sets no limit.
+
+    Raises:
+        AssayError: the program does not answer.
+    """
+    try:
+        answer = subprocess.run([program, "--list"], capture_output=True, check=True, timeout=60)  # noqa: S603
+        keys = ("name", "description", "max_threads")
+        return [{key: entry[key] for key in keys} for entry in json.loads(answer.stdout)]
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        raise AssayError(f"{program} --list does not answer ({error}); run make build") from error
+
+
+def install_prefix() -> Path | None:
+    """Return the prefix under which CMake finds the package `assay` of the native programs in use, if any."""
+    try:
+        prefix = find("assay-trial").parents[1]
+    except AssayError:
+        return None
+    return prefix if any(prefix.glob("lib*/**/cmake/assay/*.cmake")) else None

@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator
 
 Message = Literal["trial-request", "trial-result", "calibration-request", "calibration-result"]
+
+_DEEPEST = 100
 
 
 @cache
@@ -24,8 +27,8 @@ def parse(message: Message, text: str) -> dict[str, Any]:
     """Parse one message and check it against its schema.
 
     Raises:
-        ValueError: `text` is not JSON (NaN and infinities are not), or does not follow the schema; the
-            message names the place.
+        ValueError: `text` is not JSON (NaN and infinities are not), holds a number that a double cannot or is
+            nested too deeply, or does not follow the schema; the message names the place.
     """
 
     def refuse(constant: str) -> float:
@@ -34,5 +37,22 @@ def parse(message: Message, text: str) -> dict[str, Any]:
     value = json.loads(text, parse_constant=refuse)
     for error in validator(message).iter_errors(value):
         raise ValueError(f"{error.json_path}: {error.message[:300]}")
+    _check_keepable(value)
     assert isinstance(value, dict)  # every schema demands an object
     return value
+
+
+def _check_keepable(value: Any, depth: int = 0) -> None:
+    """Refuse what JSON can say but readers cannot hold: numbers such as 1e999, and nesting without end."""
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested deeper than {_DEEPEST} levels")
+    match value:
+        case int() | float():
+            if abs(value) > sys.float_info.max:
+                raise ValueError("a number in it is larger than a double can be")
+        case dict():
+            for inner in value.values():
+                _check_keepable(inner, depth + 1)
+        case list():
+            for inner in value:
+                _check_keepable(inner, depth + 1)

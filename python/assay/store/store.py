@@ -232,7 +232,7 @@ class Store:
             by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
                 planned_trial.c.campaign_id
             )
-            planned = dict(connection.execute(by_campaign).tuples())
+            planned = dict(connection.execute(by_campaign).tuples().all())
             counts: dict[int, dict[Status, int]] = {}
             by_status = select(trial.c.campaign_id, trial.c.status, func.count()).group_by(
                 trial.c.campaign_id, trial.c.status

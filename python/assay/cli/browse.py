@@ -1,0 +1,200 @@
+"""`assay list`, `assay show`, `assay query`: what is in the store."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from assay.runner.types import Status
+
+if TYPE_CHECKING:
+    from assay.store import Store
+
+StoreOption = Annotated[Path, typer.Option("--store", envvar="ASSAY_STORE", help="The store's file.")]
+CampaignOption = Annotated[
+    int | None, typer.Option("--campaign", help="Number of the campaign. Default: the one begun last.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+DEFAULT_STORE = Path("results/assay.sqlite")
+
+
+def list_(
+    what: Annotated[
+        Literal["campaigns", "trials", "subjects"], typer.Argument(help="What to list.")
+    ] = "campaigns",
+    campaign: CampaignOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """List campaigns, the trials of a campaign, or the subjects that can be measured.
+
+    Example: `assay list trials --campaign 2`
+    """
+    if what == "subjects":
+        columns, rows = _subjects()
+    else:
+        with _open(store) as opened:
+            columns, rows = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
+    if as_json:
+        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        _print_table([column.replace("_", " ") for column in columns], rows)
+
+
+def show(
+    trial: Annotated[int, typer.Argument(help="Number of the trial, as `assay list trials` shows it.")],
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the whole record of one trial.
+
+    Example: `assay show 17`
+    """
+    with _open(store) as opened:
+        record = opened.record_of(trial)
+    if as_json:
+        _print_json(record)
+    else:
+        typer.echo("\n".join(_outline(record)))
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SQL query; it cannot change the store.")],
+    campaign: CampaignOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the store in SQL: `trials` has a column for each factor and metric of a campaign.
+
+    `median(x)` and `quantile(x, p)` are there beside SQLite's functions. A metric is NULL unless its trial
+    is valid.
+
+    Example: `assay query "select subject, threads, median(throughput) from trials group by 1, 2"`
+    """
+    with _open(store) as opened:
+        columns, rows = opened.query(sql, campaign=campaign)
+    if as_json:
+        _print_json({"columns": columns, "rows": rows})
+    else:
+        _print_table(columns, rows)
+
+
+def _open(path: Path) -> "Store":
+    from assay.store import Store
+
+    return Store.open(path, create=False)
+
+
+def _campaigns(store: "Store") -> tuple[list[str], list[list[Any]]]:
+    statuses: tuple[Status, ...] = ("valid", "invalid", "crashed", "timed_out")
+    columns = ["campaign", "experiment", "started", "planned", "ended", *statuses, "state"]
+    return columns, [
+        [
+            each.id,
+            each.experiment,
+            each.started_at.isoformat(" ", "seconds"),
+            each.planned,
+            each.ended,
+            *(each.counts.get(status, 0) for status in statuses),
+            "finished" if each.finished else "unfinished",
+        ]
+        for each in store.campaigns()
+    ]
+
+
+def _trials(store: "Store", campaign: int | None) -> tuple[list[str], list[list[Any]]]:
+    trials = store.trials(store.campaign(campaign).id)
+    factors = list(dict.fromkeys(name for trial in trials for name in trial.levels))
+    fixed = ["trial", "block", "group"]
+    outcome = ["status", "wall_s", "reason"]
+    # A factor's column keeps its name whatever it is called, so the fixed ones give way.
+    columns = [
+        *fixed,
+        *(f"factor {name}" if name in {*fixed, *outcome} else name for name in factors),
+        *outcome,
+    ]
+    return columns, [
+        [
+            trial.id,
+            trial.block,
+            trial.group,
+            *(trial.levels.get(name) for name in factors),
+            trial.status,
+            trial.wall_s,
+            trial.reason,
+        ]
+        for trial in trials
+    ]
+
+
+def _subjects() -> tuple[list[str], list[list[Any]]]:
+    from assay import programs
+
+    entries = programs.listing(programs.find("assay-trial"))
+    return ["subject", "max_threads", "description"], [
+        [entry["name"], entry["max_threads"], entry["description"]] for entry in entries
+    ]
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, default=str))
+
+
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    # Rich would take 10 s for 20,000 rows, and cut cells to the width of a pipe.
+    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [all(map(_is_number, column)) for column in zip(*cells[1:], strict=True)] or [False] * len(
+        widths
+    )
+    cells.insert(1, ["-" * width for width in widths])
+    for row in cells:
+        typer.echo(
+            "  ".join(
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, numeric, strict=True)
+            ).rstrip()
+        )
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "" or cell.lstrip("-")[:1].isdigit()
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text of one line: NULL is empty, numbers have six digits or all before the point."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
+    return _printable(str(value)).replace("\n", " ")
+
+
+def _printable(text: str) -> str:
+    """Return text in which whatever could upset a terminal is written as an escape."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield lines of `name: value`, with what is inside a value indented below it."""
+    indent = "  " * depth
+    for name, inner in value.items():
+        label = f"{indent}{_printable(name)}:"
+        if isinstance(inner, Mapping) and inner:
+            yield label
+            yield from _outline(inner, depth + 1)
+        elif isinstance(inner, list) and any(isinstance(each, Mapping) for each in inner):
+            yield label
+            yield from _outline({str(number): each for number, each in enumerate(inner)}, depth + 1)
+        elif isinstance(inner, str) and "\n" in inner:
+            yield label
+            yield from (f"{indent}  {line}" for line in _printable(inner).splitlines())
+        else:
+            text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+            yield f"{label} {_printable(text)}".rstrip()
