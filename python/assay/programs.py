@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 from assay.errors import AssayError
 
@@ -30,22 +29,6 @@ def find(name: str) -> Path:
             return Path(found).resolve()
     where = f"in {given}, which ASSAY_PROGRAMS names" if given else f"in {_BUILT} or on the PATH"
     raise AssayError(f"the program {name} is not {where}; run make build")
-
-
-def listing(program: Path) -> list[dict[str, Any]]:
-    """Ask a native program what it can measure: for each subject its name, description and max_threads.
-
-    Raises:
-        AssayError: the program does not answer.
-    """
-    try:
-        answer = subprocess.run([program, "--list"], capture_output=True, check=True, timeout=60)  # noqa: S603
-        return [
-            {key: entry[key] for key in ("name", "description", "max_threads")}
-            for entry in json.loads(answer.stdout)
-        ]
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        raise AssayError(f"{program} --list does not answer ({error}); run make build") from error
 
 
 def listing(program: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ class Progress(Protocol):
 def run_trials(
     trials: Sequence[PlannedTrial],
     executor: Executor,
-    record: Callable[[PlannedTrial, Outcome], None],
+    record: Callable[[PlannedTrial, Outcome], object],
     progress: Progress,
     clock: Callable[[], float],
 ) -> None:
