@@ -17,9 +17,9 @@ log_ratios = st.lists(thousandths, min_size=6, max_size=11)
 def brute_force_p(data: Array, theta: float, sign: int) -> float:
     """The share of all flips whose mean is at least what was seen, from the definition of the test."""
     centered = sign * (data - theta)
-    mean = centered.mean()
+    mean = float(centered.mean())
     flips = product((1, -1), repeat=len(data))
-    return float(np.mean([float(np.mean(flip * centered) >= mean - 1e-12) for flip in flips]))
+    return float(np.mean([float(np.mean(flip * centered)) >= mean - 1e-12 for flip in flips]))
 
 
 def single(data: Array, confidence: float = 0.95) -> tuple[float, float, float]:
@@ -47,7 +47,7 @@ def test_five_values_or_fewer_have_no_interval_of_95_percent(n: int) -> None:
 @given(st.integers(1, 200), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_the_median_interval_is_the_narrowest_that_attains_its_confidence(n: int, confidence: float) -> None:
     def attained(r: int) -> float:
-        return 1 - 2 * sum(comb(n, i) for i in range(r)) / 2**n
+        return 1 - 2 * sum(comb(n, i) for i in range(r)) / float(2**n)
 
     interval = median_interval(np.arange(n), confidence)
     r = 0 if interval is None else int(interval.low) + 1

@@ -1,0 +1,99 @@
+"""The plain types of the audit: what a rule looks at and what it says."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from assay.experiment.types import Experiment
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+
+NAMED_AT_MOST = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says about an experiment or its data.
+
+    Attributes:
+        rule: the rule's id, which is also its anchor in `docs/guide/audit.md`.
+        message: what was seen, one sentence with its numbers.
+        where: the conditions, contexts or groups that it concerns, by name.
+        evidence: name -> number.
+        remedy: what to do about it.
+    """
+
+    rule: str
+    message: str
+    where: tuple[str, ...]
+    evidence: Mapping[str, float]
+    remedy: str
+
+    @property
+    def places(self) -> str:
+        """The first few of `where`, and how many more there are."""
+        more = len(self.where) - NAMED_AT_MOST
+        named = "; ".join(self.where[:NAMED_AT_MOST])
+        return f"{named}; and {more} more" if more > 0 else named
+
+
+class Rule(Protocol):
+    """One known pitfall.
+
+    Attributes:
+        id: its name in lower case with hyphens.
+        title: what it is about, a few words.
+        source: where the pitfall is described or its threshold comes from.
+    """
+
+    id: str
+    title: str
+    source: str
+
+    def check(self, evidence: "Evidence") -> Iterable[Finding]:
+        """Yield what is wrong: one finding for each kind of thing, however many trials show it."""
+        ...
+
+
+class Evidence:
+    """What the rules look at: an experiment, its ended trials, and what is known of the host."""
+
+    def __init__(
+        self, experiment: Experiment, trials: Iterable[StoredTrial], host: Mapping[str, Any]
+    ) -> None:
+        self.experiment = experiment
+        self.trials = sorted(trials, key=lambda trial: trial.ordinal)
+        self.host = host
+
+    @cached_property
+    def valid(self) -> list[StoredTrial]:
+        """The trials whose metrics may be used."""
+        return [trial for trial in self.trials if trial.status == "valid"]
+
+    @cached_property
+    def groups(self) -> Mapping[int, list[StoredTrial]]:
+        """Number of a group -> its ended trials."""
+        groups: dict[int, list[StoredTrial]] = defaultdict(list)
+        for trial in self.trials:
+            groups[trial.group].append(trial)
+        return groups
+
+    def by_condition(self, include: Callable[[StoredTrial], bool]) -> dict[str, list[StoredTrial]]:
+        """Return name of condition -> those of its trials that `include` accepts, where there are any."""
+        conditions: dict[str, list[StoredTrial]] = defaultdict(list)
+        for trial in self.trials:
+            if include(trial):
+                conditions[condition_name(trial.levels)].append(trial)
+        return conditions
+
+    def context_name(self, trial: StoredTrial) -> str:
+        """Return the name of the context of a trial."""
+        compared = self.experiment.comparison.factor
+        return condition_name({name: level for name, level in trial.levels.items() if name != compared})
+
+
+def condition_name(levels: Mapping[str, Level]) -> str:
+    """Return how a condition or a context is called wherever a person reads it."""
+    return ", ".join(f"{factor}={level}" for factor, level in levels.items()) or "the only context"
