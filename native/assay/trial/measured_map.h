@@ -169,7 +169,7 @@ class measured final : public measured_map {
   void for_each(const visitor& visit) override { map_.for_each(visit); }
 
  private:
-  class handle final : public attached_handle {
+  class alignas(workload::interference_bytes) handle final : public attached_handle {
    public:
     explicit handle(Map& map) : handle_(map.attach()) {}
     progress perform(const workload::operation_batch& batch, std::uint64_t salt,

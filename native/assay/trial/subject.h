@@ -50,21 +50,29 @@ struct subject_entry {
 // Every subject of this program, ordered by name.
 [[nodiscard]] std::span<const subject_entry> registry();
 
+// The subject of that name. Throws std::invalid_argument, naming the nearest one, if there is none.
+[[nodiscard]] const subject_entry& find_subject(std::string_view name);
+
 // Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*.
 void register_subject(subject_entry entry);
+
+template <class Map>
+[[nodiscard]] subject_entry describe_subject(std::string_view name, std::string_view description) {
+  subject_entry entry{std::string(name), std::string(description), std::nullopt, false,
+                      [](const map_hints& hints) -> std::unique_ptr<measured_map> {
+                        return std::make_unique<measured<Map>>(hints);
+                      }};
+  if constexpr (requires { Map::max_threads; }) entry.max_threads = Map::max_threads;
+  if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
+  return entry;
+}
 
 // Registers `Map` when constructed, which is meant to happen before main().
 template <class Map>
 class subject {
  public:
   subject(std::string_view name, std::string_view description) {
-    subject_entry entry{std::string(name), std::string(description), std::nullopt, false,
-                        [](const map_hints& hints) -> std::unique_ptr<measured_map> {
-                          return std::make_unique<measured<Map>>(hints);
-                        }};
-    if constexpr (requires { Map::max_threads; }) entry.max_threads = Map::max_threads;
-    if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
-    register_subject(std::move(entry));
+    register_subject(describe_subject<Map>(name, description));
   }
 };
 

@@ -25,7 +25,7 @@ namespace assay::trial {
 
 // The term of one pair in the pair sum.
 [[nodiscard]] constexpr std::uint64_t pair_term(std::uint64_t key, std::uint64_t value) {
-  return random::mix64(key + random::mix64(value));
+  return random::mix64(key + value * random::golden_gamma);
 }
 
 // What a map holds, as sums that do not depend on the order of its elements.

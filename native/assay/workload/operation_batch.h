@@ -14,6 +14,11 @@
 
 namespace assay::workload {
 
+// What threads write is kept this far apart: two cache lines, as processors fetch them in pairs.
+// (The standard library's constant for it may change with the compiler's flags, and with it the
+// layout of types.)
+inline constexpr std::size_t interference_bytes = 128;
+
 enum class operation : std::uint8_t { insert, erase, find };
 
 inline constexpr std::size_t operation_kinds = 3;

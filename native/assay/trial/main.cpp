@@ -1,0 +1,85 @@
+// The program of every map: reads one request from standard input, runs it, and prints one result.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "assay/host/build_info.h"
+#include "assay/host/environment.h"
+#include "assay/trial/request.h"
+#include "assay/trial/result.h"
+#include "assay/trial/run.h"
+#include "assay/trial/subject.h"
+
+namespace {
+
+nlohmann::json list_of_subjects() {
+  auto list = nlohmann::json::array();
+  for (const auto& subject : assay::trial::registry()) {
+    list.push_back({{"name", subject.name},
+                    {"description", subject.description},
+                    {"max_threads", nullptr},
+                    {"holds_nothing", subject.holds_nothing}});
+    if (subject.max_threads) list.back()["max_threads"] = *subject.max_threads;
+  }
+  return list;
+}
+
+// Prints all of it or throws: a result cut short by a full disk must not look like success.
+void print(const nlohmann::json& message) {
+  std::cout << message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  if (!std::cout) throw std::runtime_error("cannot write to standard output");
+}
+
+void run_one_trial() {
+  std::ostringstream text;
+  text << std::cin.rdbuf();
+  const auto request = assay::trial::parse_request(text.str());
+  const auto& subject = assay::trial::find_subject(request.subject);
+  auto environment = assay::host::environment();
+  print(to_json(assay::trial::run(request, subject), std::move(environment)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Runs one trial of a map: reads a request as JSON from standard input and prints the result "
+      "as JSON.\n"
+      "docs/reference/protocol.md describes both."};
+  bool list = false;
+  app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
+  app.set_version_flag("--version", "assay-trial " + std::string(ASSAY_VERSION) + " (" +
+                                        std::string(assay::host::build_info::commit) + ")");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& answer) {
+    return app.exit(answer);
+  } catch (const CLI::ParseError& mistake) {
+    std::fprintf(stderr, "error: %s\n", mistake.what());
+    return 2;
+  }
+  try {
+    if (list) {
+      print(list_of_subjects());
+    } else {
+      run_one_trial();
+    }
+    return 0;
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,122 @@
+#include "assay/trial/prefill.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/random/permutation.h"
+#include "assay/trial/streams.h"
+
+namespace assay::trial {
+namespace {
+
+using workload::operation_batch;
+
+// How often another `key_range` updates may be added before the prefill has failed. A correct map
+// is outside the tolerance with probability 0.003 each time (0.1 for some tiny ranges), and soon
+// comes back.
+constexpr int most_rounds = 32;
+
+// The part of `total` that falls to thread `i` of `n`: parts differ by at most 1 and begin where
+// the last ended.
+struct part {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+part part_of(std::uint64_t total, unsigned i, std::size_t n) {
+  const std::uint64_t each = total / n;
+  const std::uint64_t longer = total % n;
+  const auto begin_of = [&](std::uint64_t k) {
+    return each * k + std::min<std::uint64_t>(k, longer);
+  };
+  return {begin_of(i), begin_of(i + 1ULL)};
+}
+
+std::int64_t size_of(std::span<const worker> workers) {
+  std::int64_t size = 0;
+  for (const auto& worker : workers) size += worker.prefilled.implied_contents().size;
+  return size;
+}
+
+void insert_all(crew& threads, std::span<worker> workers, const workload::key_space& space,
+                std::uint64_t seed, std::uint64_t salt) {
+  const random::permutation order(space.range(), seed);
+  threads.run([&](unsigned i) {
+    worker& self = workers[i];
+    operation_batch& batch = self.batch;
+    const auto [begin, end] = part_of(space.range(), i, workers.size());
+    for (std::uint64_t next = begin; next < end;) {
+      batch.size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(end - next, operation_batch::capacity));
+      for (std::size_t j = 0; j < batch.size; ++j) {
+        batch.keys[j] = space.key(order(next++));
+        batch.kinds[j] = workload::operation::insert;
+      }
+      self.handle->perform(batch, salt, {}, self.prefilled);
+    }
+  });
+}
+
+}  // namespace
+
+steady_state steady_state_of(std::uint64_t key_range, double share) {
+  const auto range = static_cast<double>(key_range);
+  const double expected = range * share;
+  const double deviation = std::sqrt(expected * (1 - share));
+  // After m updates a key is still untouched with probability (1 - 1/range)^m, nearly
+  // exp(-m/range), and as touched keys are present with probability `share`, the size is expected *
+  // exp(-m/range) short of its steady state. That is half a standard deviation after range *
+  // ln(expected / (deviation / 2)) updates.
+  const double updates = range * std::max(std::log(expected / deviation / 0.5), 1.0);
+  return {expected, 3 * deviation, static_cast<std::uint64_t>(std::ceil(updates))};
+}
+
+prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
+                       const workload::key_space& space, std::uint64_t salt) {
+  const double share = request.mix.steady_share();
+  if (share == 0) return {prefill_method::updates, true, 0, 0, 0, 0};
+  if (share == 1) {
+    insert_all(threads, workers, space, random::derive_seed(request.seed, permutation_stream),
+               salt);
+    const std::int64_t size = size_of(workers);
+    return {prefill_method::permutation,
+            size == static_cast<std::int64_t>(space.range()),
+            space.range(),
+            size,
+            static_cast<double>(space.range()),
+            0};
+  }
+
+  const workload::mix updates{100 * share, 100 * (1 - share), 0};
+  threads.run([&](unsigned i) {
+    workers[i].operations = workload::make_uniform_generator(
+        space, updates, random::derive_seed(workers[i].seed, prefill_stream));
+  });
+  const auto update = [&](std::uint64_t total) {
+    threads.run([&](unsigned i) {
+      worker& self = workers[i];
+      const auto [begin, end] = part_of(total, i, workers.size());
+      for (std::uint64_t left = end - begin; left > 0; left -= self.batch.size) {
+        self.operations->fill(self.batch, static_cast<std::size_t>(std::min<std::uint64_t>(
+                                              left, operation_batch::capacity)));
+        self.handle->perform(self.batch, salt, {}, self.prefilled);
+      }
+    });
+  };
+
+  const steady_state target = steady_state_of(space.range(), share);
+  prefill_report report{prefill_method::updates, false,           target.updates, 0,
+                        target.expected_size,    target.tolerance};
+  // The size is looked at only after all of these updates. Stopping at the first size within the
+  // tolerance would prefer the side from which it came: every trial would begin too small.
+  update(target.updates);
+  for (int round = 0;; ++round) {
+    report.size = size_of(workers);
+    report.converged =
+        std::abs(static_cast<double>(report.size) - target.expected_size) <= target.tolerance;
+    if (report.converged || round == most_rounds) return report;
+    update(space.range());
+    report.operations += space.range();
+  }
+}
+
+}  // namespace assay::trial

@@ -1,0 +1,49 @@
+// Bringing a map to the size at which the measured mix keeps it.
+//
+// Random inserts and erases of uniform keys let the number of keys approach, from 0, a binomial
+// distribution with mean range * p, where p is the share of inserts among updates. What is measured
+// before it has arrived depends on how long ago the trial began. So the threads that will be
+// measured (Kharal and Brown, section 4.8) do as many updates as it takes for the bias to become
+// small beside the distribution's own spread, and the size must then be one that the distribution
+// makes likely.
+
+#ifndef ASSAY_TRIAL_PREFILL_H_
+#define ASSAY_TRIAL_PREFILL_H_
+
+#include <cstdint>
+#include <span>
+
+#include "assay/trial/crew.h"
+#include "assay/trial/request.h"
+#include "assay/trial/worker.h"
+
+namespace assay::trial {
+
+enum class prefill_method { updates, permutation, skipped };
+
+struct prefill_report {
+  prefill_method method = prefill_method::skipped;
+  bool converged = true;
+  std::uint64_t operations = 0;
+  std::int64_t size = 0;  // by the threads' own counts
+  double expected_size = 0;
+  double tolerance = 0;  // three standard deviations
+};
+
+// What a steady state looks like, and how many updates lead to it from an empty map.
+struct steady_state {
+  double expected_size;
+  double tolerance;
+  std::uint64_t updates;
+};
+
+// `share` is that of inserts among updates, above 0 and below 1.
+[[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
+
+// Fills the map through the handles of `workers`, adding to their `prefilled`.
+prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
+                       const workload::key_space& space, std::uint64_t salt);
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_PREFILL_H_

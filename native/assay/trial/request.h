@@ -1,0 +1,35 @@
+// What a trial is asked to do: schema trial-request.
+
+#ifndef ASSAY_TRIAL_REQUEST_H_
+#define ASSAY_TRIAL_REQUEST_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "assay/host/placement.h"
+#include "assay/workload/key_space.h"
+#include "assay/workload/mix.h"
+
+namespace assay::trial {
+
+struct request {
+  std::string subject;
+  std::uint64_t seed;
+  unsigned threads;
+  host::pinning pinning;
+  std::uint64_t key_range;
+  workload::key_layout keys;
+  workload::mix mix;
+  std::chrono::milliseconds duration;
+  std::chrono::milliseconds interval;
+};
+
+// Reads a request from JSON. Every key is required, and no other is allowed.
+// Throws std::invalid_argument with a message that names the key at fault.
+[[nodiscard]] request parse_request(std::string_view json);
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_REQUEST_H_

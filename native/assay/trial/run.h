@@ -1,0 +1,19 @@
+// One trial from beginning to end: pin, build, prefill, start together, measure, stop, join,
+// validate.
+
+#ifndef ASSAY_TRIAL_RUN_H_
+#define ASSAY_TRIAL_RUN_H_
+
+#include "assay/trial/request.h"
+#include "assay/trial/result.h"
+#include "assay/trial/subject.h"
+
+namespace assay::trial {
+
+// Throws std::invalid_argument if the request cannot be met here: more threads than the subject
+// takes, or processors that threads cannot be bound to. Whatever the map throws comes out as well.
+[[nodiscard]] result run(const request& request, const subject_entry& subject);
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_RUN_H_

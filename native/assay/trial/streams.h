@@ -1,0 +1,30 @@
+// Which random numbers come from which seed. No two uses share a stream, so that none changes with
+// another: the measured operations are the same whether the prefill took one round or three.
+
+#ifndef ASSAY_TRIAL_STREAMS_H_
+#define ASSAY_TRIAL_STREAMS_H_
+
+#include <cstdint>
+
+#include "assay/random/splitmix64.h"
+
+namespace assay::trial {
+
+// Streams of the trial's seed. Those of the threads follow the last one.
+enum trial_stream : std::uint64_t {
+  salt_stream,
+  key_space_stream,
+  permutation_stream,
+  first_thread_stream
+};
+
+// Streams of a thread's seed.
+enum thread_stream : std::uint64_t { prefill_stream, measured_stream };
+
+[[nodiscard]] constexpr std::uint64_t thread_seed(std::uint64_t trial_seed, unsigned thread_index) {
+  return random::derive_seed(trial_seed, first_thread_stream + thread_index);
+}
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_STREAMS_H_

@@ -1,0 +1,49 @@
+#include "assay/trial/worker.h"
+
+#include <algorithm>
+#include <array>
+
+#include "assay/host/clock.h"
+#include "assay/trial/batch_pacer.h"
+
+namespace assay::trial {
+
+void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
+             const std::stop_token& stop) {
+  batch_pacer pacer;
+  std::size_t slot = 0;
+  std::uint64_t slot_end = start_ns + interval_ns;
+  std::uint64_t now = host::now_ns();
+  while (!stop.stop_requested()) {
+    const std::uint64_t batch_start = now;
+    self.operations->fill(self.batch, pacer.size());
+    const progress done = self.handle->perform(self.batch, salt, stop, self.measured);
+    now = host::now_ns();
+    while (now >= slot_end && slot + 1 < self.series.size()) {
+      ++slot;
+      slot_end += interval_ns;
+    }
+    self.series[slot] += done.performed;
+    pacer.took(now - batch_start);
+    if (done.gave_up) self.unfinished = {self.batch.kinds[done.performed], now - batch_start};
+  }
+  self.measured_ns = now - start_ns;
+}
+
+void time_generation(worker& self) {
+  constexpr std::size_t batches = 64;
+  std::array<std::uint64_t, 5> rounds;
+  for (auto& round : rounds) {
+    const std::uint64_t start = host::now_ns();
+    for (std::size_t i = 0; i < batches; ++i) {
+      self.operations->fill(self.batch, workload::operation_batch::capacity);
+    }
+    round = host::now_ns() - start;
+  }
+  // The median, so that a thread that lost its processor for a while does not count.
+  std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
+  self.generation_ns = static_cast<double>(rounds[rounds.size() / 2]) /
+                       static_cast<double>(batches * workload::operation_batch::capacity);
+}
+
+}  // namespace assay::trial

@@ -1,0 +1,58 @@
+// What one thread of a trial has to itself, and what it does in the measured interval.
+
+#ifndef ASSAY_TRIAL_WORKER_H_
+#define ASSAY_TRIAL_WORKER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "assay/host/usage.h"
+#include "assay/trial/measured_map.h"
+#include "assay/trial/tally.h"
+#include "assay/workload/generator.h"
+#include "assay/workload/operation_batch.h"
+
+namespace assay::trial {
+
+// An operation that the stop token interrupted.
+struct unfinished_operation {
+  workload::operation operation;
+  std::uint64_t age_ns;  // since its batch began, so up to about 100 us too long
+};
+
+// Aligned so that no two threads write to the same cache line.
+struct alignas(workload::interference_bytes) worker {
+  std::uint64_t seed = 0;
+  std::vector<unsigned> bound_to;
+  std::optional<unsigned> last_ran_on;
+
+  std::unique_ptr<attached_handle> handle;
+  std::unique_ptr<workload::generator> operations;
+  workload::operation_batch batch;
+  std::optional<host::thread_meter> meter;
+
+  tally prefilled;
+  tally measured;
+  std::uint64_t measured_ns = 0;  // from the common start to the end of the last batch
+  std::vector<std::uint64_t>
+      series;  // operations in each interval; the last holds what came after the others
+  std::optional<unfinished_operation> unfinished;
+  double generation_ns = 0;
+};
+
+// Operates on the map until a stop is requested. `start_ns` is the common start of all threads;
+// `series` must have at least one entry, and its size is not changed.
+void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
+             const std::stop_token& stop);
+
+// Measures how long an operation takes to generate, with nothing done in between, into
+// `generation_ns`.
+void time_generation(worker& self);
+
+}  // namespace assay::trial
+
+#endif  // ASSAY_TRIAL_WORKER_H_
