@@ -232,12 +232,12 @@ class Store:
             by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
                 planned_trial.c.campaign_id
             )
-            planned = dict(connection.execute(by_campaign).tuples().all())
+            planned = dict(connection.execute(by_campaign).all())
             counts: dict[int, dict[Status, int]] = {}
             by_status = select(trial.c.campaign_id, trial.c.status, func.count()).group_by(
                 trial.c.campaign_id, trial.c.status
             )
-            for campaign_id, status, count in connection.execute(by_status).tuples():
+            for campaign_id, status, count in connection.execute(by_status):
                 counts.setdefault(campaign_id, {})[status] = count
             statement = select(campaign, experiment.c.name).join_from(campaign, experiment)
             return [
@@ -441,7 +441,9 @@ def _is_current(engine: Engine, path: Path) -> bool:
                     f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
                     f"{schema.VERSION}: use the newer Assay, or choose another store with --store"
                 )
-            return bool(version == schema.VERSION)
+            # WAL is set after the tables are there: a process may have been killed in between.
+            journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+            return bool(version == schema.VERSION and journal == "wal")
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
                 f"{path} is a database of another program; it was left as it is: choose another with --store"
@@ -498,7 +500,7 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
         .where(view_column.c.experiment_id == experiment_id)
         .order_by(view_column.c.id)
     )
-    every = [(cast(Kind, kind), name) for kind, name in connection.execute(statement).tuples()]
+    every = [(cast(Kind, kind), name) for kind, name in connection.execute(statement)]
     view = connection.execute(
         select(experiment.c.view_name).where(experiment.c.id == experiment_id)
     ).scalar_one()

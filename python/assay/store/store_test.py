@@ -1,0 +1,460 @@
+import itertools
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import AssayError
+from assay.plan.types import Level, Plan, PlannedTrial
+from assay.runner.types import Outcome, Status
+from assay.store import Store
+from assay.store.views import FIXED, Kind, expressible, view_columns
+
+WHEN = datetime(2025, 1, 31, 12, 30, tzinfo=UTC)
+
+# What a program may print: any JSON within the range of a double, half surrogate pairs included.
+any_text = st.text(st.characters(exclude_categories=()))
+numbers = st.integers(-(10**300), 10**300) | st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | numbers | any_text,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
+    max_leaves=10,
+)
+json_objects = st.dictionaries(any_text, json_values, max_size=4)
+names = st.text(max_size=8) | st.sampled_from(
+    ["status", "Threads", "threads", 'a"b', "x.y", "x[0]", "$", "é"]
+)
+metrics = st.dictionaries(names, numbers, max_size=5)
+levels = st.dictionaries(
+    names, st.text(st.characters(exclude_characters="\0")) | st.integers(-(2**63), 2**63 - 1), max_size=4
+)
+
+
+@st.composite
+def outcomes(draw: st.DrawFn) -> Outcome:
+    def calibration() -> dict[str, Any] | None:
+        return draw(
+            st.none() | st.builds(lambda rest, named: {**rest, "metrics": named}, json_objects, metrics)
+        )
+
+    result: dict[str, Any] | None = draw(st.none() | json_objects)
+    if result is not None:
+        result["metrics"] = draw(metrics)
+        if draw(st.booleans()):
+            result["environment"] = draw(json_objects)
+    return Outcome(
+        status=draw(st.sampled_from(["valid", "invalid", "crashed", "timed_out"])),
+        reason=draw(any_text),
+        exit_code=draw(st.none() | st.integers(-64, 255)),
+        result=result,
+        stdout=draw(any_text),
+        stderr=draw(any_text),
+        calibration_before=calibration(),
+        calibration_after=calibration(),
+        calibration_error=draw(any_text),
+        started_at=draw(st.datetimes(min_value=datetime(1970, 1, 2), timezones=st.timezones())),
+        wall_s=draw(st.floats(0, 1e6)),
+    )
+
+
+fresh = itertools.count()
+
+
+def in_order_of_kind(values: Mapping[tuple[Kind, str], Any]) -> list[Any]:
+    order: list[Kind] = ["factor", "metric", "before", "after"]
+    return [value for each in order for (kind, _), value in values.items() if kind == each]
+
+
+def planned(ordinal: int, levels: Mapping[str, Level] | None = None) -> PlannedTrial:
+    return PlannedTrial(
+        ordinal=ordinal,
+        block=ordinal // 4,
+        group=ordinal // 2,
+        levels={"subject": "ab"[ordinal % 2], "threads": 1 + ordinal // 2 % 2} if levels is None else levels,
+        request={"seed": 2**53 - 1 - ordinal, "mix": {"insert": 12.5}},
+        program="/bin/subject",
+        perturbation={"environment_bytes": 17, "key_range": -1.25},
+        timeout_s=2.5,
+        memory_limit_mb=512,
+    )
+
+
+def measured(value: float, status: Status = "valid") -> Outcome:
+    return Outcome(
+        status=status,
+        reason="" if status == "valid" else "keys were lost",
+        exit_code=0,
+        result={"protocol": 1, "status": "valid", "metrics": {"throughput": value}},
+        stdout="",
+        stderr="",
+        calibration_before={"metrics": {"core_to_core_ns": 50.0}},
+        calibration_after=None,
+        calibration_error="after: it hung",
+        started_at=WHEN,
+        wall_s=0.5,
+    )
+
+
+def begin(store: Store, trials: int | list[PlannedTrial] = 4, experiment: str = "maps") -> int:
+    if isinstance(trials, int):
+        trials = [planned(ordinal) for ordinal in range(trials)]
+    return store.begin_campaign(
+        experiment=experiment,
+        question="Which is faster?",
+        source="name = 'maps'",
+        directory="/experiments",
+        plan=Plan(seed=7, trials=tuple(trials)),
+        host={"name": "here", "processors": 2},
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "results" / "assay.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store for all examples of the properties below: each begins a campaign of its own."""
+    with Store.open(tmp_path_factory.mktemp("shared") / "assay.sqlite") as opened:
+        yield opened
+
+
+# What is written comes back
+
+
+@given(outcome=outcomes(), levels=levels)
+def test_any_outcome_comes_back_as_it_was(
+    shared_store: Store, outcome: Outcome, levels: dict[str, Level]
+) -> None:
+    plan = planned(0, levels)
+    campaign = begin(shared_store, [plan], experiment="any")
+    assert shared_store.pending(campaign) == [plan]
+    trial_id = shared_store.record(campaign, 0, outcome)
+
+    [trial] = shared_store.trials(campaign)
+    assert trial.id == trial_id
+    assert trial.levels == levels
+    assert (trial.status, trial.started_at, trial.wall_s) == (
+        outcome.status,
+        outcome.started_at,
+        outcome.wall_s,
+    )
+    assert trial.metrics == (outcome.result or {}).get("metrics", {})
+    assert trial.calibration_before == (outcome.calibration_before or {}).get("metrics", {})
+    assert trial.calibration_after == (outcome.calibration_after or {}).get("metrics", {})
+
+    record = shared_store.record_of(trial_id)
+    for name in ("status", "reason", "exit_code", "result", "stdout", "stderr", "wall_s"):
+        assert record[name] == getattr(outcome, name)
+    for name in ("calibration_before", "calibration_after", "calibration_error"):
+        assert record[name] == getattr(outcome, name)
+    assert datetime.fromisoformat(record["started_at"]) == outcome.started_at
+    for name in ("block", "group", "levels", "request", "program", "perturbation", "timeout_s"):
+        assert record[name] == getattr(plan, name)
+    assert record["seed"] == plan.request["seed"]
+    assert json.loads(json.dumps(record)) == record
+
+
+@given(outcome=outcomes(), levels=levels)
+def test_every_name_that_sql_can_express_has_its_column_and_invalid_metrics_are_null(
+    shared_store: Store, outcome: Outcome, levels: dict[str, Level]
+) -> None:
+    campaign = begin(shared_store, [planned(0, levels)], experiment=f"views {next(fresh)}")
+    shared_store.record(campaign, 0, outcome)
+    [trial] = shared_store.trials(campaign)
+    columns, [row] = shared_store.query("select * from trials", campaign=campaign)
+    expected: dict[tuple[Kind, str], Any] = {
+        **{("factor", name): value for name, value in trial.levels.items()},
+        **{
+            ("metric", name): value if outcome.status == "valid" else None
+            for name, value in trial.metrics.items()
+        },
+        **{("before", name): value for name, value in trial.calibration_before.items()},
+        **{("after", name): value for name, value in trial.calibration_after.items()},
+    }
+    expected = {key: value for key, value in expected.items() if expressible(key[1])}
+    assert columns == [column for column, _ in view_columns(expected)]
+    for found, value in zip(row[len(FIXED) :], in_order_of_kind(expected), strict=True):
+        # SQLite holds integers beyond 64 bits as doubles.
+        assert found == (pytest.approx(value) if isinstance(value, int | float) else value)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["factor", "metric", "before", "after"]), names), unique=True))
+def test_columns_of_a_view_never_clash_and_do_not_depend_on_the_order_of_kinds(
+    every: list[tuple[Kind, str]],
+) -> None:
+    columns = list(view_columns(every))
+    assert len({column.lower() for column, _ in columns}) == len(columns)
+    order: list[Kind] = ["after", "before", "metric", "factor"]
+    assert columns == list(view_columns(sorted(every, key=lambda each: order.index(each[0]))))
+
+
+def test_a_factor_keeps_a_name_that_a_metric_has_too() -> None:
+    names: list[tuple[Kind, str]] = [("metric", "threads"), ("factor", "threads"), ("factor", "status")]
+    columns = [column for column, _ in view_columns([*names, ("before", "memory_ns"), ("metric", "block")])]
+    assert columns == [
+        *FIXED,
+        "threads",
+        "factor_status",
+        "metric_threads",
+        "metric_block",
+        "before_memory_ns",
+    ]
+
+
+def test_names_without_end_leave_the_view_usable(store: Store) -> None:
+    campaign = begin(store)
+    flood = {f"metric_{number}": 1.0 for number in range(2500)}
+    outcome = measured(5)
+    store.record(campaign, 0, outcome)
+    store.record(campaign, 1, replace(outcome, result={**(outcome.result or {}), "metrics": flood}))
+    assert store.query("select throughput from trials")[1] == [(5,), (None,)]
+    assert len(store.trials(campaign)[1].metrics) == 2500
+
+
+def test_the_environment_that_trials_share_is_kept_once(store: Store) -> None:
+    campaign = begin(store, 3)
+    for ordinal, cpu in enumerate(["fast", "fast", "slow"]):
+        outcome = measured(1)
+        store.record(
+            campaign,
+            ordinal,
+            replace(outcome, result={**(outcome.result or {}), "environment": {"cpu": cpu}}),
+        )
+    assert store.query("select count(*) from environment")[1] == [(2,)]
+    assert store.record_of(3)["result"]["environment"] == {"cpu": "slow"}
+
+
+# Campaigns
+
+
+@given(
+    st.integers(0, 12).flatmap(
+        lambda size: st.tuples(st.just(size), st.sets(st.integers(0, max(size - 1, 0))))
+    )
+)
+def test_what_is_pending_is_what_has_not_ended_in_the_order_of_the_plan(
+    shared_store: Store, case: tuple[int, set[int]]
+) -> None:
+    size, ended = case
+    ended = {ordinal for ordinal in ended if ordinal < size}
+    campaign = begin(shared_store, size)
+    for ordinal in sorted(ended, key=lambda each: (each * 7) % 13):
+        shared_store.record(campaign, ordinal, measured(1))
+    assert shared_store.pending(campaign) == [planned(each) for each in range(size) if each not in ended]
+    assert [trial.ordinal for trial in shared_store.trials(campaign)] == sorted(ended)
+    summary = shared_store.campaign(campaign)
+    assert (summary.planned, summary.ended, summary.finished) == (size, len(ended), size == len(ended))
+
+
+def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) -> None:
+    campaign = begin(store)
+    for ordinal, status in enumerate(["valid", "invalid", "valid"]):
+        store.record(campaign, ordinal, measured(1, status))  # type: ignore[arg-type]
+    before = datetime.now(UTC)
+    second = begin(store)
+    first_summary, second_summary = store.campaigns()
+    assert (first_summary.id, second_summary.id) == (campaign, second)
+    assert first_summary.counts == {"valid": 2, "invalid": 1}
+    assert second_summary.counts == {}
+    assert (first_summary.experiment, first_summary.seed, first_summary.planned) == ("maps", 7, 4)
+    assert first_summary.host == {"name": "here", "processors": 2}
+    assert before <= second_summary.started_at <= datetime.now(UTC)
+    assert store.campaign() == second_summary
+
+
+def test_a_trial_is_recorded_once(store: Store) -> None:
+    campaign = begin(store)
+    store.record(campaign, 0, measured(1))
+    with pytest.raises(AssayError, match="has ended already"):
+        store.record(campaign, 0, measured(2))
+    with pytest.raises(AssayError, match="not planned"):
+        store.record(campaign, 99, measured(2))
+    assert [trial.metrics for trial in store.trials(campaign)] == [{"throughput": 1}]
+
+
+def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
+    with pytest.raises(AssayError, match="holds no campaign yet"):
+        store.campaign()
+    with pytest.raises(AssayError, match="has no trial 5"):
+        store.record_of(5)
+    begin(store)
+    for ask in (
+        store.pending,
+        store.trials,
+        store.campaign,
+        lambda number: store.record(number, 0, measured(1)),
+        lambda number: store.query("select 1", campaign=number),
+    ):
+        with pytest.raises(AssayError, match="has no campaign 42: `assay list`"):
+            ask(42)
+
+
+def test_a_number_that_json_cannot_hold_changes_nothing(store: Store) -> None:
+    campaign = begin(store)
+    with pytest.raises(Exception, match="not JSON compliant"):
+        store.record(campaign, 0, measured(float("inf")))
+    assert len(store.pending(campaign)) == 4
+
+
+@pytest.mark.parametrize("table", ["campaign", "planned_trial", "trial", "record", "environment"])
+@pytest.mark.parametrize("change", ["delete from {}", "update {0} set rowid = rowid + 100"])
+def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
+    store: Store, table: str, change: str
+) -> None:
+    campaign = begin(store)
+    outcome = measured(1)
+    store.record(campaign, 0, replace(outcome, result={**(outcome.result or {}), "environment": {}}))
+    with (
+        closing(sqlite3.connect(store.path)) as raw,
+        pytest.raises(sqlite3.IntegrityError, match="only grows"),
+    ):
+        raw.execute(change.format(table))
+
+
+# Queries
+
+
+def test_trials_are_of_the_latest_campaign_unless_another_is_named(store: Store) -> None:
+    first, second = begin(store), begin(store)
+    store.record(first, 0, measured(10))
+    store.record(second, 0, measured(20))
+    assert store.query("select throughput from trials") == (["throughput"], [(20,)])
+    assert store.query("select throughput from trials", campaign=first) == (["throughput"], [(10,)])
+    assert store.query("select campaign, throughput from maps")[1] == [(1, 10), (2, 20)]
+
+
+def test_no_invalid_trial_gets_into_an_average(store: Store) -> None:
+    campaign = begin(store, 8)
+    statuses: list[Status] = ["valid", "invalid", "crashed", "timed_out"]
+    for ordinal in range(8):
+        status = statuses[ordinal % 4]
+        store.record(campaign, ordinal, measured(ordinal if status == "valid" else 1e9, status))
+    assert store.query("select count(throughput), avg(throughput), median(throughput) from trials")[1] == [
+        (2, 2, 2)
+    ]
+
+
+HOSTILE = [
+    "maps",
+    "Maps",
+    "trial",
+    "TRIALS",
+    "campaign",
+    "sqlite_master",
+    'a"b; drop table trial',
+    "a b-c",
+    "é",
+    "",
+]
+
+
+def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) -> None:
+    for number, name in enumerate(HOSTILE):
+        campaign = begin(store, experiment=name)
+        store.record(campaign, 0, measured(number))
+        assert store.query("select throughput from trials")[1] == [(number,)]
+    with closing(sqlite3.connect(store.path)) as raw:
+        views = raw.execute("select name, view_name from experiment order by id").fetchall()
+        assert [name for name, _ in views] == HOSTILE
+        assert views[0][1] == "maps"
+        assert views[7][1] == "a b-c"
+        for number, (_, view) in enumerate(views):
+            quoted = view.replace('"', '""')
+            rows = raw.execute(
+                f'select throughput, subject, before_core_to_core_ns from "{quoted}"'
+            ).fetchall()
+            assert rows == [(number, "a", 50)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("delete from trial", "can only read"),
+        ("drop table trial", "can only read"),
+        ("create table x (a)", "can only read"),
+        ("attach '{folder}/other.sqlite' as other", "can only read"),
+        ("vacuum into '{folder}/other.sqlite'", "can only read"),
+        ("pragma query_only = 0", "can only read"),
+        ("pragma journal_mode = delete", "can only read"),
+        ("begin", "no query"),
+        ("create temp table x (a)", "no query"),
+        ("", "no query"),
+        ("select 1; drop table trial", "one statement at a time"),
+        ("selec 1", "syntax error"),
+        (
+            "select threds from trials",
+            "no such column: threds; did you mean threads?; the columns .* throughput",
+        ),
+        ("select * from trails", 'no such table: trails; did you mean trials?; there are trials, .*"a b"'),
+        ("select mediam(throughput) from trials", "no such function: mediam"),
+        ("select median(subject) from trials", "median is of numbers, not of 'a'"),
+        ("select quantile(throughput, 1.5) from trials", "needs a p from 0 to 1, not 1.5"),
+        ("select quantile(throughput, null) from trials", "needs a p from 0 to 1, not None"),
+        (
+            "select quantile(throughput, ordinal / 10.0) from trials join trial t on t.id = trial",
+            "one p for a",
+        ),
+    ],
+)
+def test_a_query_that_is_none_gets_one_clear_line_and_changes_nothing(
+    store: Store, sql: str, message: str
+) -> None:
+    campaign = begin(store, experiment="a b")
+    for ordinal in range(2):
+        store.record(campaign, ordinal, measured(1))
+    before = sorted(store.path.parent.iterdir())
+    with pytest.raises(AssayError, match=message.replace("?;", r"\?;")) as raised:
+        store.query(sql.format(folder=store.path.parent))
+    assert "\n" not in str(raised.value)
+    assert sorted(store.path.parent.iterdir()) == before
+    assert len(store.trials(campaign)) == 2
+
+
+def test_a_query_before_the_first_campaign_says_so(store: Store) -> None:
+    with pytest.raises(AssayError, match="no campaign yet"):
+        store.query("select * from trials")
+    assert store.query("select count(*) from trial")[1] == [(0,)]
+
+
+def test_a_query_may_take_records_apart(store: Store) -> None:
+    campaign = begin(store)
+    outcome = measured(1)
+    result = {**(outcome.result or {}), "threads": [{"series": [3, 4]}]}
+    store.record(campaign, 0, replace(outcome, result=result))
+    sql = "select value from record, json_each(outcome, '$.result.threads[0].series')"
+    assert store.query(sql)[1] == [(3,), (4,)]
+
+
+values = st.lists(st.none() | st.integers(-(2**53), 2**53) | st.floats(-1e300, 1e300), max_size=30)
+
+
+@given(values=values, p=st.floats(0, 1))
+def test_median_and_quantile_are_those_of_numpy_without_nulls(
+    shared_store: Store, values: list[float | None], p: float
+) -> None:
+    rows = json.dumps(values)
+    sql = f"select median(value), quantile(value, {p!r}) from json_each('{rows}')"
+    [(median, quantile)] = shared_store.query(sql)[1]
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        assert (median, quantile) == (None, None)
+        return
+    assert median == pytest.approx(np.median(numbers), rel=1e-12, abs=1e-300)
+    assert quantile == pytest.approx(np.quantile(numbers, p), rel=1e-12, abs=1e-300)
+    assert min(numbers) <= quantile <= max(numbers)
+
+
+def test_median_of_no_rows_is_null(shared_store: Store) -> None:
+    assert shared_store.query("select median(1), quantile(1, 0.5) where 0")[1] == [(None, None)]
