@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
       "arithmetic.\nReads a calibration request as JSON on standard input, for example\n"
       R"(  {"protocol": 1, "threads": 2, "pinning": "compact"})"
       "\nand prints a calibration result as JSON.");
-  app.set_version_flag("--version", std::string(host::build_info::commit));
+  app.set_version_flag("--version", "assay-calibrate " + std::string(ASSAY_VERSION) + " (" +
+                                        std::string(host::build_info::commit) + ")");
   CLI11_PARSE(app, argc, argv);
   try {
     const host::placement place = parse(std::cin);

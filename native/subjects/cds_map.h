@@ -1,0 +1,98 @@
+// What the maps of libcds have in common: the library must be initialised before any of them is
+// built, the means of reclaiming memory built before the map and destroyed after it, and every
+// thread that touches a map attached to the library.
+
+#ifndef ASSAY_SUBJECTS_CDS_MAP_H_
+#define ASSAY_SUBJECTS_CDS_MAP_H_
+
+#include <cds/gc/hp.h>
+#include <cds/init.h>
+#include <cds/threading/model.h>
+#include <cds/urcu/general_buffered.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "assay/trial/subject.h"
+
+// Buffered, because of libcds's other kinds of user-space RCU one waits for all readers at every
+// erase, one frees in a thread of its own, which would take a processor from the measured threads,
+// and one interrupts them by signals.
+using cds_rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
+
+struct cds_library {
+  cds_library() { cds::Initialize(); }
+  ~cds_library() { cds::Terminate(); }
+  cds_library(const cds_library&) = delete;
+  cds_library& operator=(const cds_library&) = delete;
+};
+
+// Attaches the thread that built it, which may already be attached.
+struct cds_thread {
+  cds_thread() { cds::threading::Manager::attachThread(); }
+  ~cds_thread() { cds::threading::Manager::detachThread(); }
+  cds_thread(const cds_thread&) = delete;
+  cds_thread& operator=(const cds_thread&) = delete;
+};
+
+template <class Map, class Collector>
+struct cds_collector;
+
+template <class Map>
+struct cds_collector<Map, cds_rcu> {
+  explicit cds_collector(const assay::trial::map_hints&) {}
+  cds_rcu collector;
+};
+
+template <class Map>
+struct cds_collector<Map, cds::gc::HP> {
+  // One more thread, as the one that builds the map also walks and destroys it.
+  explicit cds_collector(const assay::trial::map_hints& hints)
+      : collector(Map::c_nHazardPtrCount, hints.threads + 1) {}
+  cds::gc::HP collector;
+};
+
+template <class Map>
+class cds_map {
+ public:
+  class handle {
+   public:
+    explicit handle(Map& map) : map_(map) {}
+
+    bool insert(std::uint64_t key, std::uint64_t value) { return map_.insert(key, value); }
+    bool erase(std::uint64_t key) { return map_.erase(key); }
+    std::optional<std::uint64_t> find(std::uint64_t key) {
+      std::optional<std::uint64_t> value;
+      map_.find(key, [&value](const auto& found) { value = found.second; });
+      return value;
+    }
+
+   private:
+    cds_thread attached_;
+    Map& map_;
+  };
+
+  // `arguments` are those of libcds's map. The thread that builds the map also destroys it.
+  template <class... Arguments>
+  explicit cds_map(const assay::trial::map_hints& hints, Arguments... arguments)
+      : collector_(hints), map_(arguments...) {}
+
+  handle attach() { return handle(map_); }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const cds_thread attached;
+    for (auto element = map_.begin(); element != map_.end(); ++element) {
+      visit(element->first, element->second);
+    }
+  }
+
+ private:
+  cds_library library_;
+  cds_collector<Map, typename Map::gc> collector_;
+  cds_thread attached_;
+  Map map_;
+};
+
+#endif  // ASSAY_SUBJECTS_CDS_MAP_H_

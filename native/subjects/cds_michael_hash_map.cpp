@@ -1,0 +1,24 @@
+#include <cds/container/michael_kvlist_hp.h>
+#include <cds/container/michael_map.h>
+
+#include "cds_map.h"
+
+struct list_traits : cds::container::michael_list::traits {
+  using less = std::less<>;
+};
+using list = cds::container::MichaelKVList<cds::gc::HP, std::uint64_t, std::uint64_t, list_traits>;
+
+struct map_traits : cds::container::michael_map::traits {
+  using hash = std::hash<std::uint64_t>;
+};
+using michael = cds::container::MichaelHashMap<cds::gc::HP, list, map_traits>;
+
+// Its number of buckets is fixed when it is built: as many as there may be keys.
+class michael_hash_map : public cds_map<michael> {
+ public:
+  explicit michael_hash_map(assay::trial::map_hints hints) : cds_map(hints, hints.key_range, 1U) {}
+};
+
+static const assay::trial::subject<michael_hash_map> registered{
+    "cds_michael_hash_map",
+    "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers"};
