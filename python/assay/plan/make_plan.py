@@ -1,8 +1,8 @@
 """Turns an experiment and a seed into trials in the order in which they run. Pure: no clock, no host.
 
-Blocks and the order in them follow randomised block designs: what is compared runs within seconds of
-each other, so that slow changes of the host meet every level alike (Georges, Buytaert and Eeckhout,
-OOPSLA 2007; Mytkowicz et al., ASPLOS 2009, on why size of the environment and order must be random).
+Conditions that are compared run back to back, so that slow changes of the host meet each of them alike.
+What is arbitrary is perturbed for every trial: Blackwell, Applications of Randomness in System Performance
+Measurement, section 3.1, principle P1.
 """
 
 import math

@@ -97,7 +97,6 @@ def judge(ended: Ended, timeout_s: float) -> tuple[Status, str, dict[str, Any] |
         return "invalid", "printed no result", None
     try:
         result = protocol.parse("trial-result", ended.stdout.decode())
-        _check_metrics(result["metrics"])
     except (ValueError, RecursionError) as error:
         return "invalid", _text(f"printed something that is no result: {error}".encode()), None
     if result["status"] == "invalid":
@@ -120,15 +119,6 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     if ended.exit_code > 0:
         return "crashed", f"exited with {ended.exit_code}{said}"
     return None
-
-
-def _check_metrics(metrics: Mapping[str, float]) -> None:
-    """Refuse numbers that only Python's integers hold."""
-    for name, value in metrics.items():
-        try:
-            float(value)
-        except OverflowError:
-            raise ValueError(f"$.metrics.{name}: the number is too large") from None
 
 
 def _signal_name(number: int) -> str:

@@ -20,7 +20,7 @@ _PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask
 # died before it could ask, the shell finds that its parent is another, and gives up. The two take 2 ms.
 # No core file is written, which would disturb the next trial.
 # The data segment is what a leaking program grows; RLIMIT_AS would also count what is only reserved.
-_LAUNCHER = (
+LAUNCHER = (
     *("setpriv", "--pdeathsig", "KILL", "sh", "-c"),
     '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && shift 2 && exec "$@"',
     "assay",
@@ -110,7 +110,7 @@ def run_process(
         _check_startable(program)
         with _input_file(stdin) as request:
             process = subprocess.Popen(  # noqa: S603
-                [*_LAUNCHER, str(os.getpid()), str(memory_limit_mb * 1024), program],
+                [*LAUNCHER, str(os.getpid()), str(memory_limit_mb * 1024), program],
                 stdin=request,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

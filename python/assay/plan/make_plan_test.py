@@ -1,0 +1,169 @@
+from collections import Counter
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import protocol
+from assay.experiment import Comparison, Design, Experiment, Level
+from assay.plan.make_plan import default_timeout_s, make_plan
+from assay.plan.types import Plan
+
+FIXED = {
+    "threads": 1,
+    "pinning": "none",
+    "keys": "dense",
+    "key_range": 1000,
+    "duration_ms": 100,
+    "interval_ms": 10,
+    "mix": {"insert": 5, "erase": 5, "find": 90},
+}
+
+
+def experiment(
+    subjects: int = 3,
+    threads: int = 2,
+    blocks: int = 3,
+    percent: float = 2,
+    exclude: tuple[Mapping[str, tuple[Level, ...]], ...] = (),
+    **fixed: object,
+) -> Experiment:
+    names = tuple(f"map_{number}" for number in range(subjects))
+    counts = tuple(range(1, threads + 1))
+    return Experiment(
+        name="x",
+        question="?",
+        factors={"threads": counts, "subject": names},
+        comparison=Comparison("throughput", "subject", "map_0", 3, "higher"),
+        design=Design(blocks, None, exclude, percent),
+        programs={},
+        fixed=FIXED | fixed,
+        changes={
+            "threads": {count: {"threads": count} for count in counts},
+            "subject": {name: {"subject": name} for name in names},
+        },
+        source="",
+        path=Path("x.toml"),
+    )
+
+
+def plan_of(asked: Experiment, seed: int = 1) -> Plan:
+    return make_plan(asked, seed, lambda subject: f"/bin/{subject}", 1000)
+
+
+experiments = st.builds(
+    experiment,
+    subjects=st.integers(2, 5),
+    threads=st.integers(1, 4),
+    blocks=st.integers(1, 5),
+    percent=st.sampled_from([0, 0.5, 2, 50]),
+    key_range=st.integers(2, 2**40),
+    exclude=st.sampled_from([(), ({"subject": ("map_1",), "threads": (2, 4)},)]),
+)
+seeds = st.integers(0, 2**53 - 1)
+
+
+@given(experiments, seeds)
+def test_the_same_seed_gives_the_same_plan(asked: Experiment, seed: int) -> None:
+    assert plan_of(asked, seed) == plan_of(asked, seed)
+
+
+def test_another_seed_gives_another_plan() -> None:
+    assert len({str(plan_of(experiment(), seed).trials) for seed in range(20)}) == 20
+
+
+@given(experiments, seeds)
+def test_every_block_runs_every_condition_once(asked: Experiment, seed: int) -> None:
+    conditions = Counter(tuple(each.items()) for each in asked.conditions())
+    trials = plan_of(asked, seed).trials
+    assert [trial.ordinal for trial in trials] == list(range(len(trials)))
+    assert [trial.block for trial in trials] == sorted(trial.block for trial in trials)
+    for block in range(asked.design.blocks):
+        assert Counter(tuple(each.levels.items()) for each in trials if each.block == block) == conditions
+
+
+@given(experiments, seeds)
+def test_a_group_runs_back_to_back_and_differs_only_in_what_is_compared(asked: Experiment, seed: int) -> None:
+    trials = plan_of(asked, seed).trials
+    runs = [list(run) for _, run in groupby(trials, key=lambda trial: trial.group)]
+    assert len(runs) == len({trial.group for trial in trials})
+    for run in runs:
+        assert len({trial.block for trial in run}) == 1
+        assert len({asked.context(trial.levels) for trial in run}) == 1
+        compared = [trial.levels["subject"] for trial in run]
+        assert len(set(compared)) == len(compared)
+        assert "map_0" in compared
+
+
+@given(experiments, seeds)
+def test_every_trial_has_a_seed_of_its_own_and_a_request_that_follows_the_protocol(
+    asked: Experiment, seed: int
+) -> None:
+    trials = plan_of(asked, seed).trials
+    assert len({trial.request["seed"] for trial in trials}) == len(trials)
+    for trial in trials:
+        protocol.validator("trial-request").validate(trial.request)
+        assert trial.request["subject"] == trial.levels["subject"]
+        assert trial.request["threads"] == trial.levels["threads"]
+        assert trial.program == f"/bin/{trial.levels['subject']}"
+
+
+@given(experiments, seeds)
+def test_perturbations_stay_within_their_bounds_and_are_recorded(asked: Experiment, seed: int) -> None:
+    percent = asked.design.key_range_percent
+    nominal = asked.fixed["key_range"]
+    for trial in plan_of(asked, seed).trials:
+        key_range = trial.request["key_range"]
+        assert 0 <= trial.perturbation["environment_bytes"] < 4096
+        assert nominal / (1 + percent / 100) <= key_range <= nominal * (1 + percent / 100)
+        assert ("key_range" in trial.perturbation) == (percent > 0)
+        moved = trial.perturbation.get("key_range", 0)
+        assert round(nominal * (1 + moved / 100)) == key_range
+
+
+def test_perturbations_are_drawn_anew_for_each_trial() -> None:
+    trials = plan_of(experiment(blocks=20, key_range=1_000_000)).trials
+    assert len({trial.request["key_range"] for trial in trials}) > len(trials) * 0.9
+    assert len({trial.perturbation["environment_bytes"] for trial in trials}) > len(trials) * 0.9
+
+
+def test_a_key_range_moves_up_as_often_as_down() -> None:
+    trials = plan_of(experiment(blocks=400, key_range=1_000_000, percent=50)).trials
+    up = sum(trial.request["key_range"] > 1_000_000 for trial in trials)
+    assert abs(up - len(trials) / 2) < 4 * (len(trials) / 4) ** 0.5  # four standard deviations
+
+
+def test_order_favours_no_condition() -> None:
+    blocks = 600
+    trials = plan_of(experiment(subjects=3, threads=2, blocks=blocks)).trials
+    position: Counter[tuple[Level, int]] = Counter()
+    first_group: Counter[Level] = Counter()
+    for _, run in groupby(trials, key=lambda trial: trial.group):
+        position.update((trial.levels["subject"], place) for place, trial in enumerate(run))
+    for _, run in groupby(trials, key=lambda trial: trial.block):
+        first_group[next(run).levels["threads"]] += 1
+    groups = 2 * blocks
+    bound = 4 * (groups * 1 / 3 * 2 / 3) ** 0.5  # four standard deviations
+    assert len(position) == 9
+    assert all(abs(count - groups / 3) < bound for count in position.values())
+    assert abs(first_group[1] - blocks / 2) < 4 * (blocks / 4) ** 0.5
+
+
+def test_limits_come_from_the_settings_or_else_from_the_trial() -> None:
+    derived = plan_of(experiment()).trials[0]
+    assert derived.memory_limit_mb == 1000
+    assert derived.timeout_s == default_timeout_s(derived.request)
+    stated = plan_of(experiment(timeout_s=7.5, memory_limit_mb=64)).trials[0]
+    assert (stated.timeout_s, stated.memory_limit_mb) == (7.5, 64)
+
+
+@given(st.integers(1, 3_600_000), st.integers(2, 2**40))
+def test_the_time_out_leaves_room_for_the_interval_and_grows_with_the_prefill(
+    duration_ms: int, key_range: int
+) -> None:
+    small = default_timeout_s({"duration_ms": duration_ms, "key_range": key_range})
+    large = default_timeout_s({"duration_ms": duration_ms, "key_range": key_range * 2})
+    assert small >= 10 + duration_ms / 1000
+    assert large > small

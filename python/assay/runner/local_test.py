@@ -1,0 +1,395 @@
+"""Real processes that do what a subject may do wrong, and what the runner makes of each."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.plan.types import PlannedTrial
+from assay.runner.local import LocalExecutor
+from assay.runner.process import LAUNCHER, STDERR_KEPT, Interrupted, StopSignals
+from assay.runner.types import Outcome
+
+VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
+CALIBRATION = '{"protocol": 1, "cpus": [0], "metrics": {"memory_ns": 80}, "unavailable": {}, "elapsed_ms": 1}'
+REQUEST = {"protocol": 1, "subject": "x", "seed": 7, "threads": 1, "pinning": "none"}
+
+Run = Callable[..., Outcome]
+
+
+def script(path: Path, code: str) -> Path:
+    path.write_text(f"#!{sys.executable} -IS\nimport os, sys, time\n{textwrap.dedent(code)}")
+    path.chmod(0o755)
+    return path
+
+
+def planned(
+    program: Path, timeout_s: float = 60, memory_limit_mb: int = 1000, padding: int = 0
+) -> PlannedTrial:
+    return PlannedTrial(
+        ordinal=0,
+        block=0,
+        group=0,
+        levels={"subject": "x"},
+        request=REQUEST,
+        program=str(program),
+        perturbation={"environment_bytes": padding},
+        timeout_s=timeout_s,
+        memory_limit_mb=memory_limit_mb,
+    )
+
+
+@pytest.fixture
+def stop() -> Iterator[StopSignals]:
+    with StopSignals() as signals:
+        yield signals
+
+
+@pytest.fixture
+def executor(tmp_path: Path, stop: StopSignals) -> LocalExecutor:
+    return LocalExecutor(script(tmp_path / "calibrate", f"print('{CALIBRATION}')"), stop)
+
+
+@pytest.fixture
+def run(tmp_path: Path, executor: LocalExecutor) -> Run:
+    def run(code: str, **limits: float) -> Outcome:
+        return executor.execute(planned(script(tmp_path / "subject", code), **limits))  # type: ignore[arg-type]
+
+    return run
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process still runs; a zombie does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for something that happens soon, however slow the machine is."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_trial_that_follows_the_protocol_is_valid(run: Run) -> None:
+    outcome = run(f"print('{VALID}'); sys.stderr.write('a word')")
+    assert outcome.status == "valid"
+    assert outcome.reason == ""
+    assert outcome.exit_code == 0
+    assert outcome.result == json.loads(VALID)
+    assert (outcome.stdout, outcome.stderr) == ("", "a word")
+    assert outcome.calibration_before == outcome.calibration_after == json.loads(CALIBRATION)
+    assert outcome.calibration_error == ""
+    assert outcome.started_at.tzinfo is not None
+    assert outcome.wall_s > 0
+
+
+def test_the_program_gets_the_request_in_a_session_environment_and_folder_of_its_own(run: Run) -> None:
+    outcome = run(
+        """
+        import json
+        seen = {"request": json.load(sys.stdin), "environment": dict(os.environ), "folder": os.getcwd(),
+                "leads": os.getsid(0) == os.getpid() == os.getpgid(0)}
+        print(json.dumps({"protocol": 1, "status": "valid", "metrics": {}, "details": seen}))
+        """,
+        padding=3000,
+    )
+    assert outcome.result is not None
+    seen = outcome.result["details"]
+    assert seen["request"] == REQUEST
+    assert seen["leads"]
+    assert seen["environment"].keys() <= {"PATH", "LANG", "PWD", "LC_CTYPE", "ASSAY_PADDING"}
+    assert seen["environment"]["LANG"] == "C"
+    assert len(seen["environment"]["ASSAY_PADDING"]) == 3000
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL", "SIGTERM", "SIGFPE"])
+def test_death_by_a_signal_is_a_crash_that_names_it(run: Run, name: str) -> None:
+    outcome = run(f"import signal; os.kill(os.getpid(), signal.{name})")
+    assert (outcome.status, outcome.reason) == ("crashed", f"ended by {name}")
+    assert outcome.exit_code == -getattr(signal, name)
+
+
+def test_a_non_zero_exit_is_a_crash_even_after_a_valid_result(run: Run) -> None:
+    outcome = run(f"print('{VALID}'); sys.exit('first\\nerror: no such subject')")
+    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: error: no such subject")
+    assert outcome.exit_code == 1
+    assert outcome.result is None
+    assert outcome.stdout.strip() == VALID
+    assert outcome.stderr == "first\nerror: no such subject\n"
+
+
+def test_a_hang_is_killed_and_names_the_time_out(run: Run) -> None:
+    outcome = run("time.sleep(3600)", timeout_s=0.3)
+    assert (outcome.status, outcome.reason) == ("timed_out", "still ran after its time-out of 0.3 s")
+    assert outcome.exit_code == -signal.SIGKILL
+
+
+def test_a_hang_that_ignores_signals_and_has_closed_its_output_is_killed(run: Run) -> None:
+    outcome = run(
+        """
+        import signal
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
+        os.close(1)
+        os.close(2)
+        time.sleep(3600)
+        """,
+        timeout_s=0.3,
+    )
+    assert outcome.status == "timed_out"
+
+
+def test_a_trial_that_is_killed_dies_with_its_children(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    outcome = run(
+        f"""
+        child = os.fork()
+        if child:
+            open({str(note)!r}, "w").write(str(child))
+            while True:
+                os.write(1, b"x" * 2**20)
+        time.sleep(3600)
+        """
+    )
+    assert outcome.reason == "printed more than 64 MiB"
+    child = int(note.read_text())
+    wait_until(lambda: not alive(child))
+
+
+def test_a_child_left_behind_with_the_output_open_holds_nothing_up_and_is_killed(
+    run: Run, tmp_path: Path
+) -> None:
+    note = tmp_path / "pid"
+    outcome = run(
+        f"""
+        child = os.fork()
+        if child:
+            open({str(note)!r}, "w").write(str(child))
+            print('{VALID}')
+        else:
+            time.sleep(3600)
+        """,
+    )
+    assert outcome.status == "valid"
+    assert outcome.wall_s < 60
+    child = int(note.read_text())
+    wait_until(lambda: not alive(child))
+
+
+def test_a_child_that_has_fled_to_another_session_holds_nothing_up(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    outcome = run(
+        f"""
+        child = os.fork()
+        if child:
+            open({str(note)!r}, "w").write(str(child))
+            print('{VALID}')
+        else:
+            os.setsid()
+            time.sleep(3600)
+        """,
+    )
+    assert outcome.status == "valid"
+    os.kill(int(note.read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("", "printed no result"),
+        (" \n", "printed no result"),
+        ("Segmentation fault", "printed something that is no result: Expecting value"),
+        (VALID[:40], "printed something that is no result"),
+        (VALID + VALID, "printed something that is no result: Extra data"),
+        (f"progress: 3%\n{VALID}", "printed something that is no result"),
+        ("[" * 100_000, "printed something that is no result"),
+        ("[1, 2]", "printed something that is no result: $: [1, 2] is not of type 'object'"),
+        (VALID.replace("2.5", "NaN"), "NaN is not a JSON number"),
+        (VALID.replace("2.5", "1e999"), "larger than a double"),
+        (VALID.replace("2.5", "1" + "0" * 400), "larger than a double"),
+        (VALID.replace("2.5", '"2.5"'), "$.metrics.throughput: '2.5' is not of type 'number'"),
+        (VALID.replace("1,", "2,", 1), "$.protocol: 1 was expected"),
+        (VALID.replace("valid", "invalid"), "$: 'reason' is a required property"),
+        (VALID.replace('"metrics": {"throughput": 2.5}', '"more": 1'), "printed something that is no result"),
+    ],
+)
+def test_output_that_is_no_result_makes_the_trial_invalid(run: Run, printed: str, reason: str) -> None:
+    outcome = run(f"sys.stdout.write({printed!r})")
+    assert outcome.status == "invalid"
+    assert reason in outcome.reason
+    assert outcome.result is None
+    assert outcome.exit_code == 0
+    assert outcome.stdout == printed[: 2**16]
+
+
+def test_bytes_that_are_no_text_make_the_trial_invalid(run: Run) -> None:
+    outcome = run(r"os.write(1, b'\xff\xfe\x00garbage'); os.write(2, b'\xff\xfe')")
+    assert outcome.status == "invalid"
+    assert "printed something that is no result" in outcome.reason
+    assert outcome.stdout.endswith("garbage")
+
+
+def test_a_result_that_calls_itself_invalid_keeps_its_reason_and_is_kept(run: Run) -> None:
+    said = VALID.replace('"valid"', '"invalid", "reason": "lost 3 keys \\\\ud800"')
+    outcome = run(f"print('{said}')")
+    assert outcome.status == "invalid"
+    assert outcome.reason == "lost 3 keys ?"
+    assert outcome.result is not None
+
+
+def test_a_huge_result_is_cut_off(run: Run) -> None:
+    outcome = run("while True: os.write(1, b'x' * 2**20)")
+    assert (outcome.status, outcome.reason) == ("invalid", "printed more than 64 MiB")
+    assert len(outcome.stdout) == 2**16
+
+
+def test_of_a_flood_of_errors_the_end_is_kept(run: Run) -> None:
+    outcome = run(
+        f"""
+        for _ in range(100):
+            os.write(2, b"x" * 100_000)
+        os.write(2, b"the end")
+        print('{VALID}')
+        """
+    )
+    assert outcome.status == "valid"
+    assert len(outcome.stderr) == STDERR_KEPT
+    assert outcome.stderr.endswith("xthe end")
+
+
+def test_output_and_errors_larger_than_a_pipe_do_not_block_each_other(run: Run) -> None:
+    outcome = run(
+        f"""
+        os.write(2, b"e" * 1_000_000)
+        print('{VALID}' + " " * 1_000_000)
+        os.write(2, b"e" * 1_000_000)
+        """
+    )
+    assert outcome.status == "valid"
+
+
+def test_a_leak_ends_at_the_memory_limit(run: Run) -> None:
+    outcome = run(
+        """
+        kept = []
+        while True:
+            kept.append(bytearray(2**20))
+        """,
+        memory_limit_mb=64,
+    )
+    assert outcome.status == "crashed"
+    assert outcome.reason == "exited with 1: MemoryError"
+
+
+@pytest.mark.parametrize(("mode", "why"), [(None, "No such file or directory"), (0o644, "Permission denied")])
+def test_a_program_that_cannot_be_started_is_a_crash(
+    executor: LocalExecutor, tmp_path: Path, mode: int | None, why: str
+) -> None:
+    program = tmp_path / "subject"
+    if mode is not None:
+        program.touch(mode)
+    outcome = executor.execute(planned(program))
+    assert (outcome.status, outcome.reason) == ("crashed", f"{program} cannot be started: {why}")
+    assert outcome.exit_code is None
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("sys.exit(3)", "exited with 3"),
+        ("print('x')", "printed no calibration result"),
+        ("import signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
+    ],
+)
+def test_a_calibration_that_fails_leaves_the_trial_valid_and_says_why(
+    tmp_path: Path, stop: StopSignals, code: str, why: str
+) -> None:
+    executor = LocalExecutor(script(tmp_path / "broken", code), stop)
+    outcome = executor.execute(planned(script(tmp_path / "subject", f"print('{VALID}')")))
+    assert outcome.status == "valid"
+    assert outcome.calibration_before is outcome.calibration_after is None
+    assert f"before: {why}" in outcome.calibration_error
+    assert f"after: {why}" in outcome.calibration_error
+
+
+def test_calibrations_run_before_and_after_on_the_processors_of_the_trial(
+    tmp_path: Path, stop: StopSignals
+) -> None:
+    diary = tmp_path / "diary"
+    note = f"open({str(diary)!r}, 'a').write({{0!r}} + ' ' + sys.stdin.read() + '\\n')"
+    calibrate = script(tmp_path / "calibrate", f"{note.format('calibrate')}; print('{CALIBRATION}')")
+    subject = script(tmp_path / "subject", f"{note.format('trial')}; print('{VALID}')")
+    LocalExecutor(calibrate, stop).execute(planned(subject))
+    calibration = 'calibrate {"protocol": 1, "threads": 1, "pinning": "none"}'
+    assert diary.read_text().splitlines() == [calibration, f"trial {json.dumps(REQUEST)}", calibration]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_trial_at_once(run: Run, tmp_path: Path, signum: signal.Signals) -> None:
+    note = tmp_path / "pid"
+    with pytest.raises(Interrupted) as caught:
+        run(
+            f"""
+            open({str(note)!r}, "w").write(str(os.getpid()))
+            os.kill({os.getpid()}, {int(signum)})
+            time.sleep(3600)
+            """
+        )
+    assert caught.value.signum == signum
+    assert not alive(int(note.read_text()))
+
+
+def test_signals_act_as_before_once_trials_are_over() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with StopSignals():
+        pass
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from assay.runner.process import run_process
+run_process(sys.argv[1], "", environment={}, timeout_s=3600, memory_limit_mb=1000)
+"""
+
+
+def test_a_trial_dies_with_a_runner_that_is_killed(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    subject = script(
+        tmp_path / "subject",
+        f"""
+        open({str(note) + "~"!r}, "w").write(str(os.getpid()))
+        os.rename({str(note) + "~"!r}, {str(note)!r})
+        time.sleep(3600)
+        """,
+    )
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, subject])
+    wait_until(note.exists)
+    trial = int(note.read_text())
+    assert alive(trial)
+    runner.kill()
+    runner.wait()
+    wait_until(lambda: not alive(trial))
+
+
+def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    subject = script(tmp_path / "subject", f"open({str(ran)!r}, 'w')")
+    another_parent = "1" if os.getpid() != 1 else "2"
+    ended = subprocess.run([*LAUNCHER, another_parent, "1000000", subject], check=False)
+    assert ended.returncode != 0
+    assert not ran.exists()
+    subprocess.run([*LAUNCHER, str(os.getpid()), "1000000", subject], check=True)
+    assert ran.exists()

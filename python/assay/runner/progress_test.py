@@ -1,0 +1,85 @@
+import io
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from assay.plan.types import PlannedTrial
+from assay.runner.progress import ProgressDisplay, condition_of, in_words, time_left
+from assay.runner.types import Outcome, Status
+
+
+def planned(subject: str, duration_ms: int = 1000) -> PlannedTrial:
+    return PlannedTrial(0, 0, 0, {"subject": subject}, {"duration_ms": duration_ms}, "/x", {}, 1, 1)
+
+
+def outcome(status: Status = "valid") -> Outcome:
+    return Outcome(status, "", 0, None, "", "", None, None, "", datetime.now(UTC), 0)
+
+
+def test_before_anything_is_known_a_trial_takes_its_interval_and_a_usual_overhead() -> None:
+    assert 20 < time_left([planned("a")] * 20, {}, []) < 30
+
+
+def test_a_condition_that_has_run_takes_what_it_took() -> None:
+    took = {condition_of(planned("a")): [4.0, 6.0]}
+    assert time_left([planned("a")] * 3, took, [3.0, 5.0]) == 15
+
+
+def test_a_condition_that_has_not_run_takes_its_interval_and_what_others_took_beyond_theirs() -> None:
+    took = {condition_of(planned("a")): [4.0]}
+    assert time_left([planned("b", 2000)], took, [3.0]) == 5
+
+
+@given(st.lists(st.sampled_from("abc")), st.sampled_from("abc"))
+def test_one_more_trial_never_takes_less(subjects: list[str], more: str) -> None:
+    took = {condition_of(planned("a")): [4.0, 6.0], condition_of(planned("b")): [0.5]}
+    remaining = [planned(subject) for subject in subjects]
+    assert time_left([*remaining, planned(more)], took, [3.0]) > time_left(remaining, took, [3.0])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "a few seconds"),
+        (9.9, "a few seconds"),
+        (44, "about 40 s"),
+        (89, "about 90 s"),
+        (130, "about 2 min"),
+        (5000, "about 83 min"),
+        (5400, "about 1.5 h"),
+    ],
+)
+def test_an_estimate_is_said_as_roughly_as_it_is_known(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
+    printed = io.StringIO()
+    trials = [planned("a")] * 100
+    with ProgressDisplay(Console(file=printed), trials, ended=0, failed=0) as display:
+        for number, trial in enumerate(trials):
+            display.ended(trial, outcome("crashed" if number == 3 else "valid"), 12.0)
+    lines = printed.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "10 of 100 trials, 1 not valid, about 18 min left"
+    assert lines[-1] == "100 of 100 trials, 1 not valid, none left"
+
+
+def test_a_resumed_campaign_counts_what_ended_before() -> None:
+    printed = io.StringIO()
+    with ProgressDisplay(Console(file=printed), [planned("a")], ended=7, failed=2) as display:
+        display.ended(planned("a"), outcome(), 1.0)
+    assert printed.getvalue() == "8 of 8 trials, 2 not valid, none left\n"
+
+
+def test_on_a_terminal_there_is_a_bar_that_moves_only_when_a_trial_has_ended() -> None:
+    printed = io.StringIO()
+    console = Console(file=printed, force_terminal=True, width=100)
+    with ProgressDisplay(console, [planned("a")] * 2, ended=0, failed=0) as display:
+        display.ended(planned("a"), outcome("invalid"), 1.0)
+        drawn = printed.getvalue()
+    assert "1/2" in drawn
+    assert "1 not valid, a few seconds left" in drawn
