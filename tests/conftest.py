@@ -1,0 +1,29 @@
+"""What tests of the whole path share: the `assay` command as a user types it, in an empty folder."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Assay = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def assay(tmp_path: Path) -> Assay:
+    """Return a function that runs `assay` with the given words in `tmp_path`, and by default expects success."""
+
+    def command(*words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        ended = subprocess.run(
+            [sys.executable, "-m", "assay", *map(str, words)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == expect, ended.stdout + ended.stderr
+        return ended
+
+    return command

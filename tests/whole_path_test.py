@@ -1,0 +1,171 @@
+"""From a TOML file to a verdict, through the real commands, programs and files."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Assay
+
+from assay import programs, protocol
+
+# A loop over nothing against a loop over a tree of 10,000 keys: a difference that no host can hide.
+EXPERIMENT = """
+name = "planted"
+question = "Is doing nothing faster than std::map?"
+[factors]
+subject = ["std_map_mutex", "noop"]
+threads = [1, 2]
+[trial]
+key_range = 20_000
+mix = { insert = 5, erase = 5, find = 90 }
+duration_ms = 20
+[design]
+blocks = 6
+seed = 7
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "std_map_mutex"
+smallest_effect_percent = 3
+"""
+
+
+def request(subject: str, **settings: Any) -> str:
+    basic = {
+        "protocol": 1,
+        "subject": subject,
+        "seed": 11,
+        "threads": 1,
+        "pinning": "cores_first",
+        "key_range": 1000,
+        "keys": "sparse",
+        "mix": {"insert": 25, "erase": 25, "find": 50},
+        "duration_ms": 20,
+        "interval_ms": 5,
+    }
+    return json.dumps(basic | settings)
+
+
+def test_one_file_and_one_command_lead_to_verdicts_and_a_page(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "planted.toml").write_text(EXPERIMENT)
+    printed = assay("run", "planted.toml").stdout
+    assert printed.count("faster") >= 2
+    page = next((tmp_path / "results").rglob("index.html"))
+    assert "Is doing nothing faster than std::map?" in page.read_text()
+
+    (campaign,) = json.loads(assay("list", "--json").stdout)
+    assert campaign["experiment"] == "planted"
+    rows = json.loads(
+        assay(
+            "query",
+            "select subject, threads, median(throughput) as m, count(*) as n from trials group by 1, 2",
+            "--json",
+        ).stdout
+    )
+    assert [(row["subject"], row["threads"], row["n"]) for row in rows] == [
+        ("noop", 1, 6),
+        ("noop", 2, 6),
+        ("std_map_mutex", 1, 6),
+        ("std_map_mutex", 2, 6),
+    ]
+    assert rows[0]["m"] > 2 * rows[2]["m"]
+
+
+def test_a_rerun_deletes_nothing_and_repeats_the_plan(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "planted.toml").write_text(EXPERIMENT)
+    assay("run", "planted.toml")
+    assay("run", "planted.toml")
+    plans = [
+        json.loads(
+            assay(
+                "query",
+                "select subject, threads, block, group_number from trials order by trial",
+                *("--campaign", str(campaign), "--json"),
+            ).stdout
+        )
+        for campaign in (1, 2)
+    ]
+    assert len(plans[0]) == 24
+    assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("subject", [each["name"] for each in programs.listing(programs.find("assay-trial"))])
+def test_every_subject_speaks_the_protocol(subject: str) -> None:
+    answer = subprocess.run(
+        [programs.find("assay-trial")],
+        input=request(subject),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    result = protocol.parse("trial-result", answer.stdout)
+    assert result["status"] == "valid", result.get("reason")
+    thread = result["threads"][0]
+    operations = sum(count["attempted"] for count in thread["operations"].values())
+    assert sum(thread["series"]) == operations
+    assert result["metrics"]["throughput"] == pytest.approx(operations / thread["measured_ns"] * 1e9)
+    lacking = set(result["counters"]["unavailable"]) | set(result["counters"]["available"])
+    assert {"cycles", "instructions", "cache_misses", "branch_misses"} <= lacking
+    for part in ("processor", "topology", "kernel", "governor", "boost", "virtualised", "compiler", "allocator"):
+        assert part in result["environment"]
+
+
+def test_the_calibration_speaks_the_protocol() -> None:
+    answer = subprocess.run(
+        [programs.find("assay-calibrate")],
+        input=json.dumps({"protocol": 1, "threads": 2, "pinning": "cores_first"}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    result = protocol.parse("calibration-result", answer.stdout)
+    assert {"memory_ns", "arithmetic_ns"} <= set(result["metrics"])
+    assert ("core_to_core_ns" in result["metrics"]) != ("core_to_core_ns" in result["unavailable"])
+
+
+def test_a_program_in_another_language_is_a_subject(assay: Assay, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "python_subject", tmp_path / "example")
+    printed = assay("run", "example/experiment.toml").stdout
+    assert "slower" in printed
+    assert "invalid" not in printed
+
+
+def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assay, tmp_path: Path) -> None:
+    prefix = tmp_path / "prefix"
+    subprocess.run(
+        ["cmake", "--install", ROOT / "build" / "release", "--prefix", prefix], check=True, capture_output=True
+    )
+    assay("new", "subject", "hopscotch")
+    assert "exists already" in assay("new", "subject", "hopscotch", expect=1).stderr
+    assert "no name" in assay("new", "subject", "Hopscotch!", expect=1).stderr
+    project = tmp_path / "hopscotch"
+    for command in (
+        ["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "--build", project / "build"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    experiment = project / "experiment.toml"
+    experiment.write_text(
+        experiment.read_text().replace("duration_ms = 200", "duration_ms = 20").replace("blocks = 10", "blocks = 6")
+    )
+    assert "hopscotch" in assay("run", experiment).stdout
+    (row,) = json.loads(
+        assay(
+            "query", "select count(*) as n from trials where subject = 'hopscotch' and status = 'valid'", "--json"
+        ).stdout
+    )
+    assert row["n"] == 24
+
+
+def test_the_quickstart_compares_at_least_four_maps_on_two_mixes() -> None:
+    from assay.experiment import load
+
+    factors = load(ROOT / "experiments" / "quickstart.toml").factors
+    assert len(factors["subject"]) >= 4
+    assert set(factors["threads"]) == {1, 2}
+    assert len(factors["mix"]) == 2
