@@ -32,14 +32,19 @@ def explained(path: Path, after_full: str = "try again") -> Iterator[None]:
         raise
 
 
+def damaged(path: Path, what: str) -> AssayError:
+    """Return the error for a file that cannot be read as a store."""
+    return AssayError(
+        f"{path} is not a store, or is damaged ({what}). It was left as it is: move it away "
+        f"(mv {path} {path}.damaged) and run again, or choose another store with --store"
+    )
+
+
 def _raise_explained(error: sqlite3.Error, path: Path, after_full: str) -> None:
     # The low byte of SQLite's code is the kind of error; errors of the Python module have none.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-            raise AssayError(
-                f"{path} is not a store, or is damaged ({error}). It was left as it is: "
-                f"move it away (mv {path} {path}.damaged) and run again, or choose another store with --store"
-            ) from error
+            raise damaged(path, str(error)) from error
         case sqlite3.SQLITE_FULL:
             raise _full(path, after_full) from error
         case sqlite3.SQLITE_IOERR:

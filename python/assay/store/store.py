@@ -19,7 +19,7 @@ from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
-from assay.store.faults import BUSY_TIMEOUT_S, explained
+from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained
 from assay.store.query import Rows, run_query
 from assay.store.schema import campaign, environment, experiment, planned_trial, record, trial, view_column
 from assay.store.types import CampaignSummary, StoredTrial
@@ -443,12 +443,23 @@ def _is_current(engine: Engine, path: Path) -> bool:
                 )
             # WAL is set after the tables are there: a process may have been killed in between.
             journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+            _check_length(connection, path)
             return bool(version == schema.VERSION and journal == "wal")
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
                 f"{path} is a database of another program; it was left as it is: choose another with --store"
             )
     return False
+
+
+def _check_length(connection: Connection, path: Path) -> None:
+    """Refuse a file that lacks a part of its last page, which SQLite would read as zeros."""
+    pages, page_size = (
+        connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
+    )
+    wal = path.with_name(path.name + "-wal")
+    if not (wal.exists() and wal.stat().st_size) and path.stat().st_size < pages * page_size:
+        raise damaged(path, "its end is missing")
 
 
 def _bring_up_to_date(engine: Engine, path: Path) -> None:

@@ -1,0 +1,350 @@
+"""What can go wrong with the file of a store, with real processes, signals and file systems.
+
+As a program, `store_faults_test.py PATH`, it is a runner that records trials into PATH until it is killed,
+and prints the number of each once it is recorded.
+"""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from assay.errors import AssayError
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.types import Outcome
+from assay.store import Store, runner_lock, schema
+from sqlalchemy import text
+
+PLANNED = 5000
+
+
+def outcome(ordinal: int, padding: int = 2000) -> Outcome:
+    return Outcome(
+        status="valid",
+        reason="",
+        exit_code=0,
+        result={
+            "protocol": 1,
+            "status": "valid",
+            # A new name now and then, so that the view changes within some of the transactions.
+            "metrics": {"throughput": 1e6 + ordinal, f"extra_{ordinal // 20}": ordinal},
+            "details": {"padding": "x" * padding},
+        },
+        stdout="",
+        stderr="",
+        calibration_before=None,
+        calibration_after=None,
+        calibration_error="none here",
+        started_at=datetime(2025, 1, 31, tzinfo=UTC),
+        wall_s=0.25,
+    )
+
+
+def begin(store: Store, trials: int = PLANNED) -> int:
+    plan = tuple(
+        PlannedTrial(
+            ordinal, ordinal // 2, ordinal // 2, {"subject": "ab"[ordinal % 2]}, {}, "/bin/x", {}, 1.0, 512
+        )
+        for ordinal in range(trials)
+    )
+    return store.begin_campaign(
+        experiment="maps", question="", source="", directory="/", plan=Plan(1, plan), host={}
+    )
+
+
+def record_all(store: Store, campaign: int) -> None:
+    for planned in store.pending(campaign):
+        store.record(campaign, planned.ordinal, outcome(planned.ordinal, padding=20_000))
+
+
+def run_until_killed(path: Path) -> None:
+    with runner_lock(path), Store.open(path) as store:
+        campaign = store.campaigns()[-1].id if store.campaigns() else begin(store)
+        for planned in store.pending(campaign):
+            store.record(campaign, planned.ordinal, outcome(planned.ordinal))
+            print(planned.ordinal, flush=True)
+
+
+@contextmanager
+def runner(path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A runner in a process of its own, which has recorded its first trial when this returns."""
+    with subprocess.Popen(
+        [sys.executable, __file__, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip().isdigit()
+            yield process
+        finally:
+            process.kill()
+
+
+def check_whole(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
+        assert raw.execute("pragma foreign_key_check").fetchall() == []
+        trials, records = raw.execute(
+            "select (select count(*) from trial), (select count(*) from record)"
+        ).fetchone()
+        assert trials == records
+
+
+# Killed, and at the same time
+
+
+def test_a_runner_killed_in_the_middle_loses_nothing_that_it_had_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    recorded: list[int] = []
+    for _ in range(3):
+        with runner(path) as process:
+            assert process.stdout is not None
+            recorded.append(len(recorded))  # the first, read already
+            for line in process.stdout:
+                recorded.append(int(line))
+                if len(recorded) % 40 == 0:
+                    process.send_signal(signal.SIGKILL)
+                    break
+            # What it printed between our decision and its death was recorded as well.
+            recorded.extend(int(line) for line in process.stdout)
+        check_whole(path)
+        with Store.open(path) as store:
+            [campaign] = store.campaigns()
+            ended = [trial.ordinal for trial in store.trials(campaign.id)]
+            assert ended[: len(recorded)] == recorded == list(range(len(recorded)))
+            # At most the trial of which it had not yet said so.
+            assert len(ended) - len(recorded) in {0, 1}
+            assert [planned.ordinal for planned in store.pending(campaign.id)] == list(
+                range(len(ended), PLANNED)
+            )
+            assert store.record_of(1)["result"] == outcome(0).result
+            recorded = ended
+            columns, rows = store.query(f"select throughput, extra_{(len(ended) - 1) // 20} from trials")
+            assert len(columns) == 2
+            assert rows[-1] == (1e6 + len(ended) - 1, len(ended) - 1)
+
+
+def test_a_second_runner_is_told_whose_turn_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    with runner(path) as process:
+        with (
+            pytest.raises(AssayError, match=rf"process {process.pid}\) is running trials into .*: wait"),
+            runner_lock(path),
+        ):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with runner_lock(path):
+            assert (tmp_path / "assay.sqlite.lock").read_text() == str(os.getpid())
+    with runner_lock(path):
+        pass
+
+
+def test_the_lock_is_released_when_a_runner_fails(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "assay.sqlite"
+    with pytest.raises(KeyError), runner_lock(path):
+        raise KeyError
+    with runner_lock(path):
+        pass
+
+
+def test_readers_do_not_disturb_a_runner_nor_it_them(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    with runner(path) as process, Store.open(path, create=False) as store:
+        assert process.stdout is not None
+        seen = 0
+        for _ in range(30):
+            process.stdout.readline()
+            [(count, best)] = store.query("select count(*), max(throughput) from trials")[1]
+            assert best == 1e6 + count - 1
+            assert seen <= count
+            assert store.campaigns()[0].ended >= count
+            seen = count
+        assert process.poll() is None
+        assert seen >= 30
+
+
+def test_processes_that_create_a_store_together_both_succeed(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from assay.store import Store
+sys.stdin.read()
+Store.open(Path(sys.argv[1])).close()
+"""
+    path = tmp_path / "assay.sqlite"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE) for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    assert [process.wait() for process in processes] == [0] * 4
+    with Store.open(path) as store:
+        assert store.campaigns() == []
+
+
+# Files that are no store, or not ours to write
+
+
+def test_a_store_from_a_newer_assay_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    with Store.open(path) as store, store._engine.begin() as connection:
+        begin(store, 2)
+        connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
+    before = path.read_bytes()
+    with pytest.raises(AssayError, match=f"version 0999, from a newer Assay.* up to {schema.VERSION}"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    garbage = tmp_path / "garbage.sqlite"
+    garbage.write_bytes(bytes(range(256)) * 64)
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as raw:
+        raw.execute("create table mine (a)")
+    for path, message in ((garbage, r"move it away \(mv .*garbage.sqlite "), (other, "another program")):
+        before = path.read_bytes()
+        with pytest.raises(AssayError, match=message):
+            Store.open(path)
+        assert path.read_bytes() == before
+
+
+def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    with Store.open(path) as store:
+        campaign = begin(store, 50)
+        for ordinal in range(50):
+            store.record(campaign, ordinal, outcome(ordinal))
+    whole = path.read_bytes()
+    for length in (len(whole) // 2, len(whole) - 100, 4096, 1000, 50):
+        path.write_bytes(whole[:length])
+        with pytest.raises(AssayError, match=r"is damaged.*move it away"):
+            Store.open(path)
+        assert path.read_bytes() == whole[:length]
+    path.write_bytes(whole)
+    with Store.open(path) as store:
+        assert len(store.trials(campaign)) == 50
+
+
+def test_damage_that_shows_only_when_read_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    with Store.open(path) as store:
+        campaign = begin(store, 50)
+        for ordinal in range(50):
+            store.record(campaign, ordinal, outcome(ordinal))
+    with closing(sqlite3.connect(path)) as raw:
+        [(page,)] = raw.execute("select rootpage from sqlite_master where name = 'trial'")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    with Store.open(path) as store:
+        for read in (lambda: store.trials(campaign), lambda: store.query("select * from trials")):
+            with pytest.raises(AssayError, match=r"is damaged.*move it away"):
+                read()
+
+
+def test_a_missing_store_is_created_only_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "down" / "assay.sqlite"
+    with pytest.raises(AssayError, match=r"there is no store at .*: run an experiment first"):
+        Store.open(path, create=False)
+    assert not path.parent.exists()
+    Store.open(path).close()
+    Store.open(path, create=False).close()
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    path = tmp_path / "file" / "results" / "assay.sqlite"
+    with pytest.raises(
+        AssayError, match=r"cannot create the folder .*file/results: Not a directory.*--store"
+    ):
+        Store.open(path)
+    with pytest.raises(AssayError, match=r"cannot write .*Not a directory.*--store"), runner_lock(path):
+        pass
+    with pytest.raises(AssayError, match=r"cannot open .*--store"):
+        Store.open(tmp_path)
+
+
+# Disks
+
+
+@contextmanager
+def tmpfs(folder: Path, options: str) -> Iterator[None]:
+    """A small file system of its own at `folder`."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with tmpfs(disk, "size=1m"):
+        path = disk / "assay.sqlite"
+        with Store.open(path) as store:
+            campaign = begin(store, 500)
+            with pytest.raises(AssayError, match=rf"is full.*free space and run `assay resume {campaign}`"):
+                record_all(store, campaign)
+            recorded = len(store.trials(campaign))
+            assert recorded > 5
+        # The next process can read as well, with the disk as full as it is.
+        with Store.open(path) as store:
+            trials = store.trials(campaign)
+            assert [trial.ordinal for trial in trials] == list(range(recorded))
+            assert store.record_of(trials[-1].id)["result"] == outcome(recorded - 1, padding=20_000).result
+            assert store.query("select count(throughput) from trials")[1] == [(recorded,)]
+            with pytest.raises(AssayError, match="is full"):
+                store.record(campaign, recorded, outcome(recorded, padding=2_000_000))
+
+        subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
+        with Store.open(path) as store:
+            for planned in store.pending(campaign)[:20]:
+                store.record(campaign, planned.ordinal, outcome(planned.ordinal))
+            assert len(store.trials(campaign)) == recorded + 20
+        check_whole(path)
+
+
+def test_a_plan_that_does_not_fit_leaves_no_campaign(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with tmpfs(disk, "size=512k"), Store.open(disk / "assay.sqlite") as store:
+        with pytest.raises(AssayError, match=r"is full.*free space and run again"):
+            begin(store, 20_000)
+        assert store.campaigns() == []
+
+
+def test_a_folder_on_a_full_disk_is_explained(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with tmpfs(disk, "size=16k"), pytest.raises(AssayError, match=r"is full.*free space and run again"):
+        Store.open(disk / "assay.sqlite")
+
+
+def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with tmpfs(disk, "size=1m"):
+        kept = disk / "kept.sqlite"
+        Store.open(kept).close()
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        for path in (disk / "new.sqlite", kept):
+            with pytest.raises(AssayError, match=rf"cannot open .*{path.name}.*--store"):
+                Store.open(path)
+        with pytest.raises(AssayError, match=r"cannot create the folder .*disk/deep: Read-only file system"):
+            Store.open(disk / "deep" / "assay.sqlite")
+        with pytest.raises(AssayError, match=r"cannot write .*Read-only file system"), runner_lock(kept):
+            pass
+
+
+if __name__ == "__main__":
+    run_until_killed(Path(sys.argv[1]))
