@@ -142,7 +142,7 @@ def _report(store: "Store", campaign: int, as_json: bool) -> None:
 
     from assay.report import print_verdicts, write_page
 
-    page = write_page(store, campaign, store.path.parent / f"campaign-{campaign}")
+    page = write_page(store, campaign)
     if not as_json:
         print_verdicts(store, campaign, Console())
         typer.echo(f"page: {page}")

@@ -5,6 +5,14 @@ import pytest
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, check_subjects, load, parse
+from assay.experiment.schema import (
+    ComparisonTable,
+    DesignTable,
+    Document,
+    PerturbTable,
+    Settings,
+    SubjectTable,
+)
 
 FILE = Path("experiments/x.toml")
 TEXT = """\
@@ -285,3 +293,20 @@ def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(AssayError, match=r"bad\.toml: is not UTF-8"):
         load(tmp_path / "bad.toml")
+
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "experiment.md"
+
+
+def test_the_example_of_the_reference_is_an_experiment() -> None:
+    example = REFERENCE.read_text().split("```toml\n")[1].split("```")[0]
+    assert len(parse(example, REFERENCE).conditions()) == 10
+
+
+def test_the_reference_explains_every_key() -> None:
+    text = REFERENCE.read_text()
+    for table in (Settings, DesignTable, PerturbTable, ComparisonTable, SubjectTable):
+        for key in table.model_fields:
+            assert f"\n| `{key}` |" in text
+    for key in Document.model_fields:
+        assert f"\n| `{key}` |" in text or f"## `[{key}" in text

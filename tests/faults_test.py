@@ -1,0 +1,306 @@
+"""What can go wrong while trials run, done to the real command: nothing hangs, and nothing is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay import programs
+from conftest import Assay
+
+VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
+
+FAULTS = {
+    "good": (f"print('{VALID}')", "valid", ""),
+    "crashes": ("import signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "ended by SIGSEGV"),
+    "exits": ("sys.exit('error: out of luck')", "crashed", "exited with 1: error: out of luck"),
+    "hangs": ("time.sleep(3600)", "timed_out", "still ran after its time-out of 1 s"),
+    "prints_garbage": ("os.write(1, os.urandom(10_000))", "invalid", "printed something that is no result"),
+    "prints_half": (f"sys.stdout.write('{VALID[:40]}')", "invalid", "printed something that is no result"),
+    "prints_nothing": ("pass", "invalid", "printed no result"),
+    "prints_too_much": ("while True: os.write(1, b'1' * 2**20)", "invalid", "printed more than 64 MiB"),
+    "prints_nan": (f"print('{VALID}'.replace('2.5', 'NaN'))", "invalid", "NaN is not a JSON number"),
+    "leaks": ("kept = []\nwhile True: kept.append(bytearray(2**20))", "crashed", "MemoryError"),
+    "owns_up": (
+        f"""print('{VALID}'.replace('"valid"', '"invalid", "reason": "lost a key"'))""",
+        "invalid",
+        "lost",
+    ),
+}
+
+TRIAL = """
+[trial]
+key_range = 100
+mix = { insert = 0, erase = 0, find = 100 }
+duration_ms = 1
+memory_limit_mb = 64
+"""
+COMPARISON = """
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "good"
+smallest_effect_percent = 3
+"""
+
+
+def script(path: Path, code: str) -> Path:
+    path.write_text(f"#!{sys.executable} -IS\nimport os, sys, time\n{textwrap.dedent(code)}")
+    path.chmod(0o755)
+    return path
+
+
+def write_experiment(folder: Path, programs_of: dict[str, str], blocks: int, timeout_s: float) -> Path:
+    """Write an experiment that compares programs of one's own."""
+    subjects = "".join(f'[subjects.{name}]\nprogram = "{path}"\n' for name, path in programs_of.items())
+    file = folder / "x.toml"
+    file.write_text(
+        f'name = "x"\nquestion = "?"\n[factors]\nsubject = {json.dumps(list(programs_of))}\n'
+        f"{TRIAL}timeout_s = {timeout_s}\n[design]\nblocks = {blocks}\n{COMPARISON}{subjects}"
+    )
+    return file
+
+
+def rows(assay: Assay, sql: str) -> list[list[Any]]:
+    answer: dict[str, list[list[Any]]] = json.loads(assay("query", sql, "--json").stdout)
+    return answer["rows"]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process still runs; a zombie does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowhere(
+    assay: Assay, tmp_path: Path
+) -> None:
+    for name, (code, _, _) in FAULTS.items():
+        script(tmp_path / name, code)
+    write_experiment(tmp_path, {name: f"./{name}" for name in FAULTS}, blocks=2, timeout_s=1)
+    printed = assay("run", "x.toml")
+    assert "not valid" in printed.stderr
+    trials = json.loads(assay("list", "trials", "--json").stdout)
+    assert len(trials) == 2 * len(FAULTS)
+    for trial in trials:
+        _, status, reason = FAULTS[trial["subject"]]
+        assert (trial["status"], reason in trial["reason"]) == (status, True), trial
+    averages = rows(assay, "select subject, count(throughput), median(throughput) from trials group by 1")
+    assert {subject: (count, median) for subject, count, median in averages} == {
+        name: (2, 2.5) if name == "good" else (0, None) for name in FAULTS
+    }
+
+
+def test_standard_error_is_kept_with_the_trial(assay: Assay, tmp_path: Path) -> None:
+    script(tmp_path / "exits", "sys.stderr.write('first words\\n'); sys.exit('last words')")
+    script(tmp_path / "good", f"print('{VALID}')")
+    write_experiment(tmp_path, {"good": "good", "exits": "exits"}, blocks=1, timeout_s=60)
+    assay("run", "x.toml")
+    trials = json.loads(assay("list", "trials", "--json").stdout)
+    (crashed,) = [trial["trial"] for trial in trials if trial["status"] == "crashed"]
+    record = json.loads(assay("show", str(crashed), "--json").stdout)
+    assert record["exit_code"] == 1
+    assert record["stderr"] == "first words\nlast words\n"
+
+
+# Each trial leaves a note when it begins; the fifth then waits until it is let go.
+WAITING = f"""
+notes = os.open("notes", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+os.write(notes, b"%d\\n" % os.getpid())
+if len(os.pread(notes, 10_000, 0).splitlines()) == 5:
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+print('{VALID}')
+"""
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A real `assay run` of twelve trials that has come to its fifth, which waits."""
+    for name in ("good", "other"):
+        script(tmp_path / name, WAITING)
+    write_experiment(tmp_path, {"good": "./good", "other": "./other"}, blocks=6, timeout_s=3600)
+    with subprocess.Popen(
+        [sys.executable, "-m", "assay", "run", "x.toml"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as runner:
+        try:
+            wait_until(lambda: runner.poll() is not None or len(begun(tmp_path)) == 5)
+            assert runner.poll() is None, runner.stderr and runner.stderr.read()
+            yield runner
+        finally:
+            runner.kill()
+
+
+def begun(folder: Path) -> list[int]:
+    notes = folder / "notes"
+    return [int(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def check_resumed(assay: Assay, folder: Path) -> None:
+    """Resume, and check that what had ended stayed as it was and all else ran once."""
+    before = rows(assay, "select trial, ordinal, status, started_at from trials order by ordinal")
+    assert [(ordinal, status) for _, ordinal, status, _ in before] == [(n, "valid") for n in range(4)]
+    (folder / "go").touch()
+    assay("resume")
+    after = rows(assay, "select trial, ordinal, status, started_at from trials order by ordinal")
+    assert after[:4] == before
+    assert [(ordinal, status) for _, ordinal, status, _ in after] == [(n, "valid") for n in range(12)]
+    assert len(begun(folder)) == 13
+    assert "Nothing to resume: every campaign" in assay("resume").stderr
+    assert "Nothing to resume: campaign 1 is finished" in assay("resume", "1").stderr
+    assert len(begun(folder)) == 13
+
+
+def test_kill_9_of_the_runner_ends_the_trial_and_resume_goes_on(
+    assay: Assay, tmp_path: Path, waiting: "subprocess.Popen[str]"
+) -> None:
+    waiting.kill()
+    waiting.wait()
+    wait_until(lambda: not alive(begun(tmp_path)[-1]))
+    check_resumed(assay, tmp_path)
+
+
+@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
+    assay: Assay, tmp_path: Path, waiting: "subprocess.Popen[str]", signum: int, exit_code: int
+) -> None:
+    waiting.send_signal(signum)
+    printed, said = waiting.communicate(timeout=60)
+    assert waiting.returncode == exit_code
+    assert printed == ""
+    assert "4 of 12 trials have ended and are kept" in said
+    assert said.endswith("resume with: assay resume 1\n")
+    assert "Traceback" not in said
+    assert not alive(begun(tmp_path)[-1])
+    check_resumed(assay, tmp_path)
+
+
+def test_a_second_runner_on_the_store_is_refused_and_the_first_goes_on(
+    assay: Assay, tmp_path: Path, waiting: "subprocess.Popen[str]"
+) -> None:
+    for words in (("run", "x.toml"), ("resume",)):
+        refused = assay(*words, expect=1)
+        assert f"another runner (process {waiting.pid})" in refused.stderr
+    (tmp_path / "go").touch()
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+    assert rows(assay, "select count(*) from trials") == [[12]]
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_ends_the_run_and_resume_goes_on_once_there_is_space(
+    assay: Assay, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        filler = disk / "filler"
+        fills = f"""
+            notes = os.open("notes", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            os.write(notes, b"1\\n")
+            if len(os.pread(notes, 10_000, 0)) == 10:
+                try:
+                    with open({str(filler)!r}, "wb", buffering=0) as file:
+                        while True:
+                            file.write(bytes(4096))
+                except OSError:
+                    pass
+            print('{VALID}')
+        """
+        for name in ("good", "other"):
+            script(tmp_path / name, fills)
+        write_experiment(tmp_path, {"good": "./good", "other": "./other"}, blocks=4, timeout_s=3600)
+        store = ("--store", disk / "assay.sqlite")
+        stopped = assay("run", "x.toml", *store, expect=1)
+        assert "is full" in stopped.stderr
+        assert "assay resume 1" in stopped.stderr
+        assert "Traceback" not in stopped.stderr
+        filler.unlink()
+        assay("resume", "1", *store)
+        trials = json.loads(assay("list", "trials", "--json", *store).stdout)
+        assert [trial["status"] for trial in trials] == ["valid"] * 8
+
+
+def test_a_mistake_in_the_file_ends_the_command_before_anything_is_stored(
+    assay: Assay, tmp_path: Path
+) -> None:
+    script(tmp_path / "good", f"print('{VALID}')")
+    file = write_experiment(tmp_path, {"good": "./good", "other": "./good"}, blocks=0, timeout_s=1)
+    refused = assay("run", "x.toml", expect=1)
+    assert refused.stderr == "error: x.toml:13: design.blocks: 0 is too small; use 1 or more\n"
+    file.write_text(file.read_text().replace("blocks = 0", "blocks = 1").replace('["good"', '["nop", "good"'))
+    refused = assay("run", "x.toml", expect=1)
+    assert 'x.toml:4: factors.subject: there is no subject "nop"; did you mean noop?' in refused.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_missing_programs_are_named_with_the_remedy(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path / "good", f"print('{VALID}')")
+    write_experiment(tmp_path, {"good": "./good", "other": "./good"}, blocks=1, timeout_s=1)
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
+    assert "run make build" in assay("run", "x.toml", expect=1).stderr
+
+
+def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path: Path) -> None:
+    flawed = programs.find("assay-flawed")
+    maps = [entry["name"] for entry in programs.listing(flawed)]
+    assert len(maps) >= 6
+    subjects = "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
+    (tmp_path / "x.toml").write_text(
+        f"""
+name = "flawed"
+question = "Does any wrong map pass for a right one?"
+[factors]
+subject = {json.dumps(["std_map_mutex", *maps])}
+[trial]
+threads = {min(2, os.cpu_count() or 1)}
+key_range = 1000
+mix = {{ insert = 40, erase = 40, find = 20 }}
+duration_ms = 50
+timeout_s = 5
+[design]
+blocks = 2
+{COMPARISON.replace("good", "std_map_mutex")}{subjects}"""
+    )
+    assay("run", "x.toml")
+    counts = rows(assay, "select subject, status, count(*), count(throughput) from trials group by 1, 2")
+    right = [row for row in counts if row[0] == "std_map_mutex"]
+    assert right == [["std_map_mutex", "valid", 2, 2]]
+    wrong = [row for row in counts if row[0] != "std_map_mutex"]
+    assert {subject for subject, *_ in wrong} == set(maps)
+    assert {status for _, status, *_ in wrong} <= {"invalid", "crashed", "timed_out"}
+    assert {counted for *_, counted in wrong} == {0}
