@@ -8,6 +8,7 @@ struct split_list_traits : cds::container::split_list::traits {
   using hash = std::hash<std::uint64_t>;
   struct ordered_list_traits : cds::container::michael_list::traits {
     using less = std::less<>;
+    using memory_model = cds::opt::v::sequential_consistent;  // see cds_michael_hash_map.cpp
   };
 };
 using split_list =
