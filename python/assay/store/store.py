@@ -171,8 +171,8 @@ class Store:
         """
         result = dict(outcome.result) if outcome.result is not None else None
         metrics = (result or {}).get("metrics", {})
-        before = (outcome.calibration_before or {}).get("metrics", {})
-        after = (outcome.calibration_after or {}).get("metrics", {})
+        before = _calibrated(outcome.calibration_before)
+        after = _calibrated(outcome.calibration_after)
         names: list[tuple[Kind, str]] = [
             *(("metric", name) for name in metrics),
             *(("before", name) for name in before),
@@ -518,6 +518,11 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
     connection.exec_driver_sql(create_view(view, experiment_id, every))
     return frozenset(every)
+
+
+def _calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
+    """Return the numbers of a calibration: what it measured, and how long it took."""
+    return {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
 
 
 def _environment_digest(connection: Connection, content: Any) -> str:

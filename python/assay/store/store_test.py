@@ -42,8 +42,9 @@ levels = st.dictionaries(
 @st.composite
 def outcomes(draw: st.DrawFn) -> Outcome:
     def calibration() -> dict[str, Any] | None:
-        return draw(
-            st.none() | st.builds(lambda rest, named: {**rest, "metrics": named}, json_objects, metrics)
+        message: dict[str, Any] | None = draw(st.none() | json_objects)
+        return (
+            message if message is None else {**message, "metrics": draw(metrics), "elapsed_ms": draw(numbers)}
         )
 
     result: dict[str, Any] | None = draw(st.none() | json_objects)
@@ -96,7 +97,7 @@ def measured(value: float, status: Status = "valid") -> Outcome:
         result={"protocol": 1, "status": "valid", "metrics": {"throughput": value}},
         stdout="",
         stderr="",
-        calibration_before={"metrics": {"core_to_core_ns": 50.0}},
+        calibration_before={"metrics": {"core_to_core_ns": 50.0}, "elapsed_ms": 21.0},
         calibration_after=None,
         calibration_error="after: it hung",
         started_at=WHEN,
@@ -151,8 +152,13 @@ def test_any_outcome_comes_back_as_it_was(
         outcome.wall_s,
     )
     assert trial.metrics == (outcome.result or {}).get("metrics", {})
-    assert trial.calibration_before == (outcome.calibration_before or {}).get("metrics", {})
-    assert trial.calibration_after == (outcome.calibration_after or {}).get("metrics", {})
+    for kept, message in (
+        (trial.calibration_before, outcome.calibration_before),
+        (trial.calibration_after, outcome.calibration_after),
+    ):
+        assert kept == (
+            {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
+        )
 
     record = shared_store.record_of(trial_id)
     for name in ("status", "reason", "exit_code", "result", "stdout", "stderr", "wall_s"):

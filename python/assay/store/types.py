@@ -16,7 +16,8 @@ class StoredTrial:
     Attributes:
         id: the trial's number in the store, for links and `assay show`.
         metrics: name -> value as the trial reported them; use them only where `status` is valid.
-        calibration_before, calibration_after: name -> value; empty where calibration failed.
+        calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
+            failed.
     """
 
     id: int

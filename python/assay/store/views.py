@@ -67,7 +67,7 @@ def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]
     `factor_x` and a metric `metric_x`.
     """
     yield from FIXED.items()
-    taken = set(FIXED)
+    taken = {*FIXED, "true", "false"}  # SQLite takes these two for values even where they are quoted
     in_order = sorted(names, key=lambda each: tuple(_VALUES).index(each[0]))
     for kind, name in in_order[:MOST_COLUMNS]:
         if not expressible(name):

@@ -1,0 +1,215 @@
+"""Measures the store: how long commands take on a campaign of 20,000 trials."""
+
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.analysis import median_interval
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.types import Outcome
+from assay.store import Store
+
+TRIALS = 20_000
+RUNS = 9
+SUBJECTS = [f"map_{number}" for number in range(5)]
+THREADS = [1, 2]
+MIXES = {
+    "searches": {"insert": 5, "erase": 5, "find": 90},
+    "updates": {"insert": 50, "erase": 50, "find": 0},
+}
+SOURCE = f"""
+name = "store-benchmark"
+question = "How long do commands take on a large store?"
+
+[factors]
+subject = {SUBJECTS}
+threads = {THREADS}
+
+[factors.mix]
+searches = {{ insert = 5, erase = 5, find = 90 }}
+updates = {{ insert = 50, erase = 50, find = 0 }}
+
+[trial]
+key_range = 20_000
+duration_ms = 250
+
+[design]
+blocks = {TRIALS // 20}
+
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "map_0"
+smallest_effect_percent = 3
+"""
+
+COMMANDS = {
+    "assay query": (
+        ["query", "select subject, threads, median(throughput) from trials group by 1, 2"],
+        1.0,
+    ),
+    "assay list": (["list"], 1.0),
+    "assay report": (["report"], 10.0),
+}
+"""What is timed: the arguments, and the goal in seconds."""
+
+
+def main() -> None:
+    """Fill a store and print how long each command takes on it, as a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "assay.sqlite"
+        seconds = _fill(path)
+        size = path.stat().st_size / 2**20
+        print(f"\na store of {TRIALS} trials ({size:.0f} MiB, recorded in {seconds:.1f} s), seconds")
+        for name, (arguments, goal) in COMMANDS.items():
+            times = [_time(arguments, path) for _ in range(RUNS)]
+            interval = median_interval(times)
+            assert interval is not None
+            print(
+                f"  {name:14} {statistics.median(times):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]   "
+                f"{RUNS} runs, goal: less than {goal:g}"
+            )
+
+
+def _time(arguments: Sequence[str], store: Path) -> float:
+    begin = time.perf_counter()
+    subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "assay", *arguments, "--store", store],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=store.parent,
+    )
+    return time.perf_counter() - begin
+
+
+def _fill(path: Path) -> float:
+    """Record a campaign as a runner would, and return how long that took, seconds."""
+    engine = random.Random(1)  # noqa: S311
+    plan = Plan(1, tuple(_plan(engine)))
+    start = datetime.now(UTC)
+    outcomes = [_outcome(engine, planned, start) for planned in plan.trials]
+    with Store.open(path) as store:
+        begin = time.perf_counter()
+        campaign = store.begin_campaign(
+            experiment="store-benchmark",
+            question="How long do commands take on a large store?",
+            source=SOURCE,
+            directory=str(path.parent),
+            plan=plan,
+            host={"name": "here", "processors": 2, "kernel": "6.1"},
+        )
+        for planned, outcome in zip(plan.trials, outcomes, strict=True):
+            store.record(campaign, planned.ordinal, outcome)
+        return time.perf_counter() - begin
+
+
+def _plan(engine: random.Random) -> list[PlannedTrial]:
+    contexts = [(threads, mix) for threads in THREADS for mix in MIXES]
+    trials: list[PlannedTrial] = []
+    for block in range(TRIALS // (len(contexts) * len(SUBJECTS))):
+        for place, (threads, mix) in enumerate(engine.sample(contexts, len(contexts))):
+            for subject in engine.sample(SUBJECTS, len(SUBJECTS)):
+                request = {
+                    "protocol": 1,
+                    "subject": subject,
+                    "seed": engine.randrange(2**53),
+                    "threads": threads,
+                    "pinning": "compact",
+                    "key_range": engine.randrange(19_000, 21_000),
+                    "keys": "dense",
+                    "mix": MIXES[mix],
+                    "duration_ms": 250,
+                    "interval_ms": 10,
+                }
+                trials.append(
+                    PlannedTrial(
+                        ordinal=len(trials),
+                        block=block,
+                        group=block * len(contexts) + place,
+                        levels={"subject": subject, "threads": threads, "mix": mix},
+                        request=request,
+                        program="/usr/local/bin/assay-trial",
+                        perturbation={"environment_bytes": engine.randrange(4096), "key_range": 2.5},
+                        timeout_s=30.0,
+                        memory_limit_mb=1024,
+                    )
+                )
+    return trials
+
+
+def _outcome(engine: random.Random, planned: PlannedTrial, start: datetime) -> Outcome:
+    """Make up an outcome of the size that assay-trial's have; one in a thousand is invalid."""
+    threads = planned.request["threads"]
+    valid = engine.random() > 1e-3
+    speed = (
+        4e6 * threads * (1 + SUBJECTS.index(planned.request["subject"]) / 10) * engine.lognormvariate(0, 0.05)
+    )
+    counts = {
+        name: {"attempted": int(speed / 12), "succeeded": int(speed / 24)}
+        for name in ("insert", "erase", "find")
+    }
+    result = {
+        "protocol": 1,
+        "status": "valid" if valid else "invalid",
+        **({} if valid else {"reason": "the walk found 9999 keys, the threads counted 10000"}),
+        "metrics": {
+            "throughput": speed,
+            "generation_share": 0.05,
+            "throughput_variation": abs(engine.gauss(0, 0.05)),
+            "throughput_drift": engine.gauss(0, 0.02),
+            **{f"metric_{number}": engine.lognormvariate(10, 3) for number in range(21)},
+        },
+        "threads": [
+            {
+                "seed": f"0x{engine.getrandbits(64):016x}",
+                "bound_to": [thread],
+                "last_ran_on": thread,
+                "measured_ns": 250_000_000 + engine.randrange(100_000),
+                "operations": counts,
+                "series": [int(speed / 100 * engine.lognormvariate(0, 0.05)) for _ in range(25)],
+            }
+            for thread in range(threads)
+        ],
+        "prefill": {"method": "updates", "converged": True, "operations": 30_000, "size": 10_000},
+        "validation": {"performed": True, "wrong_values": 0, "foreign_keys": 0},
+        "counters": {"available": {}, "unavailable": {"cycles": "no such event on this processor"}},
+        "environment": {"processor": "a processor", "flags": ["-O3"] * 20, "topology": list(range(200))},
+    }
+    return Outcome(
+        status="valid" if valid else "invalid",
+        reason=str(result.get("reason", "")),
+        exit_code=0,
+        result=result,
+        stdout="",
+        stderr="",
+        calibration_before=_calibration(engine, threads),
+        calibration_after=_calibration(engine, threads),
+        calibration_error="",
+        started_at=start + timedelta(seconds=planned.ordinal / 2),
+        wall_s=0.35,
+    )
+
+
+def _calibration(engine: random.Random, threads: int) -> dict[str, Any]:
+    return {
+        "protocol": 1,
+        "cpus": list(range(threads)),
+        "metrics": {
+            "core_to_core_ns": engine.lognormvariate(4, 0.05),
+            "memory_ns": engine.lognormvariate(4.5, 0.02),
+            "arithmetic_ns": engine.lognormvariate(0, 0.01),
+        },
+        "unavailable": {},
+        "elapsed_ms": 24.0,
+    }
+
+
+if __name__ == "__main__":
+    main()
