@@ -76,7 +76,7 @@ def _summarise_condition(
     values = [value for value in valid if value is not None and math.isfinite(value)]
     return ConditionSummary(
         levels=levels,
-        counts=Counter(trial.status for trial in trials),
+        counts=dict(Counter(trial.status for trial in trials)),
         values=len(values),
         missing=len(valid) - len(values),
         median=float(np.median(values)) if values else None,
@@ -157,7 +157,7 @@ def _exp(log_ratio: float) -> float:
 
 def _pair(
     groups: Iterable[Mapping[Level, StoredTrial]], level: Level, baseline: Level, metric: str
-) -> tuple[list[float], Counter[str]]:
+) -> tuple[list[float], dict[str, int]]:
     """Return the log ratios of the groups that count, and how many do not for each reason."""
     log_ratios = []
     dropped: Counter[str] = Counter()
@@ -175,4 +175,4 @@ def _pair(
             dropped["not above zero"] += 1
         else:
             log_ratios.append(math.log(usable[0]) - math.log(usable[1]))
-    return log_ratios, dropped
+    return log_ratios, dict(dropped)

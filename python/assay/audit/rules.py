@@ -1,7 +1,7 @@
 """The rules. `docs/guide/audit.md` explains each: what it sees, why it matters, what to do."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from statistics import median
 from typing import ClassVar
 
@@ -107,7 +107,7 @@ class Oversubscribed:
         if where:
             yield Finding(
                 self.id,
-                f"{len(where)} conditions run up to {most} threads on fewer processors: they measure the"
+                f"Up to {most} threads run on fewer processors in {_conditions(where)}, which measure the"
                 " operating system's scheduler as well.",
                 tuple(where),
                 {"conditions": len(where), "threads": most},
@@ -133,7 +133,7 @@ class Unpinned:
         if where:
             yield Finding(
                 self.id,
-                f"{len(where)} conditions let the operating system choose and change the processors.",
+                f"The operating system chooses and changes the processors in {_conditions(where)}.",
                 where,
                 {"conditions": len(where)},
                 'Set pinning to "cores_first", or to another policy that pins.',
@@ -155,7 +155,7 @@ class Generation:
         if where:
             yield Finding(
                 self.id,
-                f"In {len(where)} conditions more than {self.limit:.0%} of the time per operation goes into"
+                f"In {_conditions(where)} more than {self.limit:.0%} of the time per operation goes into"
                 f" generating it, {worst:.0%} at worst: differences look smaller than they are.",
                 where,
                 {"conditions": len(where), "worst_share": worst},
@@ -179,7 +179,7 @@ class Unsteady:
         if where:
             yield Finding(
                 self.id,
-                f"In {len(where)} conditions throughput drifts within the typical trial, by {worst:+.0%} at"
+                f"In {_conditions(where)} throughput drifts within the typical trial, by {worst:+.0%} at"
                 " worst: the result depends on how long a trial lasts.",
                 where,
                 {"conditions": len(where), "worst_drift": worst},
@@ -189,7 +189,7 @@ class Unsteady:
         if where:
             yield Finding(
                 self.id,
-                f"In {len(where)} conditions the throughput of the typical trial's intervals varies by more"
+                f"In {_conditions(where)} the throughput of the typical trial's intervals varies by more"
                 f" than {self.variation_limit:.0%}, {worst:.0%} at worst.",
                 where,
                 {"conditions": len(where), "worst_variation": worst},
@@ -233,7 +233,7 @@ class HostChanged:
                 yield Finding(
                     self.id,
                     f"{metric} differs by more than {limit} times within {changed.total()} of {compared}"
-                    f" groups, {worst:.1f} times at worst, and from before to after {within_trials} trials.",
+                    f" groups, {worst:.1f} times at worst; it changed so in {within_trials} trials.",
                     tuple(f"{name}: {count}" for name, count in changed.items()),
                     {"groups": changed.total(), "worst_ratio": worst, "within_trials": within_trials},
                     "What is compared ran on different hosts in effect: run more blocks, and leave a virtual"
@@ -332,6 +332,10 @@ def _above(evidence: Evidence, metric: str, limit: float) -> tuple[tuple[str, ..
             found[name] = typical
     where = tuple(f"{name}: {value:.0%}" for name, value in found.items())
     return where, max(found.values(), key=abs, default=0)
+
+
+def _conditions(where: Sized) -> str:
+    return f"{len(where)} condition{'' if len(where) == 1 else 's'}"
 
 
 def _shorten(text: str, length: int = 120) -> str:

@@ -81,12 +81,17 @@ class Evidence:
         return groups
 
     def by_condition(self, include: Callable[[StoredTrial], bool]) -> dict[str, list[StoredTrial]]:
-        """Return name of condition -> those of its trials that `include` accepts, where there are any."""
-        conditions: dict[str, list[StoredTrial]] = defaultdict(list)
+        """Return name of condition -> those of its trials that `include` accepts, where there are any.
+
+        The conditions are in the experiment's order.
+        """
+        conditions: dict[str, list[StoredTrial]] = {
+            condition_name(condition): [] for condition in self.experiment.conditions()
+        }
         for trial in self.trials:
             if include(trial):
                 conditions[condition_name(trial.levels)].append(trial)
-        return conditions
+        return {name: trials for name, trials in conditions.items() if trials}
 
     def context_name(self, trial: StoredTrial) -> str:
         """Return the name of the context of a trial."""

@@ -1,0 +1,57 @@
+"""Everything that a report says about a campaign, as plain values."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.analysis import Analysis, ConditionSummary, summarise
+from assay.audit import Finding, audit
+from assay.experiment import Experiment, parse
+from assay.plan.types import Level
+from assay.store import Store
+from assay.store.types import CampaignSummary, StoredTrial
+
+
+@dataclass(frozen=True)
+class Report:
+    """A campaign with what analysis and audit make of it.
+
+    Attributes:
+        numbers: levels of a condition, in the order of the factors -> its number from 1.
+    """
+
+    campaign: CampaignSummary
+    experiment: Experiment
+    trials: list[StoredTrial]
+    analysis: Analysis
+    findings: list[Finding]
+    numbers: dict[tuple[Level, ...], int]
+
+    def number(self, of: StoredTrial | ConditionSummary) -> int:
+        """Return the number of a condition, or of a trial's."""
+        return self.numbers[tuple(of.levels[factor] for factor in self.experiment.factors)]
+
+    def context(self, summary: ConditionSummary) -> dict[str, Level]:
+        """Return the levels of a condition less that of the compared factor."""
+        return {name: level for name, level in summary.levels.items() if name != self.analysis.factor}
+
+
+def gather(store: Store, campaign_id: int) -> Report:
+    """Analyse and audit a campaign.
+
+    Raises:
+        AssayError: there is no such campaign.
+    """
+    campaign = store.campaign(campaign_id)
+    experiment = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
+    trials = store.trials(campaign_id)
+    return Report(
+        campaign=campaign,
+        experiment=experiment,
+        trials=trials,
+        analysis=summarise(trials, experiment),
+        findings=audit(experiment, trials, campaign.host),
+        numbers={
+            tuple(condition.values()): number
+            for number, condition in enumerate(experiment.conditions(), start=1)
+        },
+    )

@@ -1,0 +1,78 @@
+"""The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.report import words
+from assay.report.gather import Report
+
+STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print the findings and the verdicts of a campaign."""
+    campaign, analysis = report.campaign, report.analysis
+    console.print(_text(campaign.question, "bold"))
+    console.print(
+        _text(
+            f"Campaign {campaign.id} of {campaign.experiment}: {campaign.ended} of {campaign.planned} trials"
+            f" ended, {words.statuses(campaign.counts)}; seed {campaign.seed}."
+        )
+    )
+    console.print()
+    if report.findings:
+        console.print(_text("Findings", "bold"))
+    for finding in report.findings:
+        console.print(Padding(_text(f"! {finding.rule}: {finding.message}", "yellow"), (0, 0, 0, 1)))
+        for line in (f"Where: {finding.places}", finding.remedy):
+            console.print(Padding(_text(line, "dim"), (0, 0, 0, 3)))
+    if not report.findings:
+        console.print("Findings: none.")
+    console.print()
+    console.print(_text(_heading(report), "bold"))
+    for context, rows in words.by_context(report):
+        console.print(_text(context, "italic"))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(_text(analysis.factor), overflow="fold", ratio=1)
+        for title, width in (("median", 8), ("ratio", 6), ("95% interval", 16), ("pairs", 5)):
+            table.add_column(title, justify="right", min_width=width, no_wrap=True)
+        table.add_column("verdict", min_width=10, no_wrap=True)
+        table.expand = True
+        notes: list[str] = []
+        for condition, comparison in rows:
+            level = _text(f"  {condition.levels[analysis.factor]}")
+            median = words.number(condition.median)
+            if comparison is None:
+                table.add_row(level, median, "1", "", "", _text("baseline", "dim"))
+            else:
+                table.add_row(
+                    level,
+                    median,
+                    words.ratio(comparison.ratio),
+                    words.interval(comparison.interval),
+                    str(comparison.pairs),
+                    _text(comparison.verdict, STYLES[comparison.verdict]),
+                )
+            for note in (words.failed(condition), words.dropped(comparison)):
+                if note:
+                    notes.append(f"{condition.levels[analysis.factor]}: {note}")
+        console.print(table)
+        for note in notes:
+            console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
+    console.print()
+
+
+def _heading(report: Report) -> str:
+    analysis = report.analysis
+    return (
+        f"Verdicts: {analysis.metric} by {analysis.factor} against {analysis.baseline}, {analysis.better} is"
+        f" better, equivalent within {analysis.smallest_effect_percent:g}%"
+    )
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return text of others' making as it is, without markup, and without what could upset a terminal."""
+    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return Text(safe, style)
