@@ -72,32 +72,23 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
   using workload::operation;
   constexpr bool stoppable = stoppable_map_handle<Handle, std::uint64_t, std::uint64_t>;
 
-  const auto insert = [&](std::uint64_t key, std::uint64_t value) {
-    if constexpr (stoppable) {
-      return handle.insert(key, value, stop);
-    } else {
-      return std::make_optional(handle.insert(key, value));
-    }
-  };
-  const auto erase = [&](std::uint64_t key) {
-    if constexpr (stoppable) {
-      return handle.erase(key, stop);
-    } else {
-      return std::make_optional(handle.erase(key));
-    }
-  };
-  const auto find = [&](std::uint64_t key) {
-    if constexpr (stoppable) {
-      return handle.find(key, stop);
-    } else {
-      return std::make_optional(handle.find(key));
-    }
-  };
-
   std::uint64_t inserts = 0, inserted = 0, erases = 0, erased = 0, found = 0, wrong = 0;
   std::uint64_t key_sum = 0, pair_sum = 0;
   std::size_t i = 0;
   bool gave_up = false;
+
+  // Calls an operation, with the stop token if it takes one, and takes note of its answer if it
+  // gave one.
+  const auto call = [&](auto operate, auto take_note) {
+    if constexpr (stoppable) {
+      const auto answer = operate(stop);
+      gave_up = !answer;
+      if (answer) take_note(*answer);
+    } else {
+      take_note(operate());
+    }
+  };
+
   for (; i < batch.size; ++i) {
     if constexpr (stoppable) {
       if (stop.stop_requested()) break;
@@ -105,43 +96,38 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
     const std::uint64_t key = batch.keys[i];
     const std::uint64_t value = value_of(key, salt);
     switch (batch.kinds[i]) {
-      case operation::insert: {
-        const auto answer = insert(key, value);
-        gave_up = !answer;
-        if (gave_up) break;
-        ++inserts;
-        if (*answer) {
-          ++inserted;
-          key_sum += key;
-          pair_sum += pair_term(key, value);
-        }
+      case operation::insert:
+        call([&](auto&... token) { return handle.insert(key, value, token...); },
+             [&](bool done) {
+               ++inserts;
+               if (!done) return;
+               ++inserted;
+               key_sum += key;
+               pair_sum += pair_term(key, value);
+             });
         break;
-      }
-      case operation::erase: {
-        const auto answer = erase(key);
-        gave_up = !answer;
-        if (gave_up) break;
-        ++erases;
-        if (*answer) {
-          ++erased;
-          key_sum -= key;
-          pair_sum -= pair_term(key, value);
-        }
+      case operation::erase:
+        call([&](auto&... token) { return handle.erase(key, token...); },
+             [&](bool done) {
+               ++erases;
+               if (!done) return;
+               ++erased;
+               key_sum -= key;
+               pair_sum -= pair_term(key, value);
+             });
         break;
-      }
-      case operation::find: {
-        const auto answer = find(key);
-        gave_up = !answer;
-        if (gave_up) break;
-        if (*answer) {
-          ++found;
-          wrong += **answer != value;
-        }
+      case operation::find:
+        call([&](auto&... token) { return handle.find(key, token...); },
+             [&](const std::optional<std::uint64_t>& answer) {
+               if (!answer) return;
+               ++found;
+               wrong += *answer != value;
+             });
         break;
-      }
     }
     if (gave_up) break;
   }
+
   sums.attempted[0] += inserts;
   sums.attempted[1] += erases;
   sums.attempted[2] += i - inserts - erases;
