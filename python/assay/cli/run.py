@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment
@@ -23,6 +24,7 @@ def run(
     """Run an experiment, then print its verdicts and write its page.
 
     Ctrl-C ends it cleanly: every trial that has ended is kept, and `assay resume` goes on from there.
+    The exit code is 1 where a trial was not valid.
 
     Example: `assay run experiments/quickstart.toml`
     """
@@ -143,18 +145,24 @@ def _report(store: "Store", campaign: int, as_json: bool) -> None:
     from assay.report import print_verdicts, write_page
 
     page = write_page(store, campaign)
-    if not as_json:
+    summary = store.campaign(campaign)
+    if as_json:
+        answer = {
+            "campaign": summary.id,
+            "experiment": summary.experiment,
+            "seed": summary.seed,
+            "planned": summary.planned,
+            "counts": summary.counts,
+            "store": str(store.path),
+            "page": str(page),
+        }
+        typer.echo(json.dumps(answer, indent=2))
+    else:
         print_verdicts(store, campaign, Console())
         typer.echo(f"page: {page}")
-        return
-    summary = store.campaign(campaign)
-    answer = {
-        "campaign": summary.id,
-        "experiment": summary.experiment,
-        "seed": summary.seed,
-        "planned": summary.planned,
-        "counts": summary.counts,
-        "store": str(store.path),
-        "page": str(page),
-    }
-    typer.echo(json.dumps(answer, indent=2))
+    failed = summary.ended - summary.counts.get("valid", 0)
+    if failed:
+        raise AssayError(
+            f"{failed} of {summary.planned} trials are not valid and count nowhere; "
+            f"assay list trials --campaign {campaign} says why"
+        )
