@@ -1,6 +1,7 @@
 """Says how far a campaign is and how long it will still take, without disturbing the trials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from rich.console import Console
@@ -13,33 +14,34 @@ from assay.runner.types import Outcome
 _USUAL_OVERHEAD_S = 0.25
 _LINES = 10  # printed over a whole campaign where there is no terminal to draw a bar on
 
-Condition = frozenset[tuple[str, Level]]
+
+@dataclass
+class ConditionTimes:
+    """What is known of the time that a condition's trials take.
+
+    Attributes:
+        interval_s: length of the measured interval, seconds.
+        remaining: number of trials still to run.
+        took: seconds that each ended trial took with all around it.
+    """
+
+    interval_s: float
+    remaining: int = 0
+    took: list[float] = field(default_factory=list)
 
 
-def condition_of(trial: PlannedTrial) -> Condition:
-    """Return a trial's condition as something that a dict can be indexed with."""
-    return frozenset(trial.levels.items())
-
-
-def time_left(
-    remaining: Sequence[PlannedTrial], took: Mapping[Condition, Sequence[float]], overheads: Sequence[float]
-) -> float:
+def time_left(conditions: Collection[ConditionTimes]) -> float:
     """Estimate the seconds that the remaining trials will take.
 
     A trial takes what trials of its condition took on average. Where none has ended yet, it takes its
     measured interval and the average of what other trials took beyond theirs.
-
-    Args:
-        remaining: trials still to run.
-        took: condition -> seconds that its ended trials took.
-        overheads: for each ended trial, the seconds that it took beyond its measured interval.
     """
+    overheads = [took - each.interval_s for each in conditions for took in each.took]
     overhead = fmean(overheads) if overheads else _USUAL_OVERHEAD_S
-    total = 0.0
-    for trial in remaining:
-        seen = took.get(condition_of(trial))
-        total += fmean(seen) if seen else trial.request["duration_ms"] / 1000 + overhead
-    return total
+    return sum(
+        each.remaining * (fmean(each.took) if each.took else each.interval_s + overhead)
+        for each in conditions
+    )
 
 
 def in_words(seconds: float) -> str:
@@ -62,12 +64,12 @@ class ProgressDisplay:
     def __init__(self, console: Console, trials: Sequence[PlannedTrial], ended: int, failed: int) -> None:
         """Begin with the trials still to run, and how many have ended and failed before."""
         self._console = console
-        self._remaining = list(trials)
+        self._conditions: dict[frozenset[tuple[str, Level]], ConditionTimes] = {}
+        for trial in trials:
+            self._times(trial).remaining += 1
         self._ended = ended
         self._failed = failed
         self._planned = ended + len(trials)
-        self._took: dict[Condition, list[float]] = {}
-        self._overheads: list[float] = []
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -91,11 +93,11 @@ class ProgressDisplay:
 
     def ended(self, trial: PlannedTrial, outcome: Outcome, took_s: float) -> None:
         """Take note that a trial has been recorded, and show it."""
-        self._remaining.pop(0)
+        times = self._times(trial)
+        times.remaining -= 1
+        times.took.append(took_s)
         self._ended += 1
         self._failed += outcome.status != "valid"
-        self._took.setdefault(condition_of(trial), []).append(took_s)
-        self._overheads.append(took_s - trial.request["duration_ms"] / 1000)
         self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
         line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
         if not self._console.is_terminal and line_due:
@@ -103,6 +105,10 @@ class ProgressDisplay:
 
     def _state(self) -> str:
         failed = f"{self._failed} not valid, " if self._failed else ""
-        if not self._remaining:
+        if self._ended == self._planned:
             return f"{failed}none left"
-        return f"{failed}{in_words(time_left(self._remaining, self._took, self._overheads))} left"
+        return f"{failed}{in_words(time_left(self._conditions.values()))} left"
+
+    def _times(self, trial: PlannedTrial) -> ConditionTimes:
+        condition = frozenset(trial.levels.items())
+        return self._conditions.setdefault(condition, ConditionTimes(trial.request["duration_ms"] / 1000))

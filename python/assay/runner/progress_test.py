@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.plan.types import PlannedTrial
-from assay.runner.progress import ProgressDisplay, condition_of, in_words, time_left
+from assay.runner.progress import ConditionTimes, ProgressDisplay, in_words, time_left
 from assay.runner.types import Outcome, Status
 
 
@@ -20,24 +20,25 @@ def outcome(status: Status = "valid") -> Outcome:
 
 
 def test_before_anything_is_known_a_trial_takes_its_interval_and_a_usual_overhead() -> None:
-    assert 20 < time_left([planned("a")] * 20, {}, []) < 30
+    assert 20 < time_left([ConditionTimes(1.0, remaining=20)]) < 30
 
 
 def test_a_condition_that_has_run_takes_what_it_took() -> None:
-    took = {condition_of(planned("a")): [4.0, 6.0]}
-    assert time_left([planned("a")] * 3, took, [3.0, 5.0]) == 15
+    assert time_left([ConditionTimes(1.0, remaining=3, took=[4.0, 6.0])]) == 15
 
 
 def test_a_condition_that_has_not_run_takes_its_interval_and_what_others_took_beyond_theirs() -> None:
-    took = {condition_of(planned("a")): [4.0]}
-    assert time_left([planned("b", 2000)], took, [3.0]) == 5
+    others = [ConditionTimes(1.0, took=[4.0]), ConditionTimes(3.0, took=[4.0])]
+    assert time_left([*others, ConditionTimes(2.0, remaining=10)]) == 40
 
 
-@given(st.lists(st.sampled_from("abc")), st.sampled_from("abc"))
-def test_one_more_trial_never_takes_less(subjects: list[str], more: str) -> None:
-    took = {condition_of(planned("a")): [4.0, 6.0], condition_of(planned("b")): [0.5]}
-    remaining = [planned(subject) for subject in subjects]
-    assert time_left([*remaining, planned(more)], took, [3.0]) > time_left(remaining, took, [3.0])
+times = st.floats(0.001, 1000)
+conditions = st.lists(st.builds(ConditionTimes, times, st.integers(0, 100), st.lists(st.just(2000.0))))
+
+
+@given(conditions, times)
+def test_more_trials_never_take_less(known: list[ConditionTimes], interval_s: float) -> None:
+    assert time_left([*known, ConditionTimes(interval_s, remaining=1)]) > time_left(known)
 
 
 @pytest.mark.parametrize(
