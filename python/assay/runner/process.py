@@ -102,6 +102,8 @@ def run_process(
 ) -> Ended:
     """Run a program in a session of its own, and end whatever of its process group is left at the end.
 
+    To be called from the main thread: the process dies with the thread that started it.
+
     Raises:
         Interrupted: `stop` was signalled; the process is gone.
     """

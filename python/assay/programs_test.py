@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import pytest
+
+from assay import programs
+from assay.errors import AssayError
+
+
+def script(path: Path, code: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{code}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_folder_of_the_environment_variable_is_the_only_one_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
+    with pytest.raises(AssayError, match=r"sh is not in .*, which ASSAY_PROGRAMS names; run make build"):
+        programs.find("sh")
+    program = script(tmp_path / "sh", "")
+    assert programs.find("sh") == program
+
+
+def test_without_it_the_path_is_searched_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_PROGRAMS", raising=False)
+    assert programs.find("sh").name in {"sh", "dash", "bash"}
+    with pytest.raises(AssayError, match="assay-none is not in .* or on the PATH; run make build"):
+        programs.find("assay-none")
+
+
+def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
+    entry = '{"name": "a", "description": "one", "max_threads": null, "holds_nothing": false}'
+    program = script(tmp_path / "x", f"echo '[{entry}]'")
+    assert programs.listing(program) == [{"name": "a", "description": "one", "max_threads": None}]
+
+
+@pytest.mark.parametrize("code", ["exit 3", "echo '{'", 'echo \'[{"name": "a"}]\'', "echo 5"])
+def test_a_program_that_does_not_say_so_is_named(tmp_path: Path, code: str) -> None:
+    with pytest.raises(AssayError, match="x --list does not answer .*; run make build"):
+        programs.listing(script(tmp_path / "x", code))
