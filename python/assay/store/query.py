@@ -78,6 +78,8 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
     mistakes: list[str] = []
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as connection:
+        # What a trial printed need not be text.
+        connection.text_factory = lambda data: data.decode(errors="replace")
         connection.create_aggregate("median", 1, lambda: _Aggregate("median", mistakes))
         connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
         if trials is not None:

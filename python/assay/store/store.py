@@ -101,17 +101,16 @@ class Store:
         with self._write("run again") as connection:
             experiment_id = _experiment_id(connection, experiment)
             campaign_id = connection.execute(
-                insert(campaign)
-                .values(
-                    experiment_id=experiment_id,
-                    question=question,
-                    seed=plan.seed,
-                    source=source,
-                    directory=directory,
-                    host=host,
-                    started_at=datetime.now(UTC),
-                )
-                .returning(campaign.c.id)
+                insert(campaign).returning(campaign.c.id),
+                {
+                    "experiment_id": experiment_id,
+                    "question": question,
+                    "seed": plan.seed,
+                    "source": source,
+                    "directory": directory,
+                    "host": host,
+                    "started_at": datetime.now(UTC),
+                },
             ).scalar_one()
             if plan.trials:
                 connection.execute(
@@ -182,19 +181,18 @@ class Store:
             experiment_id = self._experiment_of(connection, campaign_id)
             try:
                 trial_id = connection.execute(
-                    insert(trial)
-                    .values(
-                        campaign_id=campaign_id,
-                        ordinal=ordinal,
-                        status=outcome.status,
-                        reason=outcome.reason.encode(errors="replace").decode(),
-                        started_at=outcome.started_at,
-                        wall_s=outcome.wall_s,
-                        metrics=metrics,
-                        calibration_before=before,
-                        calibration_after=after,
-                    )
-                    .returning(trial.c.id)
+                    insert(trial).returning(trial.c.id),
+                    {
+                        "campaign_id": campaign_id,
+                        "ordinal": ordinal,
+                        "status": outcome.status,
+                        "reason": outcome.reason.encode(errors="replace").decode(),
+                        "started_at": outcome.started_at,
+                        "wall_s": outcome.wall_s,
+                        "metrics": metrics,
+                        "calibration_before": before,
+                        "calibration_after": after,
+                    },
                 ).scalar_one()
             except IntegrityError as error:
                 raise AssayError(
@@ -205,10 +203,11 @@ class Store:
             if result is not None and "environment" in result:
                 digest = _environment_digest(connection, result.pop("environment"))
             connection.execute(
-                insert(record).values(
-                    trial_id=trial_id,
-                    environment=digest,
-                    outcome={
+                insert(record),
+                {
+                    "trial_id": trial_id,
+                    "environment": digest,
+                    "outcome": {
                         "reason": outcome.reason,
                         "exit_code": outcome.exit_code,
                         "result": result,
@@ -218,7 +217,7 @@ class Store:
                         "calibration_after": outcome.calibration_after,
                         "calibration_error": outcome.calibration_error,
                     },
-                )
+                },
             )
             known = self._known.get(experiment_id)
             if known is None or not known.issuperset(names):
@@ -529,6 +528,6 @@ def _environment_digest(connection: Connection, content: Any) -> str:
     """Keep an environment once, and return what it is found by."""
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     connection.execute(
-        sqlite_insert(environment).on_conflict_do_nothing().values(sha256=digest, content=content)
+        sqlite_insert(environment).on_conflict_do_nothing(), {"sha256": digest, "content": content}
     )
     return digest
