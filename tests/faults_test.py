@@ -1,13 +1,12 @@
 """What can go wrong while trials run, done to the real command: nothing hangs, and nothing is lost."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,14 +35,15 @@ FAULTS = {
     ),
 }
 
-TRIAL = """
+EXPERIMENT = """
+name = "x"
+question = "?"
 [trial]
 key_range = 100
 mix = { insert = 0, erase = 0, find = 100 }
 duration_ms = 1
+timeout_s = 600
 memory_limit_mb = 64
-"""
-COMPARISON = """
 [comparison]
 metric = "throughput"
 factor = "subject"
@@ -58,13 +58,17 @@ def script(path: Path, code: str) -> Path:
     return path
 
 
-def write_experiment(folder: Path, programs_of: dict[str, str], blocks: int, timeout_s: float) -> Path:
-    """Write an experiment that compares programs of one's own."""
-    subjects = "".join(f'[subjects.{name}]\nprogram = "{path}"\n' for name, path in programs_of.items())
+def write_experiment(folder: Path, subjects: Iterable[str], blocks: int) -> Path:
+    """Write an experiment that compares the programs of these names beside it; one named hangs has 1 s."""
+    levels = {name: f'{{ subject = "{name}" }}' for name in subjects}
+    if "hangs" in levels:
+        levels["hangs"] = '{ subject = "hangs", timeout_s = 1 }'
     file = folder / "x.toml"
     file.write_text(
-        f'name = "x"\nquestion = "?"\n[factors]\nsubject = {json.dumps(list(programs_of))}\n'
-        f"{TRIAL}timeout_s = {timeout_s}\n[design]\nblocks = {blocks}\n{COMPARISON}{subjects}"
+        EXPERIMENT.replace('factor = "subject"', 'factor = "program"')
+        + f"[design]\nblocks = {blocks}\n[factors.program]\n"
+        + "".join(f"{name} = {level}\n" for name, level in levels.items())
+        + "".join(f'[subjects.{name}]\nprogram = "./{name}"\n' for name in levels)
     )
     return file
 
@@ -94,19 +98,19 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
 ) -> None:
     for name, (code, _, _) in FAULTS.items():
         script(tmp_path / name, code)
-    write_experiment(tmp_path, {name: f"./{name}" for name in FAULTS}, blocks=2, timeout_s=1)
+    write_experiment(tmp_path, FAULTS, blocks=2)
     said = assay("run", "x.toml", expect=1).stderr
     assert "error: 20 of 22 trials are not valid and count nowhere" in said
     trials = json.loads(assay("list", "trials", "--json").stdout)
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:
-        _, status, reason = FAULTS[trial["subject"]]
+        _, status, reason = FAULTS[trial["program"]]
         assert (trial["status"], reason in trial["reason"]) == (status, True), trial
-    exited = next(trial["trial"] for trial in trials if trial["subject"] == "exits")
+    exited = next(trial["trial"] for trial in trials if trial["program"] == "exits")
     record = json.loads(assay("show", str(exited), "--json").stdout)
     assert (record["exit_code"], record["stderr"]) == (1, "first words\nerror: out of luck\n")
-    averages = rows(assay, "select subject, count(throughput), median(throughput) from trials group by 1")
-    assert {subject: (count, median) for subject, count, median in averages} == {
+    averages = rows(assay, "select program, count(throughput), median(throughput) from trials group by 1")
+    assert {program: (count, median) for program, count, median in averages} == {
         name: (2, 2.5) if name == "good" else (0, None) for name in FAULTS
     }
 
@@ -127,7 +131,7 @@ def waiting(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """A real `assay run` of twelve trials that has come to its fifth, which waits."""
     for name in ("good", "other"):
         script(tmp_path / name, WAITING)
-    write_experiment(tmp_path, {"good": "./good", "other": "./other"}, blocks=6, timeout_s=3600)
+    write_experiment(tmp_path, ("good", "other"), blocks=6)
     with subprocess.Popen(
         [sys.executable, "-m", "assay", "run", "x.toml"],
         cwd=tmp_path,
@@ -232,7 +236,7 @@ def test_a_full_disk_ends_the_run_and_resume_goes_on_once_there_is_space(
         """
         for name in ("good", "other"):
             script(tmp_path / name, fills)
-        write_experiment(tmp_path, {"good": "./good", "other": "./other"}, blocks=4, timeout_s=3600)
+        write_experiment(tmp_path, ("good", "other"), blocks=4)
         store = ("--store", disk / "assay.sqlite")
         stopped = assay("run", "x.toml", *store, expect=1)
         assert "is full" in stopped.stderr
@@ -248,20 +252,24 @@ def test_a_mistake_in_the_file_ends_the_command_before_anything_is_stored(
     assay: Assay, tmp_path: Path
 ) -> None:
     script(tmp_path / "good", f"print('{VALID}')")
-    file = write_experiment(tmp_path, {"good": "./good", "other": "./good"}, blocks=0, timeout_s=1)
+    script(tmp_path / "other", f"print('{VALID}')")
+    file = write_experiment(tmp_path, ("good", "other"), blocks=0)
     refused = assay("run", "x.toml", expect=1)
-    assert refused.stderr == "error: x.toml:13: design.blocks: 0 is too small; use 1 or more\n"
-    file.write_text(file.read_text().replace("blocks = 0", "blocks = 1").replace('["good"', '["nop", "good"'))
+    assert refused.stderr == "error: x.toml:16: design.blocks: 0 is too small; use 1 or more\n"
+    file.write_text(file.read_text().replace("blocks = 0", "blocks = 1").replace('"other" }', '"nop" }'))
     refused = assay("run", "x.toml", expect=1)
-    assert 'x.toml:4: factors.subject: there is no subject "nop"; did you mean noop?' in refused.stderr
+    assert (
+        'x.toml:19: factors.program.other.subject: there is no subject "nop"; did you mean' in refused.stderr
+    )
     assert not (tmp_path / "results").exists()
 
 
 def test_missing_programs_are_named_with_the_remedy(
     assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script(tmp_path / "good", f"print('{VALID}')")
-    write_experiment(tmp_path, {"good": "./good", "other": "./good"}, blocks=1, timeout_s=1)
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    write_experiment(tmp_path, ("good", "other"), blocks=1)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
     assert "run make build" in assay("run", "x.toml", expect=1).stderr
 
@@ -270,22 +278,14 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
     flawed = programs.find("assay-flawed")
     maps = [entry["name"] for entry in programs.listing(flawed)]
     assert len(maps) >= 6
-    subjects = "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
     (tmp_path / "x.toml").write_text(
-        f"""
-name = "flawed"
-question = "Does any wrong map pass for a right one?"
-[factors]
-subject = {json.dumps(["std_map_mutex", *maps])}
-[trial]
-threads = {min(2, os.cpu_count() or 1)}
-key_range = 1000
-mix = {{ insert = 40, erase = 40, find = 20 }}
-duration_ms = 50
-timeout_s = 5
-[design]
-blocks = 2
-{COMPARISON.replace("good", "std_map_mutex")}{subjects}"""
+        EXPERIMENT.replace("good", "std_map_mutex")
+        .replace("key_range = 100", "key_range = 1000\nthreads = 2")
+        .replace("insert = 0, erase = 0, find = 100", "insert = 40, erase = 40, find = 20")
+        .replace("duration_ms = 1\ntimeout_s = 600", "duration_ms = 50\ntimeout_s = 5")
+        .replace("memory_limit_mb = 64", "")
+        + f"[design]\nblocks = 2\n[factors]\nsubject = {json.dumps(['std_map_mutex', *maps])}\n"
+        + "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
     )
     assay("run", "x.toml", expect=1)
     counts = rows(assay, "select subject, status, count(*), count(throughput) from trials group by 1, 2")
