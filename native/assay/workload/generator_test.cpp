@@ -1,0 +1,147 @@
+#include "assay/workload/generator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace assay::workload {
+namespace {
+
+using drawn_operation = std::pair<std::uint64_t, operation>;
+
+// The first `count` operations, drawn in batches of `lengths` in turn.
+std::vector<drawn_operation> draw(generator& next, std::size_t count,
+                                  const std::vector<std::size_t>& lengths = {512}) {
+  std::vector<drawn_operation> operations;
+  operation_batch batch;
+  for (std::size_t i = 0; operations.size() < count; ++i) {
+    next.fill(batch, std::min(lengths[i % lengths.size()], count - operations.size()));
+    for (std::size_t j = 0; j < batch.size; ++j) {
+      operations.emplace_back(batch.keys[j], batch.kinds[j]);
+    }
+  }
+  return operations;
+}
+
+std::array<double, operation_kinds> kinds_of(const std::vector<drawn_operation>& operations) {
+  std::array<double, operation_kinds> count{};
+  for (const auto& [key, kind] : operations) ++count[static_cast<std::size_t>(kind)];
+  return count;
+}
+
+TEST(generator, draws_the_same_operations_however_they_are_divided_into_batches) {
+  for (const auto layout : {key_layout::dense, key_layout::sparse}) {
+    const key_space space(1000, layout, 3);
+    const mix mix{20, 10, 70};
+    const auto expected = draw(*make_uniform_generator(space, mix, 11), 5000);
+    EXPECT_EQ(draw(*make_uniform_generator(space, mix, 11), 5000, {1}), expected);
+    EXPECT_EQ(draw(*make_uniform_generator(space, mix, 11), 5000, {7, 512, 1, 64}), expected);
+    EXPECT_NE(draw(*make_uniform_generator(space, mix, 12), 5000), expected);
+  }
+}
+
+TEST(generator, draws_every_key_of_a_small_space_and_no_other) {
+  for (const auto layout : {key_layout::dense, key_layout::sparse}) {
+    const key_space space(50, layout, 3);
+    std::set<std::uint64_t> keys;
+    for (const auto& [key, kind] : draw(*make_uniform_generator(space, {50, 50, 0}, 1), 5000)) {
+      EXPECT_TRUE(space.contains(key));
+      keys.insert(key);
+    }
+    EXPECT_EQ(keys.size(), 50U);
+  }
+}
+
+TEST(generator, draws_keys_to_the_end_of_the_largest_range) {
+  const std::uint64_t range = std::uint64_t{1} << 40;
+  const auto operations =
+      draw(*make_uniform_generator({range, key_layout::dense, 0}, {0, 0, 100}, 1), 10'000);
+  const auto [least, most] = std::ranges::minmax_element(operations);
+  EXPECT_GE(least->first, 1U);
+  EXPECT_LE(most->first, range);
+  EXPECT_GT(most->first, range / 1000 * 999);
+}
+
+TEST(generator, never_draws_a_kind_at_0_percent_and_always_one_at_100) {
+  const key_space space(10, key_layout::dense, 0);
+  const auto all_of = [&](const mix& mix, std::vector<operation> allowed) {
+    return std::ranges::all_of(
+        draw(*make_uniform_generator(space, mix, 4), 50'000),
+        [&](const auto& drawn) { return std::ranges::count(allowed, drawn.second) == 1; });
+  };
+  EXPECT_TRUE(all_of({100, 0, 0}, {operation::insert}));
+  EXPECT_TRUE(all_of({0, 100, 0}, {operation::erase}));
+  EXPECT_TRUE(all_of({0, 0, 100}, {operation::find}));
+  EXPECT_TRUE(all_of({50, 50, 0}, {operation::insert, operation::erase}));
+  EXPECT_TRUE(all_of({50, 0, 50}, {operation::insert, operation::find}));
+  EXPECT_TRUE(all_of({0, 50, 50}, {operation::erase, operation::find}));
+}
+
+// The extreme fractions, which no test that draws would meet.
+TEST(operation_chooser, holds_at_both_ends) {
+  for (const std::uint64_t fraction : {std::uint64_t{0}, UINT64_MAX}) {
+    EXPECT_EQ(operation_chooser({100, 0, 0})(fraction), operation::insert);
+    EXPECT_EQ(operation_chooser({0, 100, 0})(fraction), operation::erase);
+    EXPECT_EQ(operation_chooser({0, 0, 100})(fraction), operation::find);
+  }
+  const operation_chooser thirds({33.3, 33.3, 33.4});
+  EXPECT_EQ(thirds(0), operation::insert);
+  EXPECT_EQ(thirds(UINT64_MAX), operation::find);
+  // Percentages that add to 100 only nearly leave no room for what is at 0.
+  EXPECT_EQ(operation_chooser({33.3, 66.69999999, 0})(UINT64_MAX), operation::erase);
+  EXPECT_EQ(operation_chooser({99.99999999, 0, 0})(UINT64_MAX), operation::insert);
+}
+
+// Keys and kinds are each as frequent as asked, and independent of each other although one draw
+// gives both: a chi-square test of the joint counts against the product of the wanted
+// probabilities.
+TEST(generator, draws_keys_uniformly_and_kinds_by_the_mix_independently_of_each_other) {
+  const std::array<double, operation_kinds> share{0.2, 0.1, 0.7};
+  for (const std::uint64_t range : {2U, 3U, 16U, 100U, 255U}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      constexpr std::size_t count = 300'000;
+      std::vector<std::array<double, operation_kinds>> seen(range);
+      const auto next = make_uniform_generator({range, key_layout::dense, 0}, {20, 10, 70}, seed);
+      for (const auto& [key, kind] : draw(*next, count)) {
+        ++seen[key - 1][static_cast<std::size_t>(kind)];
+      }
+      double chi_square = 0;
+      for (const auto& of_key : seen) {
+        for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+          const double expected = count * share[kind] / static_cast<double>(range);
+          chi_square += (of_key[kind] - expected) * (of_key[kind] - expected) / expected;
+        }
+      }
+      const double freedom = static_cast<double>(range * operation_kinds - 1);
+      EXPECT_LT(chi_square, freedom + 5 * std::sqrt(2 * freedom))
+          << range << " keys, seed " << seed;
+      EXPECT_GT(chi_square, freedom - 5 * std::sqrt(2 * freedom))
+          << range << " keys, seed " << seed;
+    }
+  }
+}
+
+TEST(generator, draws_rare_kinds_as_often_as_asked) {
+  constexpr double count = 1'000'000;
+  const auto next = make_uniform_generator({1000, key_layout::dense, 0}, {0.1, 0.05, 99.85}, 2);
+  const auto kinds = kinds_of(draw(*next, static_cast<std::size_t>(count)));
+  EXPECT_NEAR(kinds[0], count * 0.001, 5 * std::sqrt(count * 0.001));
+  EXPECT_NEAR(kinds[1], count * 0.0005, 5 * std::sqrt(count * 0.0005));
+}
+
+TEST(mix, implies_the_share_of_keys_that_are_present) {
+  EXPECT_EQ((mix{30, 10, 60}.steady_share()), 0.75);
+  EXPECT_EQ((mix{10, 0, 90}.steady_share()), 1);
+  EXPECT_EQ((mix{0, 10, 90}.steady_share()), 0);
+  EXPECT_EQ((mix{0, 0, 100}.steady_share()), 0.5);
+}
+
+}  // namespace
+}  // namespace assay::workload
