@@ -1,0 +1,139 @@
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assay.cli import app
+from assay.errors import AssayError
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.types import Outcome
+from assay.store import Store
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with a finished campaign of two trials, one of them crashed, and one that has only begun."""
+    path = tmp_path / "assay.sqlite"
+    trials = tuple(
+        PlannedTrial(ordinal, 0, 0, {"subject": subject, "threads": 2}, {"seed": 9}, "/bin/x", {}, 1.0, 512)
+        for ordinal, subject in enumerate(["good", "bad"])
+    )
+    good = Outcome(
+        status="valid",
+        reason="",
+        exit_code=0,
+        result={
+            "protocol": 1,
+            "status": "valid",
+            "metrics": {"throughput": 12345678.9},
+            "threads": [{"seed": "0x1"}],
+        },
+        stdout="",
+        stderr="",
+        calibration_before=None,
+        calibration_after=None,
+        calibration_error="none here",
+        started_at=datetime(2025, 1, 31, tzinfo=UTC),
+        wall_s=0.25,
+    )
+    bad = Outcome(
+        status="crashed",
+        reason="ended by SIGSEGV",
+        exit_code=-11,
+        result=None,
+        stdout="",
+        stderr="one\ntwo \x1b[31m",
+        calibration_before=None,
+        calibration_after=None,
+        calibration_error="none here",
+        started_at=datetime(2025, 1, 31, tzinfo=UTC),
+        wall_s=0.5,
+    )
+    with Store.open(path) as opened:
+        for outcomes in ([good, bad], []):
+            campaign = opened.begin_campaign(
+                experiment="maps", question="", source="", directory="/", plan=Plan(1, trials), host={}
+            )
+            for ordinal, outcome in enumerate(outcomes):
+                opened.record(campaign, ordinal, outcome)
+    monkeypatch.setenv("ASSAY_STORE", str(path))
+    return path
+
+
+def assay(*arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def words(line: str) -> list[str]:
+    return line.split()
+
+
+def test_list_shows_how_far_each_campaign_is() -> None:
+    head, _, first, second = assay("list").splitlines()
+    assert words(head)[:3] == ["campaign", "experiment", "started"]
+    assert words(first)[4:] == ["2", "2", "1", "0", "1", "0", "finished"]
+    assert words(second)[4:] == ["2", "0", "0", "0", "0", "0", "unfinished"]
+    [one, two] = json.loads(assay("list", "--json"))
+    assert (one["campaign"], one["ended"], one["crashed"], one["state"]) == (1, 2, 1, "finished")
+    assert (two["campaign"], two["ended"], two["state"]) == (2, 0, "unfinished")
+
+
+def test_list_trials_has_a_column_for_each_factor() -> None:
+    head, _, good, bad = assay("list", "trials", "--campaign", "1").splitlines()
+    assert words(head) == ["trial", "block", "group", "subject", "threads", "status", "wall", "s", "reason"]
+    assert words(good) == ["1", "0", "0", "good", "2", "valid", "0.25"]
+    assert words(bad) == ["2", "0", "0", "bad", "2", "crashed", "0.5", "ended", "by", "SIGSEGV"]
+    assert json.loads(assay("list", "trials", "--json")) == []
+
+
+def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "assay-trial"
+    entry = {"name": "noop", "description": "holds nothing", "max_threads": None}
+    program.write_text(f"#!/bin/sh\necho '{json.dumps([entry])}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
+    monkeypatch.setenv("ASSAY_STORE", "/nowhere")
+    assert words(assay("list", "subjects").splitlines()[-1]) == ["noop", "holds", "nothing"]
+    assert json.loads(assay("list", "subjects", "--json")) == [
+        {"subject": "noop", "max_threads": None, "description": "holds nothing"}
+    ]
+
+
+def test_show_gives_the_whole_record_and_no_control_characters(store: Path) -> None:
+    shown = assay("show", "2")
+    assert "\nstatus: crashed\nreason: ended by SIGSEGV\nexit_code: -11\n" in shown
+    assert "\nstderr:\n  one\n  two \\x1b[31m\n" in shown
+    assert "\n  threads:\n    0:\n      seed: 0x1\n" in assay("show", "1")
+    with Store.open(store) as opened:
+        assert json.loads(assay("show", "2", "--json")) == opened.record_of(2)
+
+
+def test_query_prints_a_table_or_json() -> None:
+    sql = "select subject, median(throughput) from trials group by 1 order by 1"
+    lines = assay("query", sql, "--campaign", "1").splitlines()
+    assert [words(line) for line in lines[2:]] == [["bad"], ["good", "12345679"]]
+    assert json.loads(assay("query", sql, "--campaign", "1", "--json")) == {
+        "columns": ["subject", "median(throughput)"],
+        "rows": [["bad", None], ["good", 12345678.9]],
+    }
+    assert assay("query", "select subject from trials where 0").splitlines() == ["subject", "-------"]
+
+
+def test_what_is_not_there_is_the_users_to_put_right(tmp_path: Path) -> None:
+    for arguments, message in (
+        (["show", "77"], "no trial 77"),
+        (["list", "trials", "--campaign", "77"], "no campaign 77"),
+        (["query", "select nonsense from trials"], "no such column: nonsense"),
+        (["list", "--store", str(tmp_path / "none.sqlite")], "there is no store"),
+    ):
+        with pytest.raises(AssayError, match=message):
+            assay(*arguments)
+
+
+@pytest.mark.parametrize("command", ["list", "show", "query"])
+def test_help_shows_an_example(command: str) -> None:
+    assert f"Example: assay {command} " in assay(command, "--help")
