@@ -15,7 +15,9 @@ _TEMPLATE_NAME = "my_map"
 
 
 def subject(
-    name: Annotated[str, typer.Argument(help="The subject's name: lower-case letters, digits and underscores.")],
+    name: Annotated[
+        str, typer.Argument(help="The subject's name: lower-case letters, digits and underscores.")
+    ],
     directory: Annotated[
         Path | None, typer.Option(help="Folder to write; it must not exist yet. Default: the name.")
     ] = None,
@@ -37,7 +39,9 @@ def subject(
     except FileExistsError as error:
         raise AssayError(f"{target} exists already; name another folder with --directory") from error
     except OSError as error:
-        raise AssayError(f"cannot write {target}: {error.strerror}; name another folder with --directory") from error
+        raise AssayError(
+            f"cannot write {target}: {error.strerror}; name another folder with --directory"
+        ) from error
 
     from assay import programs
 
