@@ -1,0 +1,433 @@
+#include "assay/trial/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "assay/trial/streams.h"
+#include "assay/trial/test_maps.h"
+
+namespace assay::trial {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Not;
+
+request short_request() {
+  return {.subject = "test",
+          .seed = 5,
+          .threads = 2,
+          .pinning = {},
+          .key_range = 100,
+          .keys = workload::key_layout::dense,
+          .mix = {40, 20, 40},
+          .duration = milliseconds(10),
+          .interval = milliseconds(2)};
+}
+
+template <class Map>
+result run_with(const request& request) {
+  return run(request, describe_subject<Map>("test", "a test's map"));
+}
+
+std::string problems_of(const result& result) {
+  return std::accumulate(result.problems.begin(), result.problems.end(), std::string());
+}
+
+TEST(run, of_a_correct_map_is_valid_and_its_numbers_agree) {
+  for (const unsigned threads : {1U, 2U, 3U}) {
+    request request = short_request();
+    request.threads = threads;
+    const result result = run_with<correct_map>(request);
+    EXPECT_THAT(result.problems, IsEmpty());
+    ASSERT_EQ(result.threads.size(), threads);
+    double throughput = 0;
+    for (const auto& thread : result.threads) {
+      EXPECT_EQ(thread.series.size(), 6U);
+      EXPECT_EQ(std::accumulate(thread.series.begin(), thread.series.end(), std::uint64_t{0}),
+                thread.operations.operations());
+      EXPECT_GT(thread.operations.operations(), 0U);
+      EXPECT_GE(thread.measured_ns, 10'000'000U);
+      for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
+        EXPECT_LE(thread.operations.succeeded[kind], thread.operations.attempted[kind]);
+      }
+      EXPECT_FALSE(thread.unfinished);
+      EXPECT_GT(thread.generation_ns, 0);
+      throughput += static_cast<double>(thread.operations.operations()) * 1e9 /
+                    static_cast<double>(thread.measured_ns);
+    }
+    EXPECT_DOUBLE_EQ(result.metrics.at("throughput"), throughput);
+    ASSERT_TRUE(result.contents_check);
+    EXPECT_EQ(result.contents_check->found, result.contents_check->expected);
+    for (const auto& [name, value] : result.metrics) EXPECT_TRUE(std::isfinite(value)) << name;
+    EXPECT_THAT(result.metrics, Contains(Key("prefill_ms")));
+    EXPECT_GE(result.metrics.at("peak_resident_bytes"), result.metrics.at("resident_before_bytes"));
+  }
+}
+
+TEST(run, gives_every_thread_its_own_seed) {
+  request request = short_request();
+  request.threads = 4;
+  const result result = run_with<correct_map>(request);
+  std::set<std::uint64_t> seeds;
+  for (unsigned i = 0; i < 4; ++i) {
+    EXPECT_EQ(result.threads[i].seed, thread_seed(request.seed, i));
+    seeds.insert(result.threads[i].seed);
+  }
+  EXPECT_EQ(seeds.size(), 4U);
+}
+
+struct lonely : test_map<lonely> {
+  static constexpr unsigned max_threads = 1;
+};
+
+TEST(run, refuses_more_threads_than_the_map_takes) {
+  request request = short_request();
+  EXPECT_THROW(run_with<lonely>(request), std::invalid_argument);
+  request.threads = 1;
+  EXPECT_THAT(run_with<lonely>(request).problems, IsEmpty());
+}
+
+TEST(run, binds_threads_where_the_request_says) {
+  request request = short_request();
+  request.pinning.kind = host::pinning::policy::compact;
+  for (const auto& thread : run_with<correct_map>(request).threads) {
+    ASSERT_EQ(thread.bound_to.size(), 1U);
+    EXPECT_EQ(thread.last_ran_on, thread.bound_to[0]);
+  }
+  request.pinning = {.kind = host::pinning::policy::list, .processors = {100'000}};
+  EXPECT_THROW(run_with<correct_map>(request), std::invalid_argument);
+}
+
+// --- Prefill
+// ---------------------------------------------------------------------------------------------
+
+struct prefill_case {
+  workload::mix mix;
+  std::uint64_t key_range;
+  unsigned threads;
+};
+
+class prefill_to : public ::testing::TestWithParam<prefill_case> {};
+
+TEST_P(prefill_to, reaches_the_steady_state_of_the_mix) {
+  request request = short_request();
+  request.mix = GetParam().mix;
+  request.key_range = GetParam().key_range;
+  request.threads = GetParam().threads;
+  request.duration = milliseconds(1);
+  for (request.seed = 0; request.seed < 5; ++request.seed) {
+    const result result = run_with<correct_map>(request);
+    EXPECT_THAT(result.problems, IsEmpty());
+    EXPECT_TRUE(result.prefill.converged);
+    const double expected = request.mix.steady_share() * static_cast<double>(request.key_range);
+    EXPECT_DOUBLE_EQ(result.prefill.expected_size, expected);
+    EXPECT_NEAR(static_cast<double>(result.prefill.size), expected, result.prefill.tolerance);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    mixes_and_ranges, prefill_to,
+    ::testing::Values(prefill_case{{50, 50, 0}, 2, 1}, prefill_case{{0, 0, 100}, 2, 2},
+                      prefill_case{{99, 1, 0}, 2, 1}, prefill_case{{1, 99, 0}, 2, 2},
+                      prefill_case{{20, 10, 70}, 3, 3}, prefill_case{{90, 10, 0}, 7, 2},
+                      prefill_case{{20, 10, 70}, 1000, 1}, prefill_case{{10, 20, 70}, 1000, 3},
+                      prefill_case{{99.9, 0.1, 0}, 1000, 2}, prefill_case{{0.1, 99.9, 0}, 1000, 2},
+                      prefill_case{{50, 50, 0}, 20'000, 2}, prefill_case{{0, 0, 100}, 20'001, 3}));
+
+TEST(prefill, of_a_mix_that_only_inserts_holds_every_key) {
+  for (const unsigned threads : {1U, 3U}) {
+    request request = short_request();
+    request.mix = {10, 0, 90};
+    request.key_range = 1001;
+    request.threads = threads;
+    const result result = run_with<correct_map>(request);
+    EXPECT_THAT(result.problems, IsEmpty());
+    EXPECT_EQ(result.prefill.method, prefill_method::permutation);
+    EXPECT_EQ(result.prefill.size, 1001);
+    EXPECT_EQ(result.prefill.operations, 1001U);
+  }
+}
+
+TEST(prefill, of_a_mix_that_only_erases_holds_nothing) {
+  request request = short_request();
+  request.mix = {0, 10, 90};
+  const result result = run_with<correct_map>(request);
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_EQ(result.prefill.operations, 0U);
+  EXPECT_EQ(result.prefill.size, 0);
+}
+
+// The bias left from an empty start must be small beside the spread of the steady state, not only
+// within it: over many prefills the mean size agrees with the expected one far better than a single
+// size does.
+TEST(prefill, does_not_end_on_the_side_from_which_it_came) {
+  request request = short_request();
+  request.mix = {50, 50, 0};
+  request.key_range = 200;
+  request.duration = milliseconds(1);
+  constexpr int trials = 200;
+  double deviations = 0;
+  for (request.seed = 0; request.seed < trials; ++request.seed) {
+    const auto prefill = run_with<correct_map>(request).prefill;
+    deviations +=
+        (static_cast<double>(prefill.size) - prefill.expected_size) / (prefill.tolerance / 3);
+  }
+  // By design at most half a deviation short; the mean of 200 is known to 0.07.
+  EXPECT_GT(deviations / trials, -0.5 - 0.25);
+  EXPECT_LT(deviations / trials, 0.25);
+}
+
+struct dropping_map : test_map<dropping_map> {
+  bool insert(std::uint64_t, std::uint64_t) { return false; }
+};
+struct pretending_map : test_map<pretending_map> {
+  bool insert(std::uint64_t, std::uint64_t) { return true; }
+};
+
+TEST(prefill, of_a_map_that_keeps_nothing_does_not_converge_and_says_so) {
+  for (const auto& mix : {workload::mix{50, 50, 0}, {20, 10, 70}, {10, 0, 90}}) {
+    request request = short_request();
+    request.mix = mix;
+    const result dropping = run_with<dropping_map>(request);
+    EXPECT_FALSE(dropping.prefill.converged);
+    EXPECT_THAT(problems_of(dropping), HasSubstr("the prefill did not converge"));
+    EXPECT_THAT(problems_of(dropping), HasSubstr("holds 0 keys, expected"));
+    EXPECT_THAT(run_with<pretending_map>(request).problems, Not(IsEmpty()));
+  }
+}
+
+struct empty_map : test_map<empty_map> {
+  static constexpr bool holds_nothing = true;
+  bool insert(std::uint64_t, std::uint64_t) { return true; }
+};
+
+TEST(run, neither_prefills_nor_validates_a_map_that_holds_nothing) {
+  const result result = run_with<empty_map>(short_request());
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_EQ(result.prefill.method, prefill_method::skipped);
+  EXPECT_FALSE(result.contents_check);
+  EXPECT_THAT(result.metrics, Not(Contains(Key("prefill_ms"))));
+  EXPECT_GT(result.metrics.at("throughput"), 0);
+}
+
+// --- Validation
+// ------------------------------------------------------------------------------------------
+
+// Loses one insert in a hundred, after saying that it succeeded.
+struct losing_map : test_map<losing_map> {
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    return ++calls % 100 == 0 ? !find(key) : locked_map::insert(key, value);
+  }
+  std::atomic<int> calls = 0;
+};
+
+struct forgetful_map : test_map<forgetful_map> {
+  bool erase(std::uint64_t key) {
+    return ++calls % 100 == 0 ? find(key).has_value() : locked_map::erase(key);
+  }
+  std::atomic<int> calls = 0;
+};
+
+struct corrupting_map : test_map<corrupting_map> {
+  bool insert(std::uint64_t key, std::uint64_t value) { return locked_map::insert(key, value + 1); }
+};
+
+// Holds every key twice as far as a walk can tell.
+struct doubling_map : test_map<doubling_map> {
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    locked_map::for_each(visit);
+    locked_map::for_each(visit);
+  }
+};
+
+struct endless_map : test_map<endless_map> {
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (;;) visit(1, 1);
+  }
+};
+
+struct shifting_map : test_map<shifting_map> {
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    locked_map::for_each([&](std::uint64_t key, std::uint64_t value) { visit(key + 1000, value); });
+  }
+};
+
+// Swaps the values of two keys as it is walked through, which leaves the size and the sum of keys.
+struct swapping_map : test_map<swapping_map> {
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::swap(elements.begin()->second, elements.rbegin()->second);
+    locked_map::for_each(visit);
+  }
+};
+
+template <class Map>
+std::string problems_with() {
+  return problems_of(run_with<Map>(short_request()));
+}
+
+TEST(validation, finds_lost_and_forgotten_keys) {
+  EXPECT_THAT(problems_with<losing_map>(), HasSubstr("keys, expected"));
+  EXPECT_THAT(problems_with<forgetful_map>(), HasSubstr("keys, expected"));
+}
+
+TEST(validation, finds_wrong_values_in_searches_and_in_the_walk) {
+  const auto problems = problems_with<corrupting_map>();
+  EXPECT_THAT(problems, HasSubstr("searches returned a value other than the key's"));
+  EXPECT_THAT(problems, HasSubstr("pairs of key and value differ"));
+  EXPECT_THAT(problems_with<swapping_map>(), HasSubstr("pairs of key and value differ"));
+}
+
+TEST(validation, finds_keys_held_twice) {
+  EXPECT_THAT(problems_with<doubling_map>(), HasSubstr("keys, expected"));
+}
+
+TEST(validation, finds_keys_that_nobody_inserted) {
+  EXPECT_THAT(problems_with<shifting_map>(), HasSubstr("keys that no operation ever drew"));
+  request request = short_request();
+  request.keys = workload::key_layout::sparse;
+  EXPECT_THAT(problems_of(run_with<shifting_map>(request)),
+              HasSubstr("keys that no operation ever drew"));
+}
+
+TEST(validation, gives_up_a_walk_without_end) {
+  EXPECT_THAT(problems_with<endless_map>(), HasSubstr("did not end"));
+}
+
+// --- Stopping and failing
+// ---------------------------------------------------------------------------------
+
+// A map whose searches wait until they are asked to stop.
+class waiting_map : public locked_map {
+ public:
+  class handle {
+   public:
+    explicit handle(waiting_map& map) : map_(map) {}
+    std::optional<bool> insert(std::uint64_t key, std::uint64_t value, const std::stop_token&) {
+      return map_.insert(key, value);
+    }
+    std::optional<bool> erase(std::uint64_t key, const std::stop_token&) { return map_.erase(key); }
+    std::optional<std::optional<std::uint64_t>> find(std::uint64_t, const std::stop_token& stop) {
+      std::atomic<bool> asked = false;
+      const std::stop_callback wake(stop, [&] {
+        asked = true;
+        asked.notify_one();
+      });
+      asked.wait(false);
+      return {};
+    }
+
+   private:
+    waiting_map& map_;
+  };
+  handle attach() { return handle(*this); }
+};
+
+TEST(run, reports_the_operation_that_a_stop_interrupted_and_does_not_count_it) {
+  request request = short_request();
+  request.mix = {0, 0, 100};
+  const result result = run_with<waiting_map>(request);
+  EXPECT_THAT(result.problems, IsEmpty());
+  for (const auto& thread : result.threads) {
+    EXPECT_EQ(thread.operations.operations(), 0U);
+    ASSERT_TRUE(thread.unfinished);
+    EXPECT_EQ(thread.unfinished->operation, workload::operation::find);
+    EXPECT_GT(thread.unfinished->age_ns, 0U);
+    EXPECT_LE(thread.unfinished->age_ns, thread.measured_ns);
+  }
+  EXPECT_EQ(result.metrics.at("throughput"), 0);
+  const auto json = to_json(result, {});
+  EXPECT_EQ(json["threads"][0]["unfinished"]["operation"], "find");
+}
+
+// Counts handles, knows the thread of each, and runs out of memory after a while.
+class failing_map : public locked_map {
+ public:
+  static inline std::atomic<int> alive = 0;
+  static inline std::atomic<int> destroyed_elsewhere = 0;
+
+  class handle {
+   public:
+    explicit handle(failing_map& map) : map_(map) { ++alive; }
+    ~handle() {
+      --alive;
+      if (thread_ != std::this_thread::get_id()) ++destroyed_elsewhere;
+    }
+    handle(const handle&) = delete;
+    handle& operator=(const handle&) = delete;
+    bool insert(std::uint64_t key, std::uint64_t value) {
+      if (++map_.inserts_ > 2000) throw std::bad_alloc();
+      return map_.insert(key, value);
+    }
+    bool erase(std::uint64_t key) { return map_.erase(key); }
+    std::optional<std::uint64_t> find(std::uint64_t key) { return map_.find(key); }
+
+   private:
+    failing_map& map_;
+    std::thread::id thread_ = std::this_thread::get_id();
+  };
+
+  ~failing_map() { EXPECT_EQ(alive, 0) << "handles must be gone before the map is"; }
+  handle attach() { return handle(*this); }
+
+ private:
+  std::atomic<int> inserts_ = 0;
+};
+
+TEST(run, hands_on_what_the_map_throws_with_its_handles_destroyed) {
+  request request = short_request();
+  request.duration = milliseconds(200);
+  EXPECT_THROW(run_with<failing_map>(request), std::bad_alloc);
+  EXPECT_EQ(failing_map::alive, 0);
+  EXPECT_EQ(failing_map::destroyed_elsewhere, 0);
+}
+
+// --- The result as JSON
+// ------------------------------------------------------------------------------------
+
+TEST(to_json, says_what_the_result_says) {
+  request request = short_request();
+  request.seed = 0;
+  const auto valid = to_json(run_with<correct_map>(request), {{"kernel", "x"}});
+  EXPECT_EQ(valid["protocol"], 1);
+  EXPECT_EQ(valid["status"], "valid");
+  EXPECT_FALSE(valid.contains("reason"));
+  EXPECT_EQ(valid["environment"]["kernel"], "x");
+  EXPECT_EQ(valid["threads"].size(), 2U);
+  EXPECT_EQ(valid["threads"][0]["seed"].get<std::string>().size(), 18U);
+  EXPECT_EQ(valid["prefill"]["method"], "updates");
+  EXPECT_EQ(valid["validation"]["expected"], valid["validation"]["found"]);
+  EXPECT_FALSE(valid["counters"]["available"].empty() && valid["counters"]["unavailable"].empty());
+
+  const auto invalid = to_json(run_with<losing_map>(request), {});
+  EXPECT_EQ(invalid["status"], "invalid");
+  EXPECT_THAT(invalid["reason"].get<std::string>(), HasSubstr("expected"));
+  EXPECT_NE(invalid["validation"]["expected"], invalid["validation"]["found"]);
+
+  EXPECT_EQ(to_json(run_with<empty_map>(request), {})["validation"],
+            nlohmann::json({{"performed", false}}));
+}
+
+}  // namespace
+}  // namespace assay::trial

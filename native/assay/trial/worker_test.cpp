@@ -1,0 +1,258 @@
+#include "assay/trial/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "assay/host/clock.h"
+#include "assay/trial/batch_pacer.h"
+#include "assay/trial/test_maps.h"
+
+namespace assay::trial {
+namespace {
+
+using std::chrono::microseconds;
+using workload::operation;
+using workload::operation_batch;
+
+constexpr std::size_t capacity = operation_batch::capacity;
+
+TEST(batch_pacer, begins_with_one_operation_and_doubles_while_batches_are_short) {
+  batch_pacer pacer;
+  for (std::size_t expected = 1; expected <= capacity; expected *= 2) {
+    EXPECT_EQ(pacer.size(), expected);
+    pacer.took(10);
+  }
+  EXPECT_EQ(pacer.size(), capacity);
+}
+
+// Whatever an operation takes, the batches come to last between 50 and 100 us, or have a length at
+// the bounds.
+TEST(batch_pacer, comes_to_batches_of_at_most_100_us) {
+  for (std::uint64_t operation_ns = 1; operation_ns < 1'000'000'000;
+       operation_ns = operation_ns * 3 / 2 + 1) {
+    batch_pacer pacer;
+    for (int i = 0; i < 20; ++i) pacer.took(pacer.size() * operation_ns);
+    const std::uint64_t batch_ns = pacer.size() * operation_ns;
+    EXPECT_TRUE(batch_ns <= batch_pacer::longest_ns || pacer.size() == 1) << operation_ns;
+    EXPECT_TRUE(2 * batch_ns > batch_pacer::longest_ns || pacer.size() == capacity) << operation_ns;
+  }
+}
+
+TEST(batch_pacer, shortens_at_once_when_operations_become_slow) {
+  batch_pacer pacer;
+  for (int i = 0; i < 20; ++i) pacer.took(10);
+  pacer.took(1'000'000'000);
+  EXPECT_EQ(pacer.size(), 1U);
+}
+
+// A handle that notes the lengths of its batches, takes its time, and asks for a stop after some
+// batches.
+class noting_handle final : public attached_handle {
+ public:
+  noting_handle(std::vector<std::size_t>& sizes, microseconds operation, std::size_t batches,
+                std::stop_source& stop)
+      : sizes_(sizes), operation_(operation), batches_(batches), stop_(stop) {}
+
+  progress perform(const operation_batch& batch, std::uint64_t, const std::stop_token&,
+                   tally& sums) override {
+    sizes_.push_back(batch.size);
+    std::this_thread::sleep_for(operation_ * batch.size);
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      ++sums.attempted[static_cast<std::size_t>(batch.kinds[i])];
+    }
+    if (sizes_.size() == batches_) stop_.request_stop();
+    return {batch.size, false};
+  }
+
+ private:
+  std::vector<std::size_t>& sizes_;
+  microseconds operation_;
+  std::size_t batches_;
+  std::stop_source& stop_;
+};
+
+struct noted {
+  std::unique_ptr<worker> self = std::make_unique<worker>();
+  std::vector<std::size_t> sizes;
+};
+
+noted measure_noting(microseconds operation, std::size_t batches, std::uint64_t interval_ns) {
+  noted result;
+  std::stop_source stop;
+  result.self->handle = std::make_unique<noting_handle>(result.sizes, operation, batches, stop);
+  result.self->operations =
+      workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+  result.self->series.resize(5);
+  measure(*result.self, host::now_ns(), interval_ns, 0, stop.get_token());
+  return result;
+}
+
+std::uint64_t sum(const auto& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0});
+}
+
+TEST(measure, begins_with_one_operation_and_at_most_doubles) {
+  const auto [self, sizes] = measure_noting(microseconds(0), 30, 1'000'000'000);
+  ASSERT_EQ(sizes.size(), 30U);
+  EXPECT_EQ(sizes[0], 1U);
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    EXPECT_LE(sizes[i], std::min(2 * sizes[i - 1], capacity));
+  }
+}
+
+TEST(measure, gives_slow_operations_batches_of_their_own) {
+  const auto [self, sizes] = measure_noting(microseconds(200), 10, 1'000'000'000);
+  EXPECT_EQ(sizes, std::vector<std::size_t>(10, 1));
+}
+
+TEST(measure, puts_every_operation_into_the_series_even_those_after_its_end) {
+  for (const std::uint64_t interval_ns : {1ULL, 300'000ULL, 1'000'000'000ULL}) {
+    const auto [self, sizes] = measure_noting(microseconds(100), 20, interval_ns);
+    EXPECT_EQ(self->series.size(), 5U);
+    EXPECT_EQ(sum(self->series), sum(sizes));
+    EXPECT_EQ(sum(self->series), self->measured.operations());
+  }
+}
+
+TEST(measure, puts_operations_into_the_interval_in_which_they_ended) {
+  const auto early = measure_noting(microseconds(100), 20, 1'000'000'000);
+  EXPECT_EQ(early.self->series[0], sum(early.sizes));
+  const auto late = measure_noting(microseconds(100), 20, 1);
+  EXPECT_EQ(late.self->series[4], sum(late.sizes));
+}
+
+TEST(measure, lasts_as_long_as_its_batches) {
+  const auto [self, sizes] = measure_noting(microseconds(1000), 5, 1'000'000'000);
+  EXPECT_GE(self->measured_ns, 5'000'000U);
+}
+
+TEST(measure, does_nothing_when_the_stop_came_first) {
+  std::stop_source stop;
+  stop.request_stop();
+  worker self;
+  self.series.resize(1);
+  const std::uint64_t start = host::now_ns();
+  measure(self, start, 1, 0, stop.get_token());
+  EXPECT_EQ(self.measured.operations(), 0U);
+  EXPECT_FALSE(self.unfinished);
+  EXPECT_LE(self.measured_ns, host::now_ns() - start);
+}
+
+TEST(time_generation, finds_that_generating_takes_time) {
+  worker self;
+  self.operations =
+      workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+  time_generation(self);
+  EXPECT_GT(self.generation_ns, 0);
+}
+
+operation_batch batch_of(const std::vector<std::pair<operation, std::uint64_t>>& operations) {
+  operation_batch batch;
+  for (const auto& [kind, key] : operations) {
+    batch.kinds[batch.size] = kind;
+    batch.keys[batch.size] = key;
+    ++batch.size;
+  }
+  return batch;
+}
+
+TEST(perform, counts_what_was_attempted_and_what_succeeded) {
+  correct_map map;
+  auto handle = map.attach();
+  tally sums;
+  const auto batch = batch_of({{operation::insert, 1},
+                               {operation::insert, 2},
+                               {operation::insert, 1},
+                               {operation::find, 1},
+                               {operation::find, 3},
+                               {operation::erase, 2},
+                               {operation::erase, 2},
+                               {operation::erase, 9},
+                               {operation::find, 2}});
+  const progress done = perform(handle, batch, 77, {}, sums);
+  EXPECT_EQ(done.performed, 9U);
+  EXPECT_FALSE(done.gave_up);
+  EXPECT_EQ(sums.attempted, (std::array<std::uint64_t, 3>{3, 3, 3}));
+  EXPECT_EQ(sums.succeeded, (std::array<std::uint64_t, 3>{2, 1, 1}));
+  EXPECT_EQ(sums.wrong_values, 0U);
+  EXPECT_EQ(sums.implied_contents(), (contents{1, 1, pair_term(1, value_of(1, 77))}));
+}
+
+TEST(perform, counts_values_that_are_not_the_keys) {
+  correct_map map;
+  map.insert(1, value_of(1, 77));
+  map.insert(2, value_of(1, 77));
+  auto handle = map.attach();
+  tally sums;
+  perform(handle, batch_of({{operation::find, 1}, {operation::find, 2}}), 77, {}, sums);
+  EXPECT_EQ(sums.succeeded[2], 2U);
+  EXPECT_EQ(sums.wrong_values, 1U);
+}
+
+// A handle that asks for a stop in its `stop_at`th call, and may give that call up.
+class stopping_handle {
+ public:
+  stopping_handle(std::stop_source& stop, int stop_at, bool gives_up)
+      : stop_(stop), left_(stop_at), gives_up_(gives_up) {}
+
+  std::optional<bool> insert(std::uint64_t, std::uint64_t, const std::stop_token& stop) {
+    return answer<bool>(true, stop);
+  }
+  std::optional<bool> erase(std::uint64_t, const std::stop_token& stop) {
+    return answer<bool>(false, stop);
+  }
+  std::optional<std::optional<std::uint64_t>> find(std::uint64_t, const std::stop_token& stop) {
+    return answer<std::optional<std::uint64_t>>(std::nullopt, stop);
+  }
+
+ private:
+  template <class Answer>
+  std::optional<Answer> answer(Answer normal, const std::stop_token& stop) {
+    if (--left_ == 0) stop_.request_stop();
+    if (stop.stop_requested() && gives_up_) return {};
+    return std::make_optional<Answer>(normal);
+  }
+
+  std::stop_source& stop_;
+  int left_;
+  bool gives_up_;
+};
+static_assert(stoppable_map_handle<stopping_handle, std::uint64_t, std::uint64_t>);
+
+TEST(perform, leaves_the_rest_of_a_batch_when_a_stop_is_requested) {
+  const auto batch =
+      batch_of(std::vector<std::pair<operation, std::uint64_t>>(10, {operation::insert, 1}));
+  std::stop_source stop;
+  stopping_handle handle(stop, 4, false);
+  tally sums;
+  const progress done = perform(handle, batch, 0, stop.get_token(), sums);
+  EXPECT_EQ(done.performed, 4U);
+  EXPECT_FALSE(done.gave_up);
+  EXPECT_EQ(sums.attempted[0], 4U);
+}
+
+TEST(perform, does_not_count_an_operation_that_gave_up) {
+  for (const auto kind : {operation::insert, operation::erase, operation::find}) {
+    const auto batch = batch_of(std::vector<std::pair<operation, std::uint64_t>>(10, {kind, 1}));
+    std::stop_source stop;
+    stopping_handle handle(stop, 4, true);
+    tally sums;
+    const progress done = perform(handle, batch, 0, stop.get_token(), sums);
+    EXPECT_EQ(done.performed, 3U);
+    EXPECT_TRUE(done.gave_up);
+    EXPECT_EQ(sums.operations(), 3U);
+    EXPECT_EQ(sums.attempted[static_cast<std::size_t>(kind)], 3U);
+  }
+}
+
+}  // namespace
+}  // namespace assay::trial
