@@ -55,9 +55,9 @@ def print_report(report: Report, console: Console) -> None:
                     str(comparison.pairs),
                     _text(comparison.verdict, STYLES[comparison.verdict]),
                 )
-            for note in (words.failed(condition), words.dropped(comparison)):
-                if note:
-                    notes.append(f"{condition.levels[analysis.factor]}: {note}")
+            level_notes = words.notes(condition, comparison)
+            if level_notes:
+                notes.append(f"{condition.levels[analysis.factor]}: {'; '.join(level_notes)}")
         console.print(table)
         for note in notes:
             console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))

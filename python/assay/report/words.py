@@ -36,17 +36,18 @@ def statuses(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
 
 
-def failed(condition: ConditionSummary) -> str:
-    """Return how many trials of a condition are not valid, by status; empty if all are."""
-    return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
-
-
-def dropped(comparison: Comparison | None) -> str:
-    """Return how many pairs do not count, and why; empty if all do."""
-    if comparison is None or not comparison.dropped:
-        return ""
-    reasons = ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
-    return f"pairs that do not count: {reasons}"
+def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
+    """Return what has to be said beside the numbers of a condition, if anything."""
+    failed: dict[Status, int] = {
+        status: count for status, count in condition.counts.items() if status != "valid"
+    }
+    said = [statuses(failed)]
+    if comparison is not None and comparison.dropped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
+        said.append(f"pairs that do not count: {reasons}")
+    if comparison is not None and comparison.interval is None:
+        said.append(comparison.reason)
+    return [note for note in said if note]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:
