@@ -19,8 +19,6 @@ from assay.store import Store
 from rich.console import Console
 
 ATTACK = "</script></pre></style><!--<script>alert(1)</script><img src=http://a.b onerror=alert(2)>{{7*7}}"
-    "</script></pre></style><!--<script>alert(1)</script><img src=http://a.example onerror=alert(2)>{{7*7}}"
-)
 CALIBRATION = {
     "protocol": 1,
     "cpus": [0],
