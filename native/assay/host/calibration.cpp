@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "assay/host/clock.h"
@@ -27,6 +28,9 @@ constexpr std::uint64_t memory_budget = 5 * ms;
 constexpr std::uint64_t arithmetic_budget = 2 * ms;
 constexpr std::size_t most_pairs = 8;
 
+// With fewer repetitions one long interruption could reach the median.
+constexpr std::size_t fewest_repetitions = 9;
+
 // The median of an odd number of values, else the upper one of the middle two; the order is lost.
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -41,7 +45,6 @@ double per_step(std::uint64_t began, std::uint64_t ended, std::uint64_t steps) {
 // One cache line that two threads write in turn: the first odd numbers, the second the even ones
 // after them. Two lines long, as some processors fetch lines in pairs.
 struct alignas(128) ball {
-  static constexpr std::uint32_t stop = 0xffffffff;
   std::atomic<std::uint32_t> number{0};
 
   // Waits for a number. False if the deadline came first: the other thread has no processor.
@@ -54,13 +57,10 @@ struct alignas(128) ball {
     return true;
   }
 
-  // Answers every odd number with the next one, until told to stop.
-  void answer() {
-    for (;;) {
+  // Answers every odd number with the next one.
+  void answer(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
       const std::uint32_t seen = number.load(std::memory_order_acquire);
-      if (seen == stop) {
-        return;
-      }
       if (seen % 2 == 1) {
         number.store(seen + 1, std::memory_order_release);
       }
@@ -68,20 +68,19 @@ struct alignas(128) ball {
   }
 };
 
-// One-way latency between the calling thread and a thread on another processor; none if the two
-// never ran at the same time for long enough.
-std::optional<double> one_way_ns(unsigned other, std::uint64_t budget) {
+// One-way latency between the calling thread, bound to one processor, and a thread on another; none
+// if the two never ran at the same time for long enough.
+std::optional<double> one_way_ns(unsigned a, unsigned b, std::uint64_t budget) {
   constexpr std::uint32_t round_trips = 100;
   ball line;
-  const std::uint64_t deadline = now_ns() + budget;
-  std::jthread partner([&line, other] {
-    bind_this_thread_to(other);
-    line.answer();
-  });
+  bind_this_thread_to(b);  // a new thread is bound as the one that makes it
+  const std::jthread partner([&line](const std::stop_token& stop) { line.answer(stop); });
+  bind_this_thread_to(a);
   std::vector<double> repetitions;
   std::uint32_t number = 0;
   bool answered = true;
   // The first repetition is left out: it contains the partner's start.
+  const std::uint64_t deadline = now_ns() + budget;
   for (bool first = true; answered && now_ns() < deadline; first = false) {
     const std::uint64_t began = now_ns();
     for (std::uint32_t i = 0; answered && i < round_trips; ++i) {
@@ -93,8 +92,8 @@ std::optional<double> one_way_ns(unsigned other, std::uint64_t budget) {
       repetitions.push_back(per_step(began, now_ns(), 2 * round_trips));
     }
   }
-  line.number.store(ball::stop, std::memory_order_release);
-  return repetitions.empty() ? std::nullopt : std::optional(median(repetitions));
+  return repetitions.size() < fewest_repetitions ? std::nullopt
+                                                 : std::optional(median(repetitions));
 }
 
 void measure_core_to_core(calibration& found) {
@@ -109,14 +108,14 @@ void measure_core_to_core(calibration& found) {
     const std::size_t at = i * neighbours / pairs;
     const unsigned a = found.processors[at];
     const unsigned b = found.processors[at + 1];
-    bind_this_thread_to(a);
-    if (const auto latency = one_way_ns(b, core_to_core_budget / pairs)) {
+    if (const auto latency = one_way_ns(a, b, core_to_core_budget / pairs)) {
       found.pairs.push_back({a, b, *latency});
       latencies.push_back(*latency);
     }
   }
   if (latencies.empty()) {
-    found.unavailable["core_to_core_ns"] = "no two of the processors were free at the same time";
+    found.unavailable["core_to_core_ns"] =
+        "no two of the processors were free at the same time for long enough";
   } else {
     found.metrics["core_to_core_ns"] = median(latencies);
   }
@@ -152,7 +151,9 @@ void measure_memory([[maybe_unused]] calibration& found) {
   std::vector<double> repetitions;
   std::size_t at = 0;
   const std::uint64_t deadline = now_ns() + memory_budget;
-  for (std::size_t visited = 0; visited < blocks && now_ns() < deadline; visited += loads) {
+  for (std::size_t visited = 0;
+       visited < blocks && (now_ns() < deadline || repetitions.size() < fewest_repetitions);
+       visited += loads) {
     const std::uint64_t began = now_ns();
     for (std::size_t i = 0; i < loads; ++i) {
       const std::size_t loaded = *reinterpret_cast<volatile std::size_t*>(begin + at * block);
@@ -170,7 +171,8 @@ void measure_arithmetic(calibration& found) {
   constexpr std::uint64_t steps = 20'000;  // in one repetition, about 25 us
   std::vector<double> repetitions;
   std::uint64_t x = 1;
-  for (const std::uint64_t deadline = now_ns() + arithmetic_budget; now_ns() < deadline;) {
+  const std::uint64_t deadline = now_ns() + arithmetic_budget;
+  while (now_ns() < deadline || repetitions.size() < fewest_repetitions) {
     const std::uint64_t began = now_ns();
     for (std::uint64_t i = 0; i < steps; ++i) {
       x = x * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
