@@ -63,7 +63,6 @@ TEST(run, of_a_correct_map_is_valid_and_its_numbers_agree) {
       EXPECT_EQ(thread.series.size(), 6U);
       EXPECT_EQ(std::accumulate(thread.series.begin(), thread.series.end(), std::uint64_t{0}),
                 thread.operations.operations());
-      EXPECT_GT(thread.operations.operations(), 0U);
       EXPECT_GE(thread.measured_ns, 10'000'000U);
       for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
         EXPECT_LE(thread.operations.succeeded[kind], thread.operations.attempted[kind]);
@@ -225,7 +224,6 @@ TEST(run, neither_prefills_nor_validates_a_map_that_holds_nothing) {
   EXPECT_EQ(result.prefill.method, prefill_method::skipped);
   EXPECT_FALSE(result.contents_check);
   EXPECT_THAT(result.metrics, Not(Contains(Key("prefill_ms"))));
-  EXPECT_GT(result.metrics.at("throughput"), 0);
 }
 
 // --- Validation
