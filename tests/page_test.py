@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -263,3 +265,38 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
     assert text.index("invalid-trials") < text.index("too-few-blocks") < text.index("Verdicts")
     assert "crashed" in text[text.index("Verdicts") :]
     assert "\x1b" not in text
+
+
+def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "assay", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_path: Path) -> None:
+    done = assay("report", "--store", str(store.path), "--output", str(tmp_path / "page"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == f"page: {tmp_path / 'page' / 'index.html'}"
+    assert (tmp_path / "page" / "index.html").is_file()
+
+
+def test_the_command_gives_programs_the_analysis_and_the_findings(store: Store) -> None:
+    done = assay("report", "1", "--json", "--store", str(store.path))
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = json.loads(done.stdout)
+    expected = gather(store, 1)
+    assert [finding["rule"] for finding in answer["findings"]] == [one.rule for one in expected.findings]
+    for shown, comparison in zip(
+        answer["analysis"]["comparisons"], expected.analysis.comparisons, strict=True
+    ):
+        assert (shown["verdict"], shown["ratio"]) == (comparison.verdict, comparison.ratio)
+    for shown, condition in zip(answer["analysis"]["conditions"], expected.analysis.conditions, strict=True):
+        assert shown["counts"] == condition.counts
+    assert not (store.path.parent / "report").exists()
+
+
+def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
+    done = assay("report", "9", "--store", str(store.path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "no campaign 9" in done.stderr

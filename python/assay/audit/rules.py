@@ -6,6 +6,7 @@ from statistics import median
 from typing import ClassVar
 
 from assay.audit.types import Evidence, Finding, Rule, condition_name
+from assay.store.types import StoredTrial
 
 ANOMALIES = "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks"
 TYPICAL_VALUES = "Hartigan, Using Subsample Values as Typical Values, 1969"
@@ -233,7 +234,7 @@ class HostChanged:
                 yield Finding(
                     self.id,
                     f"{metric} differs by more than {limit} times within {changed.total()} of {compared}"
-                    f" groups, {worst:.1f} times at worst; it changed so in {within_trials} trials.",
+                    f" groups, {worst:.1f} times at worst; within one trial: {within_trials}.",
                     tuple(f"{name}: {count}" for name, count in changed.items()),
                     {"groups": changed.total(), "worst_ratio": worst, "within_trials": within_trials},
                     "What is compared ran on different hosts in effect: run more blocks, and leave a virtual"
@@ -246,24 +247,44 @@ class MissingCalibration:
 
     id = "missing-calibration"
     title = "Calibrations are missing"
-    source = "docs/architecture.md"
+    source = "docs/guide/audit.md"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding with the number of trials."""
-        found = evidence.by_condition(
-            lambda trial: (
-                trial.status == "valid" and not (trial.calibration_before and trial.calibration_after)
+        """Yield one finding for whole calibrations, one for core-to-core latency that there should be."""
+
+        def lacks(trial: StoredTrial) -> bool:
+            return trial.status == "valid" and not (trial.calibration_before and trial.calibration_after)
+
+        def lacks_core_to_core(trial: StoredTrial) -> bool:
+            settings = evidence.experiment.settings(trial.levels)
+            pinning = settings["pinning"]
+            alone = settings["threads"] == 1 or (isinstance(pinning, list) and len(set(pinning)) == 1)
+            both = (trial.calibration_before, trial.calibration_after)
+            return (
+                trial.status == "valid"
+                and not lacks(trial)
+                and not alone
+                and not all("core_to_core_ns" in calibration for calibration in both)
             )
-        )
-        count = sum(len(trials) for trials in found.values())
-        if count:
-            yield Finding(
-                self.id,
-                f"{count} of {len(evidence.valid)} valid trials lack a calibration before or after them.",
-                tuple(f"{name}: {len(trials)}" for name, trials in found.items()),
-                {"trials": count, "valid": len(evidence.valid)},
-                "`assay show` gives the reason as calibration_error.",
-            )
+
+        for include, what, remedy in (
+            (lacks, "a calibration", "`assay show` gives the reason as calibration_error."),
+            (
+                lacks_core_to_core,
+                "the core-to-core latency",
+                "`assay show` gives the reason under unavailable; keep other work off the host.",
+            ),
+        ):
+            found = evidence.by_condition(include)
+            count = sum(len(trials) for trials in found.values())
+            if count:
+                yield Finding(
+                    self.id,
+                    f"{count} of {len(evidence.valid)} valid trials lack {what} before or after them.",
+                    tuple(f"{name}: {len(trials)}" for name, trials in found.items()),
+                    {"trials": count, "valid": len(evidence.valid)},
+                    remedy,
+                )
 
 
 class MissingMetric:

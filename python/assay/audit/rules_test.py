@@ -207,9 +207,15 @@ def test_calibrations_that_are_missing(when: str) -> None:
     assert found == {}
 
 
-def test_a_calibration_that_one_thread_cannot_have_is_not_missing() -> None:
-    alone = {"memory_ns": 90.0, "arithmetic_ns": 1.0}
-    assert findings(sometimes(calibration_before=alone, calibration_after=alone)) == {}
+@pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
+def test_core_to_core_latency_is_missing_only_where_threads_have_several_processors(when: str) -> None:
+    def change(_block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {when: {"memory_ns": 90.0, "arithmetic_ns": 1.0}}
+
+    (finding,) = findings(change)["missing-calibration"]
+    assert "20 of 40 valid trials lack the core-to-core latency" in finding.message
+    assert finding.where == ("subject=base, threads=2: 10", "subject=other, threads=2: 10")
+    assert "missing-calibration" not in findings(change, pinning="[0, 0]")
 
 
 def test_a_metric_that_is_missing() -> None:
