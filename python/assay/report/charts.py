@@ -91,33 +91,41 @@ def _to_dict(chart: Any, height: Any) -> dict[str, Any]:
 
 
 def _estimates(report: Report) -> dict[str, Any]:
-    """Medians with intervals: over threads, one line for each level, else over the levels."""
-    metric = report.analysis.metric
-    threaded = by_threads(report)
+    """Medians with intervals: over threads, one line for each level; else one row for each level."""
+    scales, levels = _level_scales(report), _levels(report)
     base = alt.Chart(alt.NamedData("rows")).transform_calculate(
         href="'condition-' + datum.condition + '.html'"
     )
-    scales = _level_scales(report)
-    x = alt.X("x:N", title="threads" if threaded else report.analysis.factor, sort=None).axis(labelAngle=0)
-    shared = {"x": x, "color": scales["color"]}
-    if threaded:
-        shared["xOffset"] = alt.XOffset("level:N").scale(domain=_levels(report))
-    tooltip = ["level:N", "x:N", "median:Q", "low:Q", "high:Q", "values:Q"]
-    y = alt.Y("median:Q", title=metric).axis(format="~s").scale(zero=True)
-    layers = [
-        base.mark_rule(strokeWidth=2).encode(
-            y=alt.Y("low:Q", title=metric), y2="high:Q", tooltip=tooltip, **shared
+    tooltip = ["level:N", "median:Q", "low:Q", "high:Q", "values:Q"]
+    described: dict[str, Any] = {"title": report.analysis.metric, "axis": alt.Axis(format="~s")}
+    interval = base.mark_rule(strokeWidth=2)
+    point = base.mark_point(filled=True, size=70, opacity=1)
+    if not by_threads(report):
+        common: dict[str, Any] = {
+            "y": alt.Y("level:N", title=None, sort=levels).axis(labelLimit=180),
+            "color": scales["color"].legend(None),
+            "tooltip": tooltip,
+        }
+        rows = alt.layer(
+            interval.encode(x=alt.X("low:Q", **described), x2="high:Q", **common),
+            point.encode(
+                x=alt.X("median:Q", **described), shape=scales["shape"].legend(None), href="href:N", **common
+            ),
+        )
+        return _to_dict(rows, {"step": 30})
+    common = {
+        "x": alt.X("threads:N", title="threads", sort=None).axis(labelAngle=0),
+        "xOffset": alt.XOffset("level:N").scale(domain=levels),
+        "color": scales["color"],
+    }
+    lines = alt.layer(
+        base.mark_line(strokeWidth=1, opacity=0.6).encode(y=alt.Y("median:Q", **described), **common),
+        interval.encode(y=alt.Y("low:Q", **described), y2="high:Q", tooltip=tooltip, **common),
+        point.encode(
+            y=alt.Y("median:Q", **described), shape=scales["shape"], href="href:N", tooltip=tooltip, **common
         ),
-        base.mark_point(filled=True, size=70, opacity=1).encode(
-            y=y, shape=scales["shape"], href="href:N", tooltip=tooltip, **shared
-        ),
-    ]
-    if threaded:
-        layers.insert(0, base.mark_line(strokeWidth=1, opacity=0.6).encode(y=y, **shared))
-    chart = alt.layer(*layers)
-    return _to_dict(
-        chart.configure_legend(orient="bottom", columns=2, labelLimit=300) if threaded else chart, 260
     )
+    return _to_dict(lines.configure_legend(orient="bottom", columns=2, labelLimit=300), 260)
 
 
 def _trials(report: Report) -> dict[str, Any]:
@@ -162,18 +170,17 @@ def _calibration(title: str) -> dict[str, Any]:
 
 
 def _estimate_figures(report: Report) -> Iterator[Figure]:
-    factor, threaded = report.analysis.factor, by_threads(report)
     panels: dict[str, list[list[Any]]] = defaultdict(list)
     for number, condition in enumerate(report.analysis.conditions, start=1):
         if condition.median is None:
             continue
         context = report.context(condition)
-        level = str(condition.levels[factor])
-        x = str(context.pop("threads")) if threaded else level
+        threads = str(context.pop("threads")) if by_threads(report) else None
         ends = (condition.interval.low, condition.interval.high) if condition.interval else (None, None)
-        row = [level, x, condition.median, *ends, condition.values, number]
+        level = str(condition.levels[report.analysis.factor])
+        row = [level, threads, condition.median, *ends, condition.values, number]
         panels[_title(context)].append([_short(value) for value in row])
-    columns = ["level", "x", "median", "low", "high", "values", "condition"]
+    columns = ["level", "threads", "median", "low", "high", "values", "condition"]
     for title, rows in panels.items():
         yield Figure("estimates", "estimates", title, columns, rows)
 
