@@ -84,6 +84,8 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
         connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
         if trials is not None:
             connection.execute(f"CREATE TEMP VIEW trials AS {trials}")
+        # Python sees Ctrl-C only where its own code runs; every so often this does.
+        connection.set_progress_handler(lambda: 0, 100_000)
         # The file is open for reading only; what is left to refuse is to reach, or make, other files.
         connection.set_authorizer(
             lambda action, name, *_: (
@@ -108,9 +110,11 @@ def _explain(
     error: sqlite3.Error, mistakes: list[str], connection: sqlite3.Connection, has_trials: bool
 ) -> None:
     """Raise an AssayError for what is wrong with the query, not with the file."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_INTERRUPT:
+        raise KeyboardInterrupt from error
     if mistakes:
         raise AssayError(mistakes[0]) from error
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH}:
         raise AssayError("a query can only read the store: begin with select") from error
     if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}:

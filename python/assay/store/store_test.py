@@ -1,5 +1,6 @@
 import itertools
 import json
+import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -444,6 +445,31 @@ def test_a_query_may_take_records_apart(store: Store) -> None:
     store.record(campaign, 0, replace(outcome, result=result))
     sql = "select value from record, json_each(outcome, '$.result.threads[0].series')"
     assert store.query(sql)[1] == [(3,), (4,)]
+
+
+def test_ctrl_c_ends_a_query_without_end(store: Store) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            store.query(
+                "with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r"
+            )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_the_name_of_the_file_may_be_anything(tmp_path: Path) -> None:
+    path = tmp_path / "a b?mode=memory%20#é" / ":memory:"
+    with Store.open(path) as store:
+        campaign = begin(store)
+        store.record(campaign, 0, measured(3))
+        assert store.query("select throughput from trials")[1] == [(3,)]
+    assert path.is_file()
 
 
 def test_a_query_reads_text_that_is_no_text(store: Store) -> None:
