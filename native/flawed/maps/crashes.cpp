@@ -1,0 +1,20 @@
+// Writes to address 0 now and then. The process dies of a segmentation fault.
+
+#include "flawed_map.h"
+
+namespace assay::flawed {
+
+class crashes : public flawed_map<crashes> {
+ public:
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    if (now_and_then_()) {
+      volatile std::uint64_t* volatile nowhere = nullptr;  // volatile: the compiler must not know
+      *nowhere = value;
+    }
+    return flawed_map::insert(key, value);
+  }
+};
+
+static const trial::subject<crashes> registered{"crashes", "writes to address 0 now and then"};
+
+}  // namespace assay::flawed

@@ -1,0 +1,34 @@
+// Maps that are wrong on purpose, to show that a trial notices. They are never linked into
+// assay-trial. Each is a correct map behind a mutex that does one thing wrong, usually only now and
+// then, as the mistakes that matter are rare.
+
+#ifndef ASSAY_FLAWED_MAPS_FLAWED_MAP_H_
+#define ASSAY_FLAWED_MAPS_FLAWED_MAP_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "assay/trial/subject.h"
+#include "assay/trial/test_maps.h"
+
+namespace assay::flawed {
+
+// True for one call in 97, over all threads.
+class now_and_then {
+ public:
+  bool operator()() { return calls_.fetch_add(1, std::memory_order_relaxed) % 97 == 96; }
+
+ private:
+  std::atomic<std::uint64_t> calls_{0};
+};
+
+// What a flawed map derives from. It hides the operation that it gets wrong.
+template <class Derived>
+class flawed_map : public trial::test_map<Derived> {
+ protected:
+  now_and_then now_and_then_;
+};
+
+}  // namespace assay::flawed
+
+#endif  // ASSAY_FLAWED_MAPS_FLAWED_MAP_H_

@@ -1,0 +1,31 @@
+// An insert that does not return and takes 1 MiB of memory every 10 ms. It ends by the limit on
+// memory or on time, whichever comes first: slowly enough that no machine runs out of memory before
+// a time limit of some seconds.
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "flawed_map.h"
+
+namespace assay::flawed {
+
+class leaks : public flawed_map<leaks> {
+ public:
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    while (now_and_then_() || leaking_) {
+      leaking_ = true;
+      std::memset(::operator new(mebibyte), 1, mebibyte);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return flawed_map::insert(key, value);
+  }
+
+ private:
+  static constexpr std::size_t mebibyte = 1 << 20;
+  std::atomic<bool> leaking_ = false;
+};
+
+static const trial::subject<leaks> registered{"leaks", "allocates without end"};
+
+}  // namespace assay::flawed
