@@ -20,6 +20,7 @@ quickstart: build ## Compare real concurrent maps: about two minutes once built.
 .PHONY: build
 build: packages .venv/.ready build/release/build.ninja ## Build the programs that trials run, and the assay command.
 	cmake --build --preset release --parallel $(JOBS) --target programs
+	cmake --install build/release --prefix build/install > build/install.log || { cat build/install.log; exit 1; }
 
 .PHONY: test
 test: develop ## Run every test: C++ as measured and under sanitizers, then Python and the whole path.

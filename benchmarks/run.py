@@ -1,7 +1,7 @@
 """Measures Assay itself: `make bench`.
 
-Every figure has an interval of 95% and, where there is one, the goal that it is held against. Ratios come from
-campaigns of Assay's own, in which the two sides run in alternation.
+Every figure has an interval of 95% and, where there is one, the goal that it is held against. Ratios
+come from campaigns of Assay's own, in which the two sides run in alternation.
 """
 
 import subprocess
@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import median
 
 import store
-
 from assay.analysis import Analysis, median_interval
 from assay.report.gather import gather
 from assay.store import Store
@@ -33,7 +32,7 @@ def main() -> None:
 def measured(experiment: str, folder: str) -> Store:
     """Run one of the experiments beside this file; return a store that holds its campaign alone."""
     path = Path(folder) / f"{experiment}.sqlite"
-    subprocess.run(
+    subprocess.run(  # noqa: S603
         [sys.executable, "-m", "assay", "run", HERE / experiment, "--store", path, "--json"],
         check=True,
         stdout=subprocess.DEVNULL,
@@ -43,12 +42,14 @@ def measured(experiment: str, folder: str) -> Store:
 
 def trial_loop(analysis: Analysis) -> None:
     """Print the time of an operation in the trial loop over that in a hand-inlined loop."""
-    print("\ntime per operation over a map that does nothing, trial loop / hand-inlined loop (goal: at most 2.0)")
+    print("\ntime per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 2.0)")
     for each in analysis.comparisons:
         if each.ratio is None or each.interval is None:
             sys.exit(f"error: no interval for {dict(each.context)}: too few valid trials")
         low, high = 1 / each.interval.high, 1 / each.interval.low
-        print(f"  {each.context['mix']:40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs")
+        print(
+            f"  {each.context['mix']:40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs"
+        )
 
 
 def trial_overhead(opened: Store) -> None:
@@ -73,7 +74,8 @@ def trial_overhead(opened: Store) -> None:
     for name, values in sorted(overheads.items()):
         interval = median_interval(values)
         assert interval is not None
-        print(f"  {name:40} {median(values):6.1f}   [{interval.low:.1f}, {interval.high:.1f}]   {len(values)} trials")
+        middle = f"{median(values):6.1f}   [{interval.low:.1f}, {interval.high:.1f}]"
+        print(f"  {name:40} {middle}   {len(values)} trials")
 
 
 if __name__ == "__main__":

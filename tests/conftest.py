@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def assay(tmp_path: Path) -> Assay:
-    """Return a function that runs `assay` with the given words in `tmp_path`, and by default expects success."""
+    """Return a function that runs `assay` with the given words in `tmp_path` and expects an exit code."""
 
     def command(*words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
         ended = subprocess.run(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Assay
-
 from assay import programs, protocol
+from assay.experiment import load
+from conftest import ROOT, Assay
 
 # A loop over nothing against a loop over a tree of 10,000 keys: a difference that no host can hide.
 EXPERIMENT = """
@@ -110,7 +110,16 @@ def test_every_subject_speaks_the_protocol(subject: str) -> None:
     assert result["metrics"]["throughput"] == pytest.approx(operations / thread["measured_ns"] * 1e9)
     lacking = set(result["counters"]["unavailable"]) | set(result["counters"]["available"])
     assert {"cycles", "instructions", "cache_misses", "branch_misses"} <= lacking
-    for part in ("processor", "topology", "kernel", "governor", "boost", "virtualised", "compiler", "allocator"):
+    for part in (
+        "processor",
+        "topology",
+        "kernel",
+        "governor",
+        "boost",
+        "virtualised",
+        "compiler",
+        "allocator",
+    ):
         assert part in result["environment"]
 
 
@@ -138,33 +147,38 @@ def test_a_program_in_another_language_is_a_subject(assay: Assay, tmp_path: Path
 def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assay, tmp_path: Path) -> None:
     prefix = tmp_path / "prefix"
     subprocess.run(
-        ["cmake", "--install", ROOT / "build" / "release", "--prefix", prefix], check=True, capture_output=True
+        ["cmake", "--install", ROOT / "build" / "release", "--prefix", prefix],
+        check=True,
+        capture_output=True,
     )
     assay("new", "subject", "hopscotch")
     assert "exists already" in assay("new", "subject", "hopscotch", expect=1).stderr
     assert "no name" in assay("new", "subject", "Hopscotch!", expect=1).stderr
     project = tmp_path / "hopscotch"
+    build = str(project / "build")
     for command in (
-        ["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
-        ["cmake", "--build", project / "build"],
+        ["cmake", "-S", str(project), "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "--build", build],
     ):
         subprocess.run(command, check=True, capture_output=True)
     experiment = project / "experiment.toml"
     experiment.write_text(
-        experiment.read_text().replace("duration_ms = 200", "duration_ms = 20").replace("blocks = 10", "blocks = 6")
+        experiment.read_text()
+        .replace("duration_ms = 200", "duration_ms = 20")
+        .replace("blocks = 10", "blocks = 6")
     )
     assert "hopscotch" in assay("run", experiment).stdout
     (row,) = json.loads(
         assay(
-            "query", "select count(*) as n from trials where subject = 'hopscotch' and status = 'valid'", "--json"
+            "query",
+            "select count(*) as n from trials where subject = 'hopscotch' and status = 'valid'",
+            "--json",
         ).stdout
     )
     assert row["n"] == 24
 
 
 def test_the_quickstart_compares_at_least_four_maps_on_two_mixes() -> None:
-    from assay.experiment import load
-
     factors = load(ROOT / "experiments" / "quickstart.toml").factors
     assert len(factors["subject"]) >= 4
     assert set(factors["threads"]) == {1, 2}

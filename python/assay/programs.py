@@ -1,5 +1,6 @@
 """Finds the native programs and asks them what they can do."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,8 @@ from typing import Any
 
 from assay.errors import AssayError
 
-_BUILT = Path(__file__).parents[2] / "build" / "release" / "bin"
+_ROOT = Path(__file__).parents[2]
+_BUILT = _ROOT / "build" / "release" / "bin"
 
 
 def find(name: str) -> Path:
@@ -50,9 +52,11 @@ def listing(program: Path) -> list[dict[str, Any]]:
 
 
 def install_prefix() -> Path | None:
-    """Return the prefix under which CMake finds the package `assay` of the native programs in use, if any."""
-    try:
-        prefix = find("assay-trial").parents[1]
-    except AssayError:
-        return None
-    return prefix if any(prefix.glob("lib*/**/cmake/assay/*.cmake")) else None
+    """Return the prefix under which CMake finds the package `assay`, if it is installed where we look.
+
+    That is where `make build` installs it, or else where the trial program is installed.
+    """
+    prefixes = [_ROOT / "build" / "install"]
+    with contextlib.suppress(AssayError):
+        prefixes.append(find("assay-trial").parents[1])
+    return next((each for each in prefixes if any(each.glob("lib*/**/cmake/assay/assay-config.cmake"))), None)

@@ -28,7 +28,8 @@ def subject(
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise AssayError(
-            f"{name!r} is no name for a subject: use lower-case letters, digits and underscores, a letter first"
+            f"{name!r} is no name for a subject: use lower-case letters, digits and underscores, "
+            "a letter first"
         )
     target = directory or Path(name)
     try:
