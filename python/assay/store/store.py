@@ -1,9 +1,7 @@
 """Reading and writing the store."""
 
-import fcntl
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -66,7 +64,7 @@ class Store:
         try:
             with explained(path, "run again"):
                 if not _is_current(engine, path):
-                    _bring_up_to_date(engine, path)
+                    _bring_up_to_date(engine)
         except BaseException:
             engine.dispose()
             raise
@@ -461,30 +459,16 @@ def _check_length(connection: Connection, path: Path) -> None:
         raise damaged(path, "its end is missing")
 
 
-def _bring_up_to_date(engine: Engine, path: Path) -> None:
+def _bring_up_to_date(engine: Engine) -> None:
     # Imported here because it takes longer than most queries.
     from assay.store.migrations import migrate  # noqa: PLC0415
 
-    with _alone_in(path.parent):
-        if _is_current(engine, path):
-            return
-        writer = engine.execution_options(assay_begin="BEGIN IMMEDIATE")
-        with writer.begin() as connection:
-            migrate(connection)
-        # WAL is a property of the file and cannot be set within a transaction.
-        with closing(engine.raw_connection()) as raw:
-            raw.cursor().execute("PRAGMA journal_mode = WAL")
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes from creating a store in this folder; SQLite does not wait where WAL begins."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    # Of several processes that open a new file, one migrates; the others wait and find nothing to do.
+    with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
+        migrate(connection)
+    # WAL is a property of the file and cannot be set within a transaction.
+    with closing(engine.raw_connection()) as raw:
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
