@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
 from assay.report import gather, print_verdicts, write_page
 from assay.runner.types import Outcome
 from assay.store import Store
-from rich.console import Console
 
 ATTACK = "</script></pre></style><!--<script>alert(1)</script><img src=http://a.b onerror=alert(2)>{{7*7}}"
 CALIBRATION = {

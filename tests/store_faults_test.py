@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+
 from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store, runner_lock, schema
-from sqlalchemy import text
 
 PLANNED = 5000
 

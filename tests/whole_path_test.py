@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from assay import programs, protocol
 from assay.experiment import load
 from conftest import ROOT, Assay
@@ -49,6 +50,11 @@ def request(subject: str, **settings: Any) -> str:
     return json.dumps(basic | settings)
 
 
+def query(assay: Assay, sql: str, *options: str) -> list[list[Any]]:
+    rows: list[list[Any]] = json.loads(assay("query", sql, "--json", *options).stdout)["rows"]
+    return rows
+
+
 def test_one_file_and_one_command_lead_to_verdicts_and_a_page(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "planted.toml").write_text(EXPERIMENT)
     printed = assay("run", "planted.toml").stdout
@@ -58,36 +64,24 @@ def test_one_file_and_one_command_lead_to_verdicts_and_a_page(assay: Assay, tmp_
 
     (campaign,) = json.loads(assay("list", "--json").stdout)
     assert campaign["experiment"] == "planted"
-    rows = json.loads(
-        assay(
-            "query",
-            "select subject, threads, median(throughput) as m, count(*) as n from trials group by 1, 2",
-            "--json",
-        ).stdout
+    rows = query(
+        assay, "select subject, threads, count(*), median(throughput) from trials group by 1, 2 order by 1, 2"
     )
-    assert [(row["subject"], row["threads"], row["n"]) for row in rows] == [
-        ("noop", 1, 6),
-        ("noop", 2, 6),
-        ("std_map_mutex", 1, 6),
-        ("std_map_mutex", 2, 6),
+    assert [row[:3] for row in rows] == [
+        ["noop", 1, 6],
+        ["noop", 2, 6],
+        ["std_map_mutex", 1, 6],
+        ["std_map_mutex", 2, 6],
     ]
-    assert rows[0]["m"] > 2 * rows[2]["m"]
+    assert rows[0][3] > 2 * rows[2][3]
 
 
 def test_a_rerun_deletes_nothing_and_repeats_the_plan(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "planted.toml").write_text(EXPERIMENT)
     assay("run", "planted.toml")
     assay("run", "planted.toml")
-    plans = [
-        json.loads(
-            assay(
-                "query",
-                "select subject, threads, block, group_number from trials order by trial",
-                *("--campaign", str(campaign), "--json"),
-            ).stdout
-        )
-        for campaign in (1, 2)
-    ]
+    order = "select subject, threads, block, group_number from trials order by trial"
+    plans = [query(assay, order, "--campaign", campaign) for campaign in ("1", "2")]
     assert len(plans[0]) == 24
     assert plans[0] == plans[1]
 
@@ -110,17 +104,10 @@ def test_every_subject_speaks_the_protocol(subject: str) -> None:
     assert result["metrics"]["throughput"] == pytest.approx(operations / thread["measured_ns"] * 1e9)
     lacking = set(result["counters"]["unavailable"]) | set(result["counters"]["available"])
     assert {"cycles", "instructions", "cache_misses", "branch_misses"} <= lacking
-    for part in (
-        "processor",
-        "topology",
-        "kernel",
-        "governor",
-        "boost",
-        "virtualised",
-        "compiler",
-        "allocator",
-    ):
-        assert part in result["environment"]
+    environment = result["environment"]
+    assert {"processor", "topology", "kernel", "virtualised", "program", "allocator"} <= set(environment)
+    assert {"model", "governor", "boost"} <= set(environment["processor"])
+    assert {"compiler", "flags", "commit"} <= set(environment["program"])
 
 
 def test_the_calibration_speaks_the_protocol() -> None:
@@ -168,14 +155,8 @@ def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assa
         .replace("blocks = 10", "blocks = 6")
     )
     assert "hopscotch" in assay("run", experiment).stdout
-    (row,) = json.loads(
-        assay(
-            "query",
-            "select count(*) as n from trials where subject = 'hopscotch' and status = 'valid'",
-            "--json",
-        ).stdout
-    )
-    assert row["n"] == 24
+    valid = "select count(*) from trials where subject = 'hopscotch' and status = 'valid'"
+    assert query(assay, valid) == [[24]]
 
 
 def test_the_quickstart_compares_at_least_four_maps_on_two_mixes() -> None:
