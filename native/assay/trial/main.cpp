@@ -54,6 +54,10 @@ int main(int argc, char** argv) {
       "Runs one trial of a map: reads a request as JSON from standard input and prints the result "
       "as JSON.\n"
       "docs/reference/protocol.md describes both."};
+  app.footer(R"(Example:
+  echo '{"protocol": 1, "subject": "noop", "seed": 1, "threads": 1, "pinning": "none", "key_range": 1000,
+    "keys": "dense", "mix": {"insert": 20, "erase": 10, "find": 70}, "duration_ms": 100,
+    "interval_ms": 10}' | assay-trial)");
   bool list = false;
   app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
   app.set_version_flag("--version", "assay-trial " + std::string(ASSAY_VERSION) + " (" +

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <utility>
 
@@ -118,7 +119,7 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
         break;
       case operation::find:
         call([&](auto&... token) { return handle.find(key, token...); },
-             [&](const std::optional<std::uint64_t>& answer) {
+             [&](std::optional<std::uint64_t> answer) {
                if (!answer) return;
                ++found;
                wrong += *answer != value;
@@ -126,6 +127,9 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
         break;
     }
     if (gave_up) break;
+  }
+  if (gave_up && !stop.stop_requested()) {
+    throw std::logic_error("the map gave up an operation although no stop was requested");
   }
 
   sums.attempted[0] += inserts;

@@ -38,6 +38,12 @@ double milliseconds(Work work) {
   return static_cast<double>(host::now_ns() - start) / 1e6;
 }
 
+host::placement place_threads(const request& request) try {
+  return {request.pinning, request.threads};
+} catch (const std::invalid_argument& error) {
+  throw std::invalid_argument(std::string("pinning: ") + error.what());
+}
+
 // Binds the calling thread and reads back where it was bound: a condition that was not measured
 // must not be reported as one that was.
 void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
@@ -131,7 +137,7 @@ result run(const request& request, const subject_entry& subject) {
                                 std::to_string(*subject.max_threads) + ", not " +
                                 std::to_string(request.threads));
   }
-  const host::placement place(request.pinning, request.threads);
+  const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, key_space_stream));
   const std::uint64_t salt = random::derive_seed(request.seed, salt_stream);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -252,6 +253,19 @@ TEST(perform, does_not_count_an_operation_that_gave_up) {
     EXPECT_EQ(sums.operations(), 3U);
     EXPECT_EQ(sums.attempted[static_cast<std::size_t>(kind)], 3U);
   }
+}
+
+TEST(perform, does_not_accept_that_an_operation_gives_up_unasked) {
+  class giving_up {
+   public:
+    std::optional<bool> insert(std::uint64_t, std::uint64_t, const std::stop_token&) { return {}; }
+    std::optional<bool> erase(std::uint64_t, const std::stop_token&) { return {}; }
+    std::optional<std::optional<std::uint64_t>> find(std::uint64_t, const std::stop_token&) {
+      return {};
+    }
+  } unasked;
+  tally sums;
+  EXPECT_THROW(perform(unasked, batch_of({{operation::find, 1}}), 0, {}, sums), std::logic_error);
 }
 
 }  // namespace
