@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const host::placement place = parse(std::cin);
-    std::cout << result_of(host::calibrate(place), began) << std::endl;
+    std::cout << result_of(host::calibrate(place), began) << '\n' << std::flush;
     if (!std::cout) {
       throw std::runtime_error("the result cannot be written to standard output");
     }

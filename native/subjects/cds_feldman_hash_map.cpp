@@ -13,7 +13,7 @@ struct unsized_allocator {
 
   unsized_allocator() = default;
   template <class U>
-  unsized_allocator(const unsized_allocator<U>&) {}
+  explicit unsized_allocator(const unsized_allocator<U>&) {}
 
   T* allocate(std::size_t n, const void* = nullptr) {
     return static_cast<T*>(::operator new(n * sizeof(T)));

@@ -71,7 +71,7 @@ struct alignas(128) ball {
 // One-way latency between the calling thread, bound to one processor, and a thread on another; none
 // if the two never ran at the same time for long enough.
 std::optional<double> one_way_ns(unsigned a, unsigned b, std::uint64_t budget) {
-  constexpr std::uint32_t round_trips = 100;
+  constexpr std::uint64_t round_trips = 100;
   ball line;
   bind_this_thread_to(b);  // a new thread is bound as the one that makes it
   const std::jthread partner([&line](const std::stop_token& stop) { line.answer(stop); });
@@ -83,7 +83,7 @@ std::optional<double> one_way_ns(unsigned a, unsigned b, std::uint64_t budget) {
   const std::uint64_t deadline = now_ns() + budget;
   for (bool first = true; answered && now_ns() < deadline; first = false) {
     const std::uint64_t began = now_ns();
-    for (std::uint32_t i = 0; answered && i < round_trips; ++i) {
+    for (std::uint64_t i = 0; answered && i < round_trips; ++i) {
       line.number.store(number + 1, std::memory_order_release);
       number += 2;
       answered = line.await(number, deadline);

@@ -88,12 +88,12 @@ json virtualised(const path& root) {
 }
 
 json describe(const topology& machine) {
-  const hwloc_topology_t all = machine.get();
+  hwloc_topology* const all = machine.get();
   json caches = json::array();
   for (int depth = 0; depth < hwloc_topology_get_depth(all); ++depth) {
     const hwloc_obj_type_t type = hwloc_get_depth_type(all, depth);
     if (hwloc_obj_type_is_dcache(type) != 0) {
-      const hwloc_obj_t cache = hwloc_get_obj_by_depth(all, depth, 0);
+      const hwloc_obj* const cache = hwloc_get_obj_by_depth(all, depth, 0);
       caches.push_back({{"level", cache->attr->cache.depth},
                         {"bytes", cache->attr->cache.size},
                         {"shared_by", hwloc_bitmap_weight(cache->cpuset)}});
@@ -139,12 +139,14 @@ json allocator() {
   };
   json found = {{"object", *serving}};
   if (serves("mallctl")) {
-    const char* version = "";
+    struct {
+      const char* text = "";
+    } version;  // what jemalloc fills is a pointer, which it takes as void*
     std::size_t size = sizeof version;
     function<int(const char*, void*, std::size_t*, void*, std::size_t)>("mallctl")(
         "version", &version, &size, nullptr, 0);
     found["name"] = "jemalloc";
-    found["version"] = version;
+    found["version"] = version.text;
   } else if (serves("mi_version")) {
     found["name"] = "mimalloc";
     found["version"] = std::to_string(function<int()>("mi_version")());
@@ -177,8 +179,8 @@ json transparent_huge_pages(const path& root) {
 
 json address_randomisation(const path& root) {
   json kernel_level = unavailable("/proc/sys/kernel/randomize_va_space cannot be read");
-  if (const auto line = first_line(root / "proc/sys/kernel/randomize_va_space")) {
-    kernel_level = std::atoi(line->c_str());
+  if (int level = 0; std::ifstream(root / "proc/sys/kernel/randomize_va_space") >> level) {
+    kernel_level = level;
   }
   const int flags = personality(0xffffffff);  // asks, and changes nothing
   return {{"kernel", kernel_level},

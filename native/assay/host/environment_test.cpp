@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -131,13 +132,13 @@ TEST(environment, reads_the_load_average) {
 
 TEST(environment, gives_a_reason_for_everything_that_a_machine_does_not_tell) {
   const json found = fake_tree().environment();
-  const json* const missing[] = {&found["processor"]["model"],
-                                 &found["processor"]["governor"],
-                                 &found["processor"]["boost"],
-                                 &found["virtualised"],
-                                 &found["memory"]["transparent_huge_pages"],
-                                 &found["address_randomisation"]["kernel"],
-                                 &found["load_average"]};
+  const std::array missing = {&found["processor"]["model"],
+                              &found["processor"]["governor"],
+                              &found["processor"]["boost"],
+                              &found["virtualised"],
+                              &found["memory"]["transparent_huge_pages"],
+                              &found["address_randomisation"]["kernel"],
+                              &found["load_average"]};
   for (const json* each : missing) {
     EXPECT_FALSE(each->at("unavailable").get<std::string>().empty());
   }

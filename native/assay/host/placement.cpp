@@ -93,7 +93,7 @@ std::vector<unsigned> checked(const std::vector<unsigned>& processors, const top
 }
 
 std::vector<unsigned> order_of(const pinning& pinning, const topology& machine) {
-  const hwloc_obj_t root = hwloc_get_root_obj(machine.get());
+  hwloc_obj* const root = hwloc_get_root_obj(machine.get());
   switch (pinning.kind) {
     case pinning::policy::none:
       return to_vector(machine.allowed());

@@ -12,11 +12,9 @@
 namespace assay::host {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsSupersetOf;
 using ::testing::ThrowsMessage;
 
 using policy = pinning::policy;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -24,12 +25,12 @@ struct event {
 
 // Hardware events in user mode only: the kernel's part needs rights that a user rarely has, and is
 // not what is compared. Migrations happen in the kernel.
-constexpr event events[] = {
-    {"cycles", "perf::CYCLES", PFM_PLM3},
-    {"instructions", "perf::INSTRUCTIONS", PFM_PLM3},
-    {"cache_misses", "perf::CACHE-MISSES", PFM_PLM3},
-    {"branch_misses", "perf::BRANCH-MISSES", PFM_PLM3},
-    {"migrations", "perf::CPU-MIGRATIONS", PFM_PLM0 | PFM_PLM3},
+constexpr std::array events = {
+    event{"cycles", "perf::CYCLES", PFM_PLM3},
+    event{"instructions", "perf::INSTRUCTIONS", PFM_PLM3},
+    event{"cache_misses", "perf::CACHE-MISSES", PFM_PLM3},
+    event{"branch_misses", "perf::BRANCH-MISSES", PFM_PLM3},
+    event{"migrations", "perf::CPU-MIGRATIONS", PFM_PLM0 | PFM_PLM3},
 };
 
 struct encoded_event {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <memory>
 #include <thread>
 
@@ -17,8 +18,8 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 
-constexpr const char* names[] = {"cycles", "instructions", "cache_misses", "branch_misses",
-                                 "migrations"};
+constexpr std::array names = {"cycles", "instructions", "cache_misses", "branch_misses",
+                              "migrations"};
 
 // Memory that is certainly not resident until it is touched.
 class untouched_pages {

@@ -15,10 +15,11 @@ class leaks : public flawed_map<leaks> {
   bool insert(std::uint64_t key, std::uint64_t value) {
     while (now_and_then_() || leaking_) {
       leaking_ = true;
+      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): on purpose
       std::memset(::operator new(mebibyte), 1, mebibyte);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    return flawed_map::insert(key, value);
+    return locked_map::insert(key, value);
   }
 
  private:
