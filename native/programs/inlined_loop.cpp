@@ -86,7 +86,8 @@ int main() try {
   std::cout << nlohmann::json{{"protocol", 1},
                               {"status", "valid"},
                               {"metrics", {{"throughput", throughput}}}}
-            << std::endl;
+            << '\n'
+            << std::flush;
   return std::cout ? 0 : 1;
 } catch (const std::invalid_argument& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -34,7 +34,8 @@ nlohmann::json list_of_subjects() {
 
 // Prints all of it or throws: a result cut short by a full disk must not look like success.
 void print(const nlohmann::json& message) {
-  std::cout << message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n'
+            << std::flush;
   if (!std::cout) throw std::runtime_error("cannot write to standard output");
 }
 

@@ -75,33 +75,32 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
 
   std::uint64_t inserts = 0, inserted = 0, erases = 0, erased = 0, found = 0, wrong = 0;
   std::uint64_t key_sum = 0, pair_sum = 0;
-  std::size_t i = 0;
-  bool gave_up = false;
+  progress done{.performed = 0, .gave_up = false};
 
   // Calls an operation, with the stop token if it takes one, and takes note of its answer if it
   // gave one.
   const auto call = [&](auto operate, auto take_note) {
     if constexpr (stoppable) {
       const auto answer = operate(stop);
-      gave_up = !answer;
+      done.gave_up = !answer;
       if (answer) take_note(*answer);
     } else {
       take_note(operate());
     }
   };
 
-  for (; i < batch.size; ++i) {
+  for (; done.performed < batch.size; ++done.performed) {
     if constexpr (stoppable) {
       if (stop.stop_requested()) break;
     }
-    const std::uint64_t key = batch.keys[i];
+    const std::uint64_t key = batch.keys[done.performed];
     const std::uint64_t value = value_of(key, salt);
-    switch (batch.kinds[i]) {
+    switch (batch.kinds[done.performed]) {
       case operation::insert:
         call([&](auto&... token) { return handle.insert(key, value, token...); },
-             [&](bool done) {
+             [&](bool succeeded) {
                ++inserts;
-               if (!done) return;
+               if (!succeeded) return;
                ++inserted;
                key_sum += key;
                pair_sum += pair_term(key, value);
@@ -109,9 +108,9 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
         break;
       case operation::erase:
         call([&](auto&... token) { return handle.erase(key, token...); },
-             [&](bool done) {
+             [&](bool succeeded) {
                ++erases;
-               if (!done) return;
+               if (!succeeded) return;
                ++erased;
                key_sum -= key;
                pair_sum -= pair_term(key, value);
@@ -126,22 +125,22 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
              });
         break;
     }
-    if (gave_up) break;
+    if (done.gave_up) break;
   }
-  if (gave_up && !stop.stop_requested()) {
+  if (done.gave_up && !stop.stop_requested()) {
     throw std::logic_error("the map gave up an operation although no stop was requested");
   }
 
   sums.attempted[0] += inserts;
   sums.attempted[1] += erases;
-  sums.attempted[2] += i - inserts - erases;
+  sums.attempted[2] += done.performed - inserts - erases;
   sums.succeeded[0] += inserted;
   sums.succeeded[1] += erased;
   sums.succeeded[2] += found;
   sums.key_sum += key_sum;
   sums.pair_sum += pair_sum;
   sums.wrong_values += wrong;
-  return {i, gave_up};
+  return done;
 }
 
 // `Map` behind the interface above.

@@ -26,7 +26,7 @@ void require_keys(const json& object, const std::string& place,
     if (!object.contains(key)) refuse(named(key), "is missing");
   }
   for (const auto& item : object.items()) {
-    if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
+    if (std::ranges::find(keys, item.key()) == keys.end()) {
       refuse(named(item.key()), "is not a key of a trial request");
     }
   }
@@ -72,7 +72,7 @@ workload::mix parse_mix(const json& value) {
 workload::key_layout parse_keys(const std::string& name) {
   if (name == "dense") return workload::key_layout::dense;
   if (name == "sparse") return workload::key_layout::sparse;
-  refuse("keys", "must be \"dense\" or \"sparse\", not \"" + name + "\"");
+  refuse("keys", R"(must be "dense" or "sparse", not ")" + name + '"');
 }
 
 host::pinning parse_pinning(const json& value) try {

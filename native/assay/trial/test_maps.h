@@ -36,8 +36,9 @@ class locked_map {
 };
 
 // `Base` with an attach() whose handles call the functions of `Derived`.
+// Its constructor is open to everyone because maps also derive from it through another class.
 template <class Derived, class Base = locked_map>
-class test_map : public Base {
+class test_map : public Base {  // NOLINT(bugprone-crtp-constructor-accessibility)
  public:
   class handle {
    public:
