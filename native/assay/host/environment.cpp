@@ -187,17 +187,6 @@ json address_randomisation(const path& root) {
           {"process", flags >= 0 && (flags & ADDR_NO_RANDOMIZE) == 0 && kernel_level != 0}};
 }
 
-json load_average(const path& root) {
-  std::ifstream file(root / "proc/loadavg");
-  double one = 0;
-  double five = 0;
-  double fifteen = 0;
-  if (!(file >> one >> five >> fifteen)) {
-    return unavailable("/proc/loadavg cannot be read");
-  }
-  return {one, five, fifteen};
-}
-
 }  // namespace
 
 json environment(const path& root) {
@@ -216,7 +205,6 @@ json environment(const path& root) {
        {{"page_bytes", sysconf(_SC_PAGESIZE)},
         {"transparent_huge_pages", transparent_huge_pages(root)}}},
       {"address_randomisation", address_randomisation(root)},
-      {"load_average", load_average(root)},
   };
 }
 

@@ -25,7 +25,6 @@ namespace assay::host {
 // allocator           {name, version, object: file that the process's malloc is in}
 // memory              page_bytes: number, transparent_huge_pages: text
 // address_randomisation {kernel: 0, 1 or 2, process: boolean}
-// load_average        [over 1, 5 and 15 minutes]
 nlohmann::json environment(const std::filesystem::path& root = "/");
 
 }  // namespace assay::host

@@ -54,7 +54,6 @@ TEST(environment, describes_this_machine) {
   EXPECT_GE(found["topology"]["numa_nodes"], 1);
   EXPECT_EQ(found["topology"]["allowed"].size(), std::thread::hardware_concurrency());
   EXPECT_EQ(found["memory"]["page_bytes"], sysconf(_SC_PAGESIZE));
-  EXPECT_EQ(found["load_average"].size(), 3);
   EXPECT_TRUE(found["kernel"]["release"].is_string());
 }
 
@@ -124,12 +123,6 @@ TEST(environment, knows_that_addresses_are_not_random_where_the_kernel_turned_it
   EXPECT_EQ(tree.environment()["address_randomisation"]["process"], false);
 }
 
-TEST(environment, reads_the_load_average) {
-  fake_tree tree;
-  tree.with("proc/loadavg", "0.25 1.50 12.00 1/99 12345\n");
-  EXPECT_EQ(tree.environment()["load_average"], json::array({0.25, 1.5, 12.0}));
-}
-
 TEST(environment, gives_a_reason_for_everything_that_a_machine_does_not_tell) {
   const json found = fake_tree().environment();
   const std::array missing = {&found["processor"]["model"],
@@ -137,8 +130,7 @@ TEST(environment, gives_a_reason_for_everything_that_a_machine_does_not_tell) {
                               &found["processor"]["boost"],
                               &found["virtualised"],
                               &found["memory"]["transparent_huge_pages"],
-                              &found["address_randomisation"]["kernel"],
-                              &found["load_average"]};
+                              &found["address_randomisation"]["kernel"]};
   for (const json* each : missing) {
     EXPECT_FALSE(each->at("unavailable").get<std::string>().empty());
   }
