@@ -3,7 +3,8 @@
 // a time limit of some seconds.
 
 #include <chrono>
-#include <cstring>
+#include <deque>
+#include <string>
 #include <thread>
 
 #include "flawed_map.h"
@@ -13,18 +14,21 @@ namespace assay::flawed {
 class leaks : public flawed_map<leaks> {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
-    while (now_and_then_() || leaking_) {
-      leaking_ = true;
-      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): on purpose
-      std::memset(::operator new(mebibyte), 1, mebibyte);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (now_and_then_()) {
+      for (;;) {
+        {
+          const std::scoped_lock lock(mutex);
+          never_freed_.emplace_back(mebibyte, 'x');
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
     }
     return locked_map::insert(key, value);
   }
 
  private:
-  static constexpr std::size_t mebibyte = 1 << 20;
-  std::atomic<bool> leaking_ = false;
+  static constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  std::deque<std::string> never_freed_;
 };
 
 static const trial::subject<leaks> registered{"leaks", "allocates without end"};
