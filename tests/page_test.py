@@ -122,12 +122,12 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def pages(store: Store) -> dict[str, Page]:
-    index = write_page(store, 1)
+    index = write_page(gather(store, 1), store)
     return {path.name: Page(path) for path in index.parent.glob("*.html")}
 
 
 def test_the_page_stands_beside_the_store_with_one_file_for_each_condition(store: Store) -> None:
-    index = write_page(store, 1)
+    index = write_page(gather(store, 1), store)
     assert index == store.path.parent / "report" / "campaign-1" / "index.html"
     assert {path.name for path in index.parent.iterdir()} == {
         "index.html",
@@ -200,7 +200,7 @@ def test_every_charted_trial_leads_to_its_record(pages: dict[str, Page], store: 
 
 
 def test_trials_that_do_not_count_are_linked_above_the_verdicts(store: Store) -> None:
-    text = write_page(store, 1).read_text(encoding="utf-8")
+    text = write_page(gather(store, 1), store).read_text(encoding="utf-8")
     failed = [trial.id for trial in store.trials(1) if trial.status == "crashed"]
     assert failed
     for trial in failed:
@@ -208,7 +208,7 @@ def test_trials_that_do_not_count_are_linked_above_the_verdicts(store: Store) ->
 
 
 def test_the_experiment_shown_gives_the_same_plan_again(store: Store) -> None:
-    source = (write_page(store, 1).parent / "experiment.toml").read_text(encoding="utf-8")
+    source = (write_page(gather(store, 1), store).parent / "experiment.toml").read_text(encoding="utf-8")
     again = parse(source, Path("example.toml"))
     assert again.design.seed == 77
     planned = make_plan(again, again.design.seed, lambda _: "/bin/true", 1000)
@@ -227,13 +227,13 @@ def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
         campaign = store.begin_campaign(
             experiment="example", question="?", source=source, directory="/", plan=plan, host={}
         )
-        page = write_page(store, campaign, tmp_path / "page")
+        page = write_page(gather(store, campaign), store, tmp_path / "page")
     assert "seed = 77" in (page.parent / "experiment.toml").read_text(encoding="utf-8")
     assert "no trial has ended" in (page.parent / "condition-1.html").read_text(encoding="utf-8")
 
 
 def test_the_page_quotes_its_commands(store: Store) -> None:
-    page = Page(write_page(store, 1))
+    page = Page(write_page(gather(store, 1), store))
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     report, query = (shlex.split(command) for command in commands)
     assert report == ["assay", "report", "1", "--store", str(store.path)]
@@ -244,8 +244,8 @@ def test_the_page_quotes_its_commands(store: Store) -> None:
 
 
 def test_a_second_writing_replaces_the_first(store: Store) -> None:
-    first = write_page(store, 1).read_text(encoding="utf-8")
-    index = write_page(store, 1)
+    first = write_page(gather(store, 1), store).read_text(encoding="utf-8")
+    index = write_page(gather(store, 1), store)
     assert index.read_text(encoding="utf-8") == first
     assert not list(index.parent.glob("*.part"))
 
@@ -253,14 +253,14 @@ def test_a_second_writing_replaces_the_first(store: Store) -> None:
 def test_a_folder_that_cannot_be_written_is_named(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(AssayError, match=r"cannot write the page in .*file/page.*--output"):
-        write_page(store, 1, tmp_path / "file" / "page")
+        write_page(gather(store, 1), store, tmp_path / "file" / "page")
 
 
 def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_others_making(
     store: Store,
 ) -> None:
     printed = StringIO()
-    print_verdicts(store, 1, Console(width=80, file=printed))
+    print_verdicts(gather(store, 1), Console(width=80, file=printed))
     text = printed.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert text.index("invalid-trials") < text.index("too-few-blocks") < text.index("Verdicts")

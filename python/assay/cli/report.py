@@ -1,7 +1,6 @@
 """`assay report`: what a campaign says."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ def report(
         Path | None,
         typer.Option("--output", help="Folder for the page. Default: report/campaign-N beside the store."),
     ] = None,
-    as_json: JsonOption = False,
+    json_wanted: JsonOption = False,
 ) -> None:
     """Print the findings and verdicts of a campaign, and write its page.
 
@@ -27,28 +26,17 @@ def report(
 
     Example: `assay report 2`
     """
-    from assay.report import gather, print_verdicts, write_page
+    from assay.report import as_json, gather, print_verdicts, write_page
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
-        number = opened.campaign(campaign).id
-        if as_json:
-            gathered = gather(opened, number)
+        gathered = gather(opened, opened.campaign(campaign).id)
+        if json_wanted:
             if output is not None:
-                write_page(opened, number, output)
-            answer = {
-                "campaign": number,
-                "experiment": gathered.campaign.experiment,
-                "question": gathered.campaign.question,
-                "seed": gathered.campaign.seed,
-                "planned": gathered.campaign.planned,
-                "counts": gathered.campaign.counts,
-                "findings": [asdict(finding) for finding in gathered.findings],
-                "analysis": asdict(gathered.analysis),
-            }
-            typer.echo(json.dumps(answer, indent=2))
+                write_page(gathered, opened, output)
+            typer.echo(json.dumps(as_json(gathered), indent=2, allow_nan=False))
             return
         from rich.console import Console
 
-        print_verdicts(opened, number, Console())
-        typer.echo(f"page: {write_page(opened, number, output)}")
+        print_verdicts(gathered, Console())
+        typer.echo(f"page: {write_page(gathered, opened, output)}")

@@ -142,9 +142,10 @@ def _report(store: "Store", campaign: int, as_json: bool) -> None:
     """Write the page of a campaign, and print its verdicts or, for programs, its summary."""
     from rich.console import Console
 
-    from assay.report import print_verdicts, write_page
+    from assay.report import gather, print_verdicts, write_page
 
-    page = write_page(store, campaign)
+    gathered = gather(store, campaign)
+    page = write_page(gathered, store)
     summary = store.campaign(campaign)
     if as_json:
         answer = {
@@ -158,7 +159,7 @@ def _report(store: "Store", campaign: int, as_json: bool) -> None:
         }
         typer.echo(json.dumps(answer, indent=2))
     else:
-        print_verdicts(store, campaign, Console())
+        print_verdicts(gathered, Console())
         typer.echo(f"page: {page}")
     failed = summary.ended - summary.counts.get("valid", 0)
     if failed:
