@@ -5,33 +5,19 @@
 #include <optional>
 #include <utility>
 
+#include "assay/maps/plain_handle.h"
 #include "assay/trial/subject.h"
 
 class tbb_hash_map {
-  // The process's allocator, as every other subject; tbb_allocator would take tbbmalloc if it finds
-  // it.
-  using element = std::pair<const std::uint64_t, std::uint64_t>;
-  using map_type =
-      tbb::concurrent_hash_map<std::uint64_t, std::uint64_t, tbb::tbb_hash_compare<std::uint64_t>,
-                               std::allocator<element>>;
-
  public:
-  class handle {
-   public:
-    explicit handle(map_type& map) : map_(map) {}
+  bool insert(std::uint64_t key, std::uint64_t value) { return map_.insert({key, value}); }
+  bool erase(std::uint64_t key) { return map_.erase(key); }
+  std::optional<std::uint64_t> find(std::uint64_t key) {
+    map_type::const_accessor found;
+    return map_.find(found, key) ? std::optional(found->second) : std::nullopt;
+  }
 
-    bool insert(std::uint64_t key, std::uint64_t value) { return map_.insert({key, value}); }
-    bool erase(std::uint64_t key) { return map_.erase(key); }
-    std::optional<std::uint64_t> find(std::uint64_t key) {
-      map_type::const_accessor found;
-      return map_.find(found, key) ? std::optional(found->second) : std::nullopt;
-    }
-
-   private:
-    map_type& map_;
-  };
-
-  handle attach() { return handle(map_); }
+  auto attach() { return assay::plain_handle(*this); }
 
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -39,6 +25,12 @@ class tbb_hash_map {
   }
 
  private:
+  // The process's allocator, as every other subject; tbb_allocator would take tbbmalloc if it finds
+  // it.
+  using element = std::pair<const std::uint64_t, std::uint64_t>;
+  using map_type =
+      tbb::concurrent_hash_map<std::uint64_t, std::uint64_t, tbb::tbb_hash_compare<std::uint64_t>,
+                               std::allocator<element>>;
   map_type map_;
 };
 

@@ -11,6 +11,8 @@
 //     handle.erase(42);                           // true: 42 was present and is now absent
 //     map.for_each([](std::uint64_t key, std::uint64_t value) { ... });  // while no thread is in a call
 //
+// A map whose threads need nothing inside it gets its handle from plain_handle.h.
+//
 // A map whose operations can run for long may take a `std::stop_token` as a last argument. It then answers
 // with an optional of the ordinary answer, empty when it gave up because a stop was requested, in which case
 // the call must have had no effect.

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "assay/maps/plain_handle.h"
+
 namespace assay::trial {
 
 class locked_map {
@@ -40,18 +42,7 @@ class locked_map {
 template <class Derived, class Base = locked_map>
 class test_map : public Base {  // NOLINT(bugprone-crtp-constructor-accessibility)
  public:
-  class handle {
-   public:
-    explicit handle(Derived& map) : map_(&map) {}
-    bool insert(std::uint64_t key, std::uint64_t value) { return map_->insert(key, value); }
-    bool erase(std::uint64_t key) { return map_->erase(key); }
-    std::optional<std::uint64_t> find(std::uint64_t key) { return map_->find(key); }
-
-   private:
-    Derived* map_;
-  };
-
-  handle attach() { return handle(static_cast<Derived&>(*this)); }
+  auto attach() { return plain_handle(static_cast<Derived&>(*this)); }
 };
 
 class correct_map : public test_map<correct_map> {};

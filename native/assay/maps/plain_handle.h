@@ -1,0 +1,41 @@
+// The handle of a map whose threads need nothing inside it: it passes every call on to the map.
+//
+//     class my_map {
+//      public:
+//       bool insert(std::uint64_t key, std::uint64_t value);   // called by any thread at any time
+//       bool erase(std::uint64_t key);
+//       std::optional<std::uint64_t> find(std::uint64_t key);
+//       auto attach() { return assay::plain_handle(*this); }
+//     };
+
+#ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
+#define ASSAY_MAPS_PLAIN_HANDLE_H_
+
+namespace assay {
+
+// Its calls promise what the map's own functions do, and end when they end.
+template <class Map>
+class plain_handle {
+ public:
+  explicit plain_handle(Map& map) : map_(&map) {}
+
+  template <class K, class V>
+  bool insert(const K& key, const V& value) {
+    return map_->insert(key, value);
+  }
+  template <class K>
+  bool erase(const K& key) {
+    return map_->erase(key);
+  }
+  template <class K>
+  auto find(const K& key) {
+    return map_->find(key);
+  }
+
+ private:
+  Map* map_;
+};
+
+}  // namespace assay
+
+#endif  // ASSAY_MAPS_PLAIN_HANDLE_H_
