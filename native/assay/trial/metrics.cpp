@@ -7,8 +7,6 @@
 namespace assay::trial {
 namespace {
 
-using workload::operation;
-
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }

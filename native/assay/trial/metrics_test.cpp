@@ -11,7 +11,6 @@ namespace assay::trial {
 namespace {
 
 using ::testing::Contains;
-using ::testing::DoubleNear;
 using ::testing::Key;
 using ::testing::Not;
 

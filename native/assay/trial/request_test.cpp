@@ -13,7 +13,6 @@ namespace assay::trial {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 json good() {

@@ -137,7 +137,7 @@ TEST(measure, lasts_as_long_as_its_batches) {
 }
 
 TEST(measure, does_nothing_when_the_stop_came_first) {
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   worker self;
   self.series.resize(1);

@@ -119,7 +119,7 @@ TEST(generator, draws_keys_uniformly_and_kinds_by_the_mix_independently_of_each_
           chi_square += (of_key[kind] - expected) * (of_key[kind] - expected) / expected;
         }
       }
-      const double freedom = static_cast<double>(range * operation_kinds - 1);
+      const auto freedom = static_cast<double>(range * operation_kinds - 1);
       EXPECT_LT(chi_square, freedom + 5 * std::sqrt(2 * freedom))
           << range << " keys, seed " << seed;
       EXPECT_GT(chi_square, freedom - 5 * std::sqrt(2 * freedom))
