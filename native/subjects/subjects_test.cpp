@@ -28,7 +28,7 @@ TEST_P(every_subject, gives_valid_trials) {
                   .seed = 0,
                   .threads = threads,
                   .pinning = {},
-                  .key_range = 1000,
+                  .key_range = 2,
                   .keys = keys,
                   .mix = {50, 50, 0},
                   .duration = std::chrono::milliseconds(10),
@@ -37,7 +37,7 @@ TEST_P(every_subject, gives_valid_trials) {
     EXPECT_THROW(static_cast<void>(run(request, subject)), std::invalid_argument);
     return;
   }
-  for (request.key_range = 2; request.key_range <= 1024; request.key_range *= 512) {
+  for (; request.key_range <= 1024; request.key_range *= 512) {
     for (const workload::mix& mix :
          {workload::mix{50, 50, 0}, {20, 10, 70}, {0, 0, 100}, {10, 0, 90}, {0, 10, 90}}) {
       ++request.seed;
