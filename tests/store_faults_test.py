@@ -264,13 +264,9 @@ def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "results" / "assay.sqlite"
     with pytest.raises(
-        AssayError, match=r"cannot create the folder .*file/results: Not a directory.*--store"
+        AssayError, match=r"cannot create the folder .*file/results: a part of it is a file.*--store"
     ):
         Store.open(path)
-    with pytest.raises(AssayError, match=r"cannot write .*Not a directory.*--store"), runner_lock(path):
-        pass
-    with pytest.raises(AssayError, match=r"cannot open .*--store"):
-        Store.open(tmp_path)
 
 
 # Disks
@@ -344,6 +340,65 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
         with pytest.raises(AssayError, match=r"cannot create the folder .*disk/deep: Read-only file system"):
             Store.open(disk / "deep" / "assay.sqlite")
         with pytest.raises(AssayError, match=r"cannot write .*Read-only file system"), runner_lock(kept):
+            pass
+
+
+# Names of the file
+
+
+def test_a_store_in_use_opens_through_a_link_and_keeps_its_one_lock(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    path, link = tmp_path / "real" / "assay.sqlite", tmp_path / "link.sqlite"
+    link.symlink_to(path)
+    with runner_lock(link), Store.open(link) as first:  # the link leads nowhere yet
+        record_all(first, begin(first, 3))
+        assert (path.stat().st_size, path.with_name("assay.sqlite-wal").stat().st_size) > (0, 0)
+        with Store.open(link, create=False) as second:
+            assert len(second.trials(1)) == 3
+            assert second.query("select count(*) from trials", campaign=1)[1] == [(3,)]
+        for name in (path, link):
+            with pytest.raises(AssayError, match="another runner"), runner_lock(name):
+                pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.sqlite", "real"]
+
+
+def test_a_cut_off_store_is_refused_through_a_link_too(tmp_path: Path) -> None:
+    path, link = tmp_path / "assay.sqlite", tmp_path / "link.sqlite"
+    with Store.open(path) as store:
+        begin(store, 500)
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 100)
+    link.symlink_to(path)
+    with pytest.raises(AssayError, match=r"link.sqlite is not a store, or is damaged \(its end is missing"):
+        Store.open(link)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("folder", "folder is a folder: name a file with --store"),
+        ("pipe", "pipe is not a regular file"),
+        ("file/assay.sqlite", "cannot create the folder .*file: a part of it is a file; choose another"),
+        ("file/deeper/assay.sqlite", "cannot create the folder .*deeper: a part of it is a file"),
+        ("x" * 300, "cannot open .*: File name too long; choose another"),
+    ],
+)
+def test_a_path_that_can_be_no_store_is_explained_and_leaves_nothing_behind(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    before = sorted(tmp_path.iterdir())
+    for attempt in (runner_lock, Store.open):
+        with pytest.raises(AssayError, match=message), attempt(tmp_path / name):
+            pass
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_no_name_at_all_is_explained() -> None:
+    for attempt in (runner_lock, Store.open):
+        with pytest.raises(AssayError, match="is a folder"), attempt(Path()):
             pass
 
 

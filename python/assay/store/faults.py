@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,48 @@ from assay.errors import AssayError
 
 BUSY_TIMEOUT_S = 30.0
 """How long a process waits for another that is writing."""
+
+
+def located(path: Path) -> Path:
+    """Return the file that a store's path leads to, all links followed, whether it is there or not.
+
+    SQLite keeps its own files beside that one, and two names of one file must mean one lock.
+
+    Raises:
+        AssayError: it leads to something that is not a regular file.
+    """
+    file = Path(os.path.realpath(path))
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return file
+    except OSError as error:
+        raise AssayError(
+            f"cannot open {path}: {error.strerror}; choose another store with --store"
+        ) from error
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise AssayError(f"{path} is {what}: name a file with --store, such as results/assay.sqlite")
+    return file
+
+
+def make_folder(file: Path) -> None:
+    """Make the folder that a store's file is to be in.
+
+    Raises:
+        AssayError: it cannot be made.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (
+            "a part of it is a file"
+            if isinstance(error, FileExistsError | NotADirectoryError)
+            else error.strerror
+        )
+        raise AssayError(
+            f"cannot create the folder {file.parent}: {reason}; choose another store with --store"
+        ) from error
 
 
 @contextmanager

@@ -7,21 +7,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.store.faults import located, make_folder
 
 
 @contextmanager
 def runner_lock(path: Path) -> Iterator[None]:
     """Hold the right to run trials into the store at `path`.
 
-    It is a lock of the kernel on the file `path`.lock, which holds the owner's process id. The kernel
-    releases it when its owner ends, however it ends; the file stays and means nothing by itself.
+    It is a lock of the kernel on a file beside the store's, whose name has `.lock` added and which holds the
+    owner's process id. The kernel releases it when its owner ends, however it ends; the file stays and means
+    nothing by itself.
 
     Raises:
-        AssayError: another process holds it, or the file cannot be written.
+        AssayError: another process holds it, `path` cannot be a store, or the file cannot be written.
     """
-    lock = path.with_name(path.name + ".lock")
+    file = located(path)
+    make_folder(file)
+    lock = file.with_name(file.name + ".lock")
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise AssayError(

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insert, select
+from sqlalchemy import URL, Connection, Engine, Row, bindparam, create_engine, event, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import IntegrityError
 
@@ -17,13 +17,46 @@ from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
-from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained
+from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained, located, make_folder
 from assay.store.query import Rows, run_query
 from assay.store.schema import campaign, environment, experiment, planned_trial, record, trial, view_column
 from assay.store.types import CampaignSummary, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
 
 _Names = frozenset[tuple[Kind, str]]
+
+_LARGEST = 2**63 - 1
+"""The largest integer that SQLite holds; no row can have a number beyond it."""
+
+_RECORDS_AT_ONCE = 500
+
+_RECORDS = (
+    select(
+        trial.c.id,
+        trial.c.campaign_id,
+        trial.c.ordinal,
+        trial.c.status,
+        trial.c.started_at,
+        trial.c.wall_s,
+        planned_trial.c.block,
+        planned_trial.c.group_number,
+        planned_trial.c.levels,
+        planned_trial.c.request,
+        planned_trial.c.program,
+        planned_trial.c.perturbation,
+        planned_trial.c.timeout_s,
+        planned_trial.c.memory_limit_mb,
+        experiment.c.name.label("experiment"),
+        record.c.outcome,
+        record.c.environment,
+    )
+    .select_from(trial)
+    .join(planned_trial)
+    .join(campaign, campaign.c.id == trial.c.campaign_id)
+    .join(experiment)
+    .join(record, record.c.trial_id == trial.c.id)
+    .where(trial.c.id.in_(bindparam("trials", expanding=True)))
+)
 
 
 class Store:
@@ -33,10 +66,14 @@ class Store:
     each transaction is on the disk before `record` returns, so that a trial survives `kill -9` of the
     runner and, as far as the disk keeps its word, a power failure. NORMAL would be a little quicker, but
     the kernel would then write the data back while a later trial is being measured.
+
+    Attributes:
+        path: the file as it was named when it was opened; links are followed.
     """
 
-    def __init__(self, path: Path, engine: Engine) -> None:
+    def __init__(self, path: Path, file: Path, engine: Engine) -> None:
         self.path = path
+        self._file = file
         self._engine = engine
         self._experiments: dict[int, int] = {}  # campaign -> experiment
         self._known: dict[int, _Names] = {}  # experiment -> names that its view has
@@ -49,26 +86,22 @@ class Store:
             AssayError: it is missing and not to be created, is no store, is damaged, comes from a newer
                 Assay, or its folder cannot be written.
         """
-        if not create and not path.exists():
+        file = located(path)
+        if not create and not file.exists():
             raise AssayError(
                 f"there is no store at {path}: run an experiment first "
                 "(assay run experiments/quickstart.toml), or name the store with --store"
             )
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise AssayError(
-                f"cannot create the folder {path.parent}: {error.strerror}; choose another with --store"
-            ) from error
-        engine = _engine(path)
+        make_folder(file)
+        engine = _engine(file)
         try:
             with explained(path, "run again"):
-                if not _is_current(engine, path):
+                if not _is_current(engine, path, file):
                     _bring_up_to_date(engine)
         except BaseException:
             engine.dispose()
             raise
-        return cls(path, engine)
+        return cls(path, file, engine)
 
     def close(self) -> None:
         """Close the file."""
@@ -272,8 +305,16 @@ class Store:
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         statement = (
-            select(trial, planned_trial.c.block, planned_trial.c.group_number, planned_trial.c.levels)
-            .join_from(trial, planned_trial)
+            select(
+                trial,
+                planned_trial.c.block,
+                planned_trial.c.group_number,
+                planned_trial.c.levels,
+                record.c.environment,
+            )
+            .select_from(trial)
+            .join(planned_trial)
+            .join(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
             .order_by(trial.c.ordinal)
         )
@@ -293,6 +334,7 @@ class Store:
                     calibration_after=row.calibration_after,
                     started_at=row.started_at,
                     wall_s=row.wall_s,
+                    environment=row.environment,
                 )
                 for row in connection.execute(statement)
             ]
@@ -303,56 +345,32 @@ class Store:
         Raises:
             AssayError: there is no such trial.
         """
-        statement = (
-            select(
-                trial,
-                planned_trial,
-                experiment.c.name.label("experiment"),
-                record.c.outcome,
-                record.c.environment,
-                environment.c.content,
-            )
-            .select_from(trial)
-            .join(planned_trial)
-            .join(campaign, campaign.c.id == trial.c.campaign_id)
-            .join(experiment)
-            .join(record, record.c.trial_id == trial.c.id)
-            .outerjoin(environment)
-            .where(trial.c.id == trial_id)
-        )
-        with self._read() as connection:
-            row = connection.execute(statement).one_or_none()
-        if row is None:
-            raise AssayError(f"{self.path} has no trial {trial_id}: `assay list trials` names those it has")
-        outcome: dict[str, Any] = row.outcome
-        if row.environment is not None:
-            outcome["result"]["environment"] = row.content
-        return {
-            "trial": row.id,
-            "campaign": row.campaign_id,
-            "experiment": row.experiment,
-            "ordinal": row.ordinal,
-            "block": row.block,
-            "group": row.group_number,
-            "levels": row.levels,
-            "status": row.status,
-            "reason": outcome["reason"],
-            "exit_code": outcome["exit_code"],
-            "started_at": row.started_at.isoformat(),
-            "wall_s": row.wall_s,
-            "seed": row.request.get("seed"),
-            "perturbation": row.perturbation,
-            "program": row.program,
-            "timeout_s": row.timeout_s,
-            "memory_limit_mb": row.memory_limit_mb,
-            "request": row.request,
-            "result": outcome["result"],
-            "calibration_before": outcome["calibration_before"],
-            "calibration_after": outcome["calibration_after"],
-            "calibration_error": outcome["calibration_error"],
-            "stderr": outcome["stderr"],
-            "stdout": outcome["stdout"],
-        }
+        return next(self.records_of([trial_id]))
+
+    def records_of(self, trial_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Yield what `record_of` returns for each of some trials, in the order in which they are named.
+
+        It reads a few hundred at a time, so that as many may be named as there are. Records of the same
+        environment share the object.
+
+        Raises:
+            AssayError: there is no such trial.
+        """
+        environments: dict[str, Any] = {}
+        for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
+            wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
+            with self._read() as connection:
+                held = [each for each in wanted if abs(each) <= _LARGEST]
+                rows = {row.id: row for row in connection.execute(_RECORDS, {"trials": held})}
+                new = {row.environment for row in rows.values()} - environments.keys() - {None}
+                contents = select(environment).where(environment.c.sha256.in_(new))
+                environments |= {row.sha256: row.content for row in connection.execute(contents)}
+            for each in wanted:
+                if each not in rows:
+                    raise AssayError(
+                        f"{self.path} has no trial {each}: `assay list trials` names those it has"
+                    )
+                yield _record(rows[each], environments)
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -364,6 +382,8 @@ class Store:
         Raises:
             AssayError: there is no such campaign, or SQLite refuses the query.
         """
+        if campaign is not None and abs(campaign) > _LARGEST:
+            raise self._no_campaign(campaign)
         with self._read() as connection:
             statement = select(schema.campaign.c.id, experiment.c.view_name).join_from(
                 schema.campaign, experiment
@@ -377,7 +397,7 @@ class Store:
             None if row is None else f"SELECT * FROM main.{quoted(row.view_name)} WHERE campaign = {row.id}"  # noqa: S608
         )
         with explained(self.path):
-            return run_query(self.path, sql, trials)
+            return run_query(self._file, sql, trials)
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
@@ -393,21 +413,21 @@ class Store:
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         found = self._experiments.get(campaign_id)
-        if found is None:
+        if found is None and abs(campaign_id) <= _LARGEST:
             statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
             found = connection.execute(statement).scalar_one_or_none()
-            if found is None:
-                raise self._no_campaign(campaign_id)
-            self._experiments[campaign_id] = found
+        if found is None:
+            raise self._no_campaign(campaign_id)
+        self._experiments[campaign_id] = found
         return found
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
         return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` names those it has")
 
 
-def _engine(path: Path) -> Engine:
+def _engine(file: Path) -> Engine:
     engine = create_engine(
-        URL.create("sqlite", database=str(path.absolute())),
+        URL.create("sqlite", database=str(file)),
         connect_args={"timeout": BUSY_TIMEOUT_S},
         json_serializer=schema.to_json,
         json_deserializer=json.loads,
@@ -427,7 +447,7 @@ def _engine(path: Path) -> Engine:
     return engine
 
 
-def _is_current(engine: Engine, path: Path) -> bool:
+def _is_current(engine: Engine, path: Path, file: Path) -> bool:
     """Tell whether the file holds a store of this version; an AssayError says that it never can."""
     with engine.connect() as connection:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
@@ -440,7 +460,8 @@ def _is_current(engine: Engine, path: Path) -> bool:
                 )
             # WAL is set after the tables are there: a process may have been killed in between.
             journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
-            _check_length(connection, path)
+            if not _has_its_length(connection, file):
+                raise damaged(path, "its end is missing")
             return bool(version == schema.VERSION and journal == "wal")
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
@@ -449,14 +470,15 @@ def _is_current(engine: Engine, path: Path) -> bool:
     return False
 
 
-def _check_length(connection: Connection, path: Path) -> None:
-    """Refuse a file that lacks a part of its last page, which SQLite would read as zeros."""
+def _has_its_length(connection: Connection, file: Path) -> bool:
+    """Tell whether the file has its last page whole; SQLite would read what is missing as zeros."""
     pages, page_size = (
         connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
     )
-    wal = path.with_name(path.name + "-wal")
-    if not (wal.exists() and wal.stat().st_size) and path.stat().st_size < pages * page_size:
-        raise damaged(path, "its end is missing")
+    wal = file.with_name(file.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        return True  # the last pages may be there
+    return bool(file.stat().st_size >= pages * page_size)
 
 
 def _bring_up_to_date(engine: Engine) -> None:
@@ -501,6 +523,39 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
     connection.exec_driver_sql(create_view(view, experiment_id, every))
     return frozenset(every)
+
+
+def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `_RECORDS` with its environment, as values that JSON can express."""
+    outcome: dict[str, Any] = row.outcome
+    if row.environment is not None:
+        outcome["result"]["environment"] = environments[row.environment]
+    return {
+        "trial": row.id,
+        "campaign": row.campaign_id,
+        "experiment": row.experiment,
+        "ordinal": row.ordinal,
+        "block": row.block,
+        "group": row.group_number,
+        "levels": row.levels,
+        "status": row.status,
+        "reason": outcome["reason"],
+        "exit_code": outcome["exit_code"],
+        "started_at": row.started_at.isoformat(),
+        "wall_s": row.wall_s,
+        "seed": row.request.get("seed"),
+        "perturbation": row.perturbation,
+        "program": row.program,
+        "timeout_s": row.timeout_s,
+        "memory_limit_mb": row.memory_limit_mb,
+        "request": row.request,
+        "result": outcome["result"],
+        "calibration_before": outcome["calibration_before"],
+        "calibration_after": outcome["calibration_after"],
+        "calibration_error": outcome["calibration_error"],
+        "stderr": outcome["stderr"],
+        "stdout": outcome["stdout"],
+    }
 
 
 def _calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:

@@ -59,7 +59,7 @@ def outcomes(draw: st.DrawFn) -> Outcome:
     return Outcome(
         status=draw(st.sampled_from(["valid", "invalid", "crashed", "timed_out"])),
         reason=draw(any_text),
-        exit_code=draw(st.none() | st.integers(-64, 255)),
+        exit_code=draw(st.integers(-64, 255)),
         result=result,
         stdout=draw(any_text),
         stderr=draw(any_text),
@@ -307,8 +307,32 @@ def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
         lambda number: store.record(number, 0, measured(1)),
         lambda number: store.query("select 1", campaign=number),
     ):
-        with pytest.raises(AssayError, match="has no campaign 42: `assay list`"):
-            ask(42)
+        for number in (42, -1, 10**30):
+            with pytest.raises(AssayError, match=f"has no campaign {number}: `assay list`"):
+                ask(number)
+    with pytest.raises(AssayError, match=f"has no trial {10**30}"):
+        store.record_of(10**30)
+
+
+def test_records_come_in_the_order_asked_for_however_many(store: Store) -> None:
+    campaign = begin(store, 1200)
+    outcome = measured(1)
+    for ordinal in range(1200):
+        environment = {"machine": ordinal % 3}
+        result = {**(outcome.result or {}), "environment": environment} if ordinal % 7 else None
+        store.record(campaign, ordinal, replace(outcome, result=result, exit_code=ordinal))
+    wanted = [trial.id for trial in store.trials(campaign)][::-1]
+    records = list(store.records_of(wanted))
+    assert [record["trial"] for record in records] == wanted
+    assert [record["exit_code"] for record in records] == list(range(1200))[::-1]
+    for record in records:
+        expected = {"machine": record["ordinal"] % 3} if record["ordinal"] % 7 else None
+        assert (record["result"] or {}).get("environment") == expected
+    assert records[5] == store.record_of(wanted[5])
+    digests = [trial.environment for trial in store.trials(campaign)]
+    assert (digests[0], digests[1], len(set(digests))) == (None, digests[4], 4)
+    with pytest.raises(AssayError, match="has no trial 5000"):
+        list(store.records_of([1, 5000]))
 
 
 def test_a_number_that_json_cannot_hold_changes_nothing(store: Store) -> None:

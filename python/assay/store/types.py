@@ -15,9 +15,11 @@ class StoredTrial:
 
     Attributes:
         id: the trial's number in the store, for links and `assay show`.
+        group: number of the group in the campaign; the SQL column `group_number`.
         metrics: name -> value as the trial reported them; use them only where `status` is valid.
         calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
             failed.
+        environment: digest of what it reported of machine and program; None where it reported nothing.
     """
 
     id: int
@@ -32,6 +34,7 @@ class StoredTrial:
     calibration_after: Mapping[str, float]
     started_at: datetime
     wall_s: float
+    environment: str | None
 
 
 @dataclass(frozen=True)
