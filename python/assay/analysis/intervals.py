@@ -22,6 +22,17 @@ CHUNK = 256
 """Comparisons handled at once, so that the table of their subset means stays near 32 MiB."""
 
 
+def median(values: ArrayLike) -> float:
+    """Return the median: the middle value, or the mean of the two in the middle, which never overflows.
+
+    Args:
+        values: one-dimensional, finite, at least one.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    low, high = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
+    return low if low == high else low / 2 + high / 2
+
+
 def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the interval between two order statistics that covers the median of the distribution.
 

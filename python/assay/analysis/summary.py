@@ -5,9 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-import numpy as np
-
-from assay.analysis.intervals import CONFIDENCE, SignFlips, median_interval, sign_flips
+from assay.analysis.intervals import CONFIDENCE, SignFlips, median, median_interval, sign_flips
 from assay.analysis.types import Analysis, Comparison, ConditionSummary, Interval, Verdict
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -79,7 +77,7 @@ def _summarise_condition(
         counts=dict(Counter(trial.status for trial in trials)),
         values=len(values),
         missing=len(valid) - len(values),
-        median=float(np.median(values)) if values else None,
+        median=median(values) if values else None,
         interval=median_interval(values),
     )
 

@@ -51,6 +51,7 @@ def trial(ordinal: int, block: int, group: int, levels: dict[str, Level], **chan
         levels=levels,
         started_at=started,
         wall_s=1.0,
+        environment=None,
         **given | changes,
     )
 
@@ -216,3 +217,13 @@ def test_extreme_values_do_not_overflow() -> None:
     assert found.verdict == "faster"
     assert found.interval is not None
     assert np.isfinite(found.interval.high)
+
+
+@pytest.mark.filterwarnings("error")
+def test_metrics_near_the_largest_double_give_numbers() -> None:
+    largest = 1.7e308
+    trials = campaign(8, lambda block, _subject, _threads: throughput(largest if block % 2 else 1e-308))
+    analysis = summarise(trials, experiment())
+    assert all(each.median == pytest.approx(largest / 2) for each in analysis.conditions)
+    same = summarise(campaign(8, lambda *_: throughput(largest)), experiment())
+    assert all(each.median == largest for each in same.conditions)

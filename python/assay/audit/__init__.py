@@ -1,4 +1,4 @@
-"""The audit: every known pitfall is a rule with a number, and says what it finds in a campaign's data."""
+"""The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

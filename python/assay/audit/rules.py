@@ -1,10 +1,11 @@
 """The rules. `docs/guide/audit.md` explains each: what it sees, why it matters, what to do."""
 
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sized
-from statistics import median
-from typing import ClassVar
+from collections.abc import Iterator, Sequence, Sized
+from typing import ClassVar, Literal
 
+from assay.analysis import median
 from assay.audit.types import Evidence, Finding, Rule, condition_name
 from assay.store.types import StoredTrial
 
@@ -66,9 +67,9 @@ class TooFewBlocks:
             if condition[asked.factor] != asked.baseline:
                 pairs[condition_name(condition)] = 0
         for group in evidence.groups.values():
-            valid = [trial for trial in group if trial.status == "valid"]
-            if any(trial.levels[asked.factor] == asked.baseline for trial in valid):
-                for trial in valid:
+            usable = [trial for trial in group if _usable(trial, asked.metric)]
+            if any(trial.levels[asked.factor] == asked.baseline for trial in usable):
+                for trial in usable:
                     name = condition_name(trial.levels)
                     if name in pairs:
                         pairs[name] += 1
@@ -79,10 +80,10 @@ class TooFewBlocks:
                 yield Finding(
                     self.id,
                     f"{len(few)} of {len(pairs)} comparisons with {asked.baseline} have fewer than {high}"
-                    f" pairs of valid trials, which {effect}.",
+                    f" pairs, which {effect}.",
                     tuple(f"{name}: {count}" for name, count in few.items()),
                     {"comparisons": len(few), "fewest_pairs": min(few.values())},
-                    f"Set design.blocks to {self.advised} or more, and see to trials that are not valid.",
+                    f"Set design.blocks to {self.advised} or more, and see to trials that do not count.",
                 )
 
 
@@ -157,7 +158,7 @@ class Generation:
             yield Finding(
                 self.id,
                 f"In {_conditions(where)} more than {self.limit:.0%} of the time per operation goes into"
-                f" generating it, {worst:.0%} at worst: differences look smaller than they are.",
+                f" generating it, {_percent(worst)} at worst: differences look smaller than they are.",
                 where,
                 {"conditions": len(where), "worst_share": worst},
                 "Subtract generation_ns before you reason about the subject's own cost.",
@@ -180,8 +181,8 @@ class Unsteady:
         if where:
             yield Finding(
                 self.id,
-                f"In {_conditions(where)} throughput drifts within the typical trial, by {worst:+.0%} at"
-                " worst: the result depends on how long a trial lasts.",
+                f"In {_conditions(where)} throughput drifts within the typical trial, by {_percent(worst, '+')}"
+                " at worst: the result depends on how long a trial lasts.",
                 where,
                 {"conditions": len(where), "worst_drift": worst},
                 "Lengthen duration_ms until it no longer matters, and see whether the prefill converged.",
@@ -191,10 +192,11 @@ class Unsteady:
             yield Finding(
                 self.id,
                 f"In {_conditions(where)} the throughput of the typical trial's intervals varies by more"
-                f" than {self.variation_limit:.0%}, {worst:.0%} at worst.",
+                f" than {self.variation_limit:.0%}, {_percent(worst)} at worst.",
                 where,
                 {"conditions": len(where), "worst_variation": worst},
-                "Look for other work on the host, and at the series in a trial's record.",
+                "Look for other work on the host, and at the series of a trial, which the last query under Examples"
+                " in docs/reference/store.md shows.",
             )
 
 
@@ -223,8 +225,8 @@ class HostChanged:
                     ]
                     settings = evidence.experiment.settings(trial.levels)
                     placements[f"{settings['threads']} {settings['pinning']}"] += pair
-                    within_trials += len(pair) == 2 and max(pair) > limit * min(pair)
-                ratio = max((max(seen) / min(seen) for seen in placements.values() if seen), default=None)
+                    within_trials += len(pair) == 2 and _ratio(pair) > limit
+                ratio = max((_ratio(seen) for seen in placements.values() if seen), default=None)
                 if ratio is not None:
                     compared += 1
                     worst = max(worst, ratio)
@@ -240,6 +242,36 @@ class HostChanged:
                     "What is compared ran on different hosts in effect: run more blocks, and leave a virtual"
                     " machine for a host of your own.",
                 )
+
+
+class EnvironmentChanged:
+    """Trials of one subject that ran with different programs, or on a machine that was changed."""
+
+    id = "environment-changed"
+    title = "The machine or the program changed"
+    source = "docs/guide/audit.md"
+
+    def check(self, evidence: Evidence) -> Iterator[Finding]:
+        """Yield one finding that names the subjects."""
+        environments: dict[str, Counter[str]] = defaultdict(Counter)
+        for trial in evidence.valid:
+            if trial.environment is not None:
+                subject = evidence.experiment.settings(trial.levels)["subject"]
+                environments[subject][trial.environment] += 1
+        changed = {subject: seen for subject, seen in environments.items() if len(seen) > 1}
+        if changed:
+            yield Finding(
+                self.id,
+                f"The valid trials of {len(changed)} of {len(environments)} subjects report different"
+                f" environments, up to {max(map(len, changed.values()))}.",
+                tuple(
+                    f"{subject}: {', '.join(str(count) for count in seen.values())} trials"
+                    for subject, seen in changed.items()
+                ),
+                {"subjects": len(changed), "environments": max(map(len, changed.values()))},
+                "Run the campaign again without building or updating meanwhile; `assay show` gives the"
+                " environment of a trial.",
+            )
 
 
 class MissingCalibration:
@@ -330,6 +362,7 @@ RULES: tuple[Rule, ...] = (
     MissingMetric(),
     TooFewBlocks(),
     HostChanged(),
+    EnvironmentChanged(),
     MissingCalibration(),
     Oversubscribed(),
     Unpinned(),
@@ -348,11 +381,25 @@ def _above(evidence: Evidence, metric: str, limit: float) -> tuple[tuple[str, ..
     for name, trials in evidence.by_condition(
         lambda trial: trial.status == "valid" and metric in trial.metrics
     ).items():
-        typical = median(trial.metrics[metric] for trial in trials)
+        typical = median([trial.metrics[metric] for trial in trials])
         if abs(typical) > limit:
             found[name] = typical
-    where = tuple(f"{name}: {value:.0%}" for name, value in found.items())
+    where = tuple(f"{name}: {_percent(value)}" for name, value in found.items())
     return where, max(found.values(), key=abs, default=0)
+
+
+def _usable(trial: StoredTrial, metric: str) -> bool:
+    """Tell whether a trial can stand in a pair of a verdict."""
+    return trial.status == "valid" and 0 < trial.metrics.get(metric, 0) < float("inf")
+
+
+def _ratio(values: Sequence[float]) -> float:
+    """Return the largest over the smallest of positive values, short of where a double overflows."""
+    return min(max(values) / min(values), sys.float_info.max)
+
+
+def _percent(share: float, sign: Literal["", "+"] = "") -> str:
+    return f"{share:{sign}.0%}" if abs(share) < 1e4 else f"{share:{sign}.2g} times"
 
 
 def _conditions(where: Sized) -> str:

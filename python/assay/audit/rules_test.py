@@ -64,6 +64,7 @@ def findings(change: Change = unchanged, blocks: int = 10, **settings: str) -> d
                     "metrics": STEADY,
                     "calibration_before": CALIBRATION,
                     "calibration_after": CALIBRATION,
+                    "environment": "e",
                 }
                 trials.append(
                     StoredTrial(
@@ -115,6 +116,37 @@ def test_pairs_lost_to_trials_that_are_not_valid_make_too_few() -> None:
     found = findings(sometimes(status="crashed"))
     (finding,) = found["too-few-blocks"]
     assert finding.where == ("subject=other, threads=2: 2",)
+
+
+def test_pairs_are_those_that_a_verdict_rests_on() -> None:
+    for metrics in ({}, {"throughput": 0.0}, {"throughput": float("inf")}):
+        found = findings(sometimes(metrics=metrics))
+        (finding,) = found["too-few-blocks"]
+        assert finding.where == ("subject=other, threads=2: 2",)
+
+
+def test_a_program_or_machine_that_changed_within_a_campaign() -> None:
+    (finding,) = findings(sometimes(environment="another"))["environment-changed"]
+    assert finding.where == ("other: 12, 8 trials",) or finding.where == ("other: 8, 12 trials",)
+    assert finding.evidence == {"subjects": 1, "environments": 2}
+
+
+def test_subjects_may_have_environments_of_their_own_or_none() -> None:
+    def change(_block: int, subject: str, threads: int) -> dict[str, Any]:
+        return {"environment": None if threads == 2 else subject}
+
+    assert findings(change) == {}
+    assert findings(sometimes(environment="other", status="crashed"), blocks=18).keys() == {"invalid-trials"}
+
+
+def test_enormous_values_are_printed_as_numbers() -> None:
+    found = findings(sometimes(metrics=STEADY | {"generation_share": 1.7e308, "throughput_drift": -1.7e308}))
+    (generation,), (unsteady,) = found["generation"], found["unsteady"]
+    assert generation.where == ("subject=other, threads=2: 1.7e+308 times",)
+    assert unsteady.where == ("subject=other, threads=2: -1.7e+308 times",)
+    tiny = {"core_to_core_ns": 1e-308, "memory_ns": 90.0, "arithmetic_ns": 1.0}
+    (changed,) = findings(sometimes(calibration_after=tiny))["host-changed"]
+    assert changed.evidence["worst_ratio"] < float("inf")
 
 
 def test_a_campaign_without_trials_has_too_few_blocks_and_nothing_else() -> None:
