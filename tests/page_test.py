@@ -30,6 +30,20 @@ CALIBRATION = {
     "elapsed_ms": 20,
 }
 
+THREADS = [
+    {
+        "seed": f"0x{number:016x}",
+        "bound_to": [0],
+        "last_ran_on": 0,
+        "measured_ns": 30,
+        "operations": {
+            kind: {"attempted": 1, "succeeded": 1, "work_ns": 1} for kind in ("insert", "erase", "find")
+        },
+        "series": series,
+    }
+    for number, series in enumerate([[10, 20, 40], [10, 0, 0, 10]])
+]
+
 EXPERIMENT = f"""
 name = "example"
 question = '''Is it faster? {ATTACK}'''
@@ -56,7 +70,9 @@ def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
     """Most trials are valid; every ninth crashes."""
     crashed = ordinal % 9 == 4
     metrics = {"throughput": (1e6 if levels["variant"] == "base" else 2e6) + ordinal}
-    valid = {"protocol": 1, "status": "valid", "metrics": metrics, "environment": {"processor": ATTACK}}
+    valid = {"protocol": 1, "status": "valid", "metrics": metrics, "threads": THREADS}
+    if ordinal > 2:
+        valid["environment"] = {"processor": f"{ATTACK} told"}
     return Outcome(
         status="crashed" if crashed else "valid",
         reason=ATTACK if crashed else "",
@@ -217,6 +233,73 @@ def test_the_experiment_shown_gives_the_same_plan_again(store: Store) -> None:
     ]
 
 
+def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(store.path.parent)
+    with Store.open(Path(store.path.name)) as relative:
+        index = write_page(gather(relative, 1), relative, Path("page"))
+    for command in Page(index).texts["pre"]:
+        if command.startswith("assay "):
+            words = shlex.split(command)
+            assert words[words.index("--store") + 1] == str(store.path)
+            assert words[1] != "run" or words[2] == str(store.path.parent / "page" / "experiment.toml")
+
+
+@pytest.mark.parametrize(
+    "program", ['"build/my map"', "'build/my map'", r'"build/my\u0020map"', '"/opt/my map"', '"../my map"']
+)
+def test_the_experiment_shown_finds_the_programs_of_ones_own(tmp_path: Path, program: str) -> None:
+    source = f"""
+name = "own"
+question = "Is program = 'build/x' a program?"
+factors.subject = ["mine", "noop"]
+[subjects.mine]
+program = {program}
+[trial]
+threads = 1
+key_range = 100
+mix = {{ insert = 10, erase = 10, find = 80 }}
+[design]
+blocks = 6
+seed = 3
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "noop"
+smallest_effect_percent = 5
+""".replace("program = 'build/x'", "program")
+    experiment = parse(source, tmp_path / "here" / "own.toml")
+    plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
+    with Store.open(tmp_path / "assay.sqlite") as store:
+        campaign = store.begin_campaign(
+            experiment="own",
+            question="?",
+            source=source,
+            directory=str(tmp_path / "here"),
+            plan=plan,
+            host={},
+        )
+        page = write_page(gather(store, campaign), store, tmp_path / "page")
+    again = page.parent / "experiment.toml"
+    assert parse(again.read_text(encoding="utf-8"), again).programs == experiment.programs
+    assert f"assay run {again}" in page.read_text(encoding="utf-8")
+
+
+def test_the_environment_is_that_of_the_first_trial_that_tells(pages: dict[str, Page]) -> None:
+    assert any(f"{ATTACK} told" in text for text in pages["index.html"].texts["td"])
+
+
+def test_a_remedy_shows_commands_as_code(pages: dict[str, Page]) -> None:
+    index = pages["index.html"]
+    assert any(text.startswith("assay show") for text in index.texts["code"])
+    assert not [text for text in index.texts["p"] if "`" in text]
+
+
+def test_every_trial_that_tells_has_its_series_drawn(pages: dict[str, Page], store: Store) -> None:
+    drawn = [points for page in pages.values() for points in page.attributes("points")]
+    assert len(drawn) == sum(trial.status == "valid" for trial in store.trials(1))
+    assert set(drawn) == {"0,50 33.33,50 66.67,0 100,75"}
+
+
 def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
     source = EXPERIMENT.replace("[design]\nblocks = 6\n", "").replace(
         "[factors]", "design.blocks = 6\n[factors]", 1
@@ -229,13 +312,16 @@ def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
         )
         page = write_page(gather(store, campaign), store, tmp_path / "page")
     assert "seed = 77" in (page.parent / "experiment.toml").read_text(encoding="utf-8")
+    assert "assay run" not in page.read_text(encoding="utf-8")
     assert "no trial has ended" in (page.parent / "condition-1.html").read_text(encoding="utf-8")
 
 
 def test_the_page_quotes_its_commands(store: Store) -> None:
     page = Page(write_page(gather(store, 1), store))
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
-    report, query = (shlex.split(command) for command in commands)
+    run, report, query = (shlex.split(command) for command in commands)
+    written = store.path.parent / "report" / "campaign-1" / "experiment.toml"
+    assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "1", "--store", str(store.path)]
     _, rows = store.query(query[2], campaign=1)
     assert len(rows) == 4

@@ -73,7 +73,10 @@ class TooFewBlocks:
                     name = condition_name(trial.levels)
                     if name in pairs:
                         pairs[name] += 1
-        bounds = ((0, self.needed, "give no 95% interval"), (self.needed, self.advised, "give a fragile one"))
+        bounds = (
+            (0, self.needed, "give no 95% interval"),
+            (self.needed, self.advised, "give a fragile 95% interval"),
+        )
         for low, high, effect in bounds:
             few = {name: count for name, count in pairs.items() if low <= count < high}
             if few:
@@ -181,8 +184,8 @@ class Unsteady:
         if where:
             yield Finding(
                 self.id,
-                f"In {_conditions(where)} throughput drifts within the typical trial, by {_percent(worst, '+')}"
-                " at worst: the result depends on how long a trial lasts.",
+                f"In {_conditions(where)} throughput drifts within the typical trial, by"
+                f" {_percent(worst, '+')} at worst: the result depends on how long a trial lasts.",
                 where,
                 {"conditions": len(where), "worst_drift": worst},
                 "Lengthen duration_ms until it no longer matters, and see whether the prefill converged.",
@@ -195,8 +198,7 @@ class Unsteady:
                 f" than {self.variation_limit:.0%}, {_percent(worst)} at worst.",
                 where,
                 {"conditions": len(where), "worst_variation": worst},
-                "Look for other work on the host, and at the series of a trial, which the last query under Examples"
-                " in docs/reference/store.md shows.",
+                "Look for other work on the host, and at the series of a trial on the page of its condition.",
             )
 
 

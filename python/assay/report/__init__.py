@@ -1,8 +1,8 @@
 """The report of a campaign: findings and verdicts in the terminal, and a static page.
 
-    gathered = gather(store, campaign)          # once; all the others show what it holds
-    print_verdicts(gathered, Console())
-    page = write_page(gathered, store)
+gathered = gather(store, campaign)          # once; all the others show what it holds
+print_verdicts(gathered, Console())
+page = write_page(gathered, store)
 """
 
 from dataclasses import asdict

@@ -160,7 +160,9 @@ def _calibration(title: str) -> dict[str, Any]:
     whens = ["before", "after"]
     chart = base.mark_point(size=25, opacity=0.7).encode(
         x=alt.X("minute:Q", title="minutes since the first trial"),
-        y=alt.Y("value:Q", title=title).scale(type="log", zero=False),
+        y=alt.Y("value:Q", title=title)
+        .scale(type="log", nice=False, padding=8)
+        .axis(tickCount=5, format="~r"),
         color=alt.Color("when:N", title=None).scale(domain=whens, range=COLORS[:2]),
         shape=alt.Shape("when:N", title=None).scale(domain=whens, range=SHAPES[:2]),
         href="href:N",

@@ -23,6 +23,8 @@ def ratio(value: float | None) -> str:
     """Return a ratio with three digits after the point, fewer where it is large."""
     if value is None:
         return "-"
+    if 100 <= value < 1e6:
+        return f"{value:.0f}"
     return f"{value:.3f}" if 0.01 <= value < 100 else f"{value:.3g}"
 
 
