@@ -1,6 +1,8 @@
 """What can go wrong while trials run, done to the real command: nothing hangs, and nothing is lost."""
 
 import json
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -177,7 +179,9 @@ def test_kill_9_of_the_runner_ends_the_trial_and_resume_goes_on(
     check_resumed(assay, tmp_path)
 
 
-@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
     assay: Assay, tmp_path: Path, waiting: "subprocess.Popen[str]", signum: int, exit_code: int
 ) -> None:
@@ -186,7 +190,7 @@ def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
     assert waiting.returncode == exit_code
     assert printed == ""
     assert "4 of 12 trials have ended and are kept" in said
-    assert said.endswith("resume with: assay resume 1\n")
+    assert said.endswith(f"resume with: {shlex.join([sys.executable, '-m', 'assay', 'resume', '1'])}\n")
     assert "Traceback" not in said
     assert not alive(begun(tmp_path)[-1])
     check_resumed(assay, tmp_path)
@@ -263,6 +267,86 @@ def test_a_mistake_in_the_file_ends_the_command_before_anything_is_stored(
         'x.toml:19: factors.program.other.subject: there is no subject "nop"; did you mean' in refused.stderr
     )
     assert not (tmp_path / "results").exists()
+
+
+def test_a_program_that_goes_missing_spends_no_trial(assay: Assay, tmp_path: Path) -> None:
+    script(tmp_path / "good", f"print('{VALID}')\nif os.path.exists('other'): os.rename('other', 'hidden')")
+    script(tmp_path / "other", f"print('{VALID}')")
+    write_experiment(tmp_path, ("good", "other"), blocks=3)
+    for words in (("run", "x.toml"), ("resume",)):
+        stopped = assay(*words, expect=1).stderr
+        assert f"error: {tmp_path / 'other'} cannot be started: No such file or directory" in stopped
+        assert "assay resume 1" in stopped
+        assert {status for (status,) in rows(assay, "select status from trials")} == {"valid"}
+    script(tmp_path / "good", f"print('{VALID}')")
+    (tmp_path / "hidden").rename(tmp_path / "other")
+    assay("resume")
+    assert rows(assay, "select status, count(*) from trials group by 1") == [["valid", 6]]
+
+
+def test_a_metric_that_no_trial_gives_ends_the_run_at_once(assay: Assay, tmp_path: Path) -> None:
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    file = write_experiment(tmp_path, ("good", "other"), blocks=3)
+    file.write_text(file.read_text().replace('"throughput"', '"thruput"'))
+    stopped = assay("run", "x.toml", expect=1).stderr
+    assert "does not give the metric thruput" in stopped
+    assert stopped.endswith("did you mean throughput?\n")
+    assert rows(assay, "select count(*) from trials") == [[1]]
+
+
+def test_a_processor_that_is_not_there_is_a_mistake(assay: Assay, tmp_path: Path) -> None:
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    file = write_experiment(tmp_path, ("good", "other"), blocks=1)
+    file.write_text(file.read_text().replace("key_range", "pinning = [65535]\nkey_range"))
+    refused = assay("run", "x.toml", expect=1).stderr
+    assert "error: x.toml:5: trial.pinning: there is no processor 65535 to run on" in refused
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_missing_calibration_program_begins_no_campaign(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    write_experiment(tmp_path, ("good", "other"), blocks=1)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(programs.find("assay-trial"), tmp_path / "bin")
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
+    assert "the program assay-calibrate is not in" in assay("run", "x.toml", expect=1).stderr
+    assert assay("list", "--json").stdout == "[]\n"
+
+
+@pytest.mark.parametrize("words", [("list", "subjects"), ("query", "select 1"), ("report", "--json")])
+def test_an_output_that_cannot_be_written_is_one_message(
+    assay: Assay, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    write_experiment(tmp_path, ("good", "other"), blocks=1)
+    assay("run", "x.toml")
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "assay", *words],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "error: the output could not be written: No space left on device\n"
+
+
+def test_a_store_that_cannot_be_opened_leaves_nothing_behind(assay: Assay, tmp_path: Path) -> None:
+    for name in ("good", "other"):
+        script(tmp_path / name, f"print('{VALID}')")
+    write_experiment(tmp_path, ("good", "other"), blocks=1)
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    assay("run", "x.toml", "--store", "folder", expect=1)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_missing_programs_are_named_with_the_remedy(

@@ -1,57 +1,50 @@
-"""The command line: wires the packages together.
+"""The command line: wires the packages together."""
 
-Each command lives in a module of its own group and imports what it needs when it is called, so that
-`assay --help` and the browsing commands start quickly.
-"""
-
+import errno
+import os
+import signal
 import sys
-from typing import Annotated
 
-import typer
-
-from assay import __version__
-from assay.cli import browse, new, report, run
 from assay.errors import AssayError
 
-app = typer.Typer(
-    name="assay",
-    help="A laboratory for honest performance experiments on concurrent software.",
-    epilog="Begin with: assay run experiments/quickstart.toml",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-)
-app.command("run")(run.run)
-app.command("resume")(run.resume)
-app.command("list")(browse.list_)
-app.command("show")(browse.show)
-app.command("report")(report.report)
-app.command("query")(browse.query)
-new_app = typer.Typer(no_args_is_help=True, help="Write a starting point for work of your own.")
-new_app.command("subject")(new.subject)
-app.add_typer(new_app, name="new")
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"assay {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Hold the options that stand before a command."""
+# What the machine lacks, not what a program got wrong.
+_ENVIRONMENT = {
+    errno.EDQUOT,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.ENOSPC,
+    errno.EROFS,
+}
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one message and exit code 1."""
+    """Run the command line; what a user can put right ends in a message and exit code 1.
+
+    A defect still shows its traceback.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C ends the process quietly, even while it still loads; a runner handles it by itself.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from assay.cli.commands import app
+
     try:
         app()
     except AssayError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this")
+    except OSError as error:
+        if error.errno not in _ENVIRONMENT:
+            raise
+        # Python writes what is left of the output when it ends, and would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = f"{error.filename}: " if error.filename else "the output could not be written: "
+        _fail(f"{where}{error.strerror}")
+
+
+def _fail(message: str) -> None:
+    for line in message.splitlines():
+        print(f"error: {line}", file=sys.stderr)
+    sys.exit(1)

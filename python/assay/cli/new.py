@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.invocation import invocation
 from assay.errors import AssayError
 
 # A working project whose name is replaced, so that the test suite can build it as it stands.
 _TEMPLATE = Path(__file__).parent / "templates" / "subject"
 _TEMPLATE_NAME = "my_map"
+_LONGEST = 64  # as of the experiment that is named after it
 
 
 def subject(
@@ -26,11 +28,15 @@ def subject(
 
     Example: `assay new subject my_map`
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    from assay import programs
+
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > _LONGEST:
         raise AssayError(
             f"{name!r} is no name for a subject: use lower-case letters, digits and underscores, "
-            "a letter first"
+            f"a letter first, at most {_LONGEST}"
         )
+    if name in {each["name"] for each in programs.listing(programs.find("assay-trial"))}:
+        raise AssayError(f"assay-trial has a subject {name} already; choose another name")
     target = directory or Path(name)
     try:
         target.mkdir(parents=True)
@@ -44,12 +50,10 @@ def subject(
             f"cannot write {target}: {error.strerror}; name another folder with --directory"
         ) from error
 
-    from assay import programs
-
     prefix = programs.install_prefix()
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
     typer.echo(f"Wrote {target}/. Build and measure it with:")
     typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
     typer.echo(f"  cmake --build {where}/build")
-    typer.echo(f"  assay run {where}/experiment.toml")
+    typer.echo(f"  {invocation('run', target / 'experiment.toml')}")

@@ -1,10 +1,12 @@
 """Reads an experiment's TOML file. Every mistake ends in an error that names file, line, key and remedy."""
 
 import json
+import math
 import os
 import re
+import stat
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +26,8 @@ _DEFAULTS = {
     "interval_ms": 10,
 }
 _REQUIRED = ("subject", "key_range", "mix")
+_MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
+_LARGEST_FILE = 2**20  # bytes
 _LOWER_IS_BETTER = re.compile(r"(_ns|_ms|_bytes|_per_operation|faults|switches|migrations)$")
 
 AnyTable = TypeVar("AnyTable", bound=Table)
@@ -36,16 +40,27 @@ def load(path: Path) -> Experiment:
         AssayError: the file cannot be read, or holds a mistake.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        text = data.decode("utf-8-sig")
     except OSError as error:
-        raise AssayError(f"{path}: cannot be read: {error.strerror}") from error
+        raise AssayError(f"{path}: cannot be read: {error.strerror}; name an experiment's file") from error
     except UnicodeDecodeError as error:
-        raise AssayError(f"{path}: is not UTF-8 text") from error
+        raise AssayError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
+    if len(data) > _LARGEST_FILE:
+        raise AssayError(f"{path}: is larger than 1 MiB, so it is no experiment's file")
+    if "\0" in text:
+        raise AssayError(f"{path}: holds NUL bytes, so it is no text; save it as UTF-8")
     experiment = parse(text, path)
     for subject, program in experiment.programs.items():
         key = ("subjects", subject, "program")
-        if not program.is_file():
-            raise _mistake(path, Lines(text), key, f"there is no program {program}; build it first")
+        try:
+            mode = program.stat().st_mode
+        except OSError as error:
+            why = f"there is no program {_shortened(str(program))} ({error.strerror}); build it first"
+            raise _mistake(path, Lines(text), key, why) from error
+        if not stat.S_ISREG(mode):
+            raise _mistake(path, Lines(text), key, f"{program} is no file; name the program itself")
         if not os.access(program, os.X_OK):
             raise _mistake(path, Lines(text), key, f"{program} is not executable; chmod +x makes it so")
     return experiment
@@ -60,10 +75,34 @@ def parse(text: str, path: Path) -> Experiment:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        line = at[1] if at else text.count("\n") + 1
-        raise AssayError(f"{path}:{line}: not TOML: {str(error).split(' (at ')[0]}") from error
-    return _Reader(path, Lines(text), text).experiment(table)
+        raise _not_toml(path, text, str(error)) from error
+    except ValueError as error:
+        # Python reads no number of thousands of digits, and does not say where it stands.
+        lines = text.splitlines()
+        number = next((number for number, line in enumerate(lines, 1) if re.search(r"[\d_]{4000}", line)), 1)
+        raise AssayError(f"{path}:{number}: not TOML: a number has too many digits; use fewer") from error
+    except RecursionError as error:
+        raise _too_deep(path) from error
+    try:
+        return _Reader(path, Lines(text), text).experiment(table)
+    except RecursionError as error:
+        raise _too_deep(path) from error
+
+
+def _too_deep(path: Path) -> AssayError:
+    return AssayError(f"{path}: its values are nested too deeply; no experiment needs that")
+
+
+def _not_toml(path: Path, text: str, error: str) -> AssayError:
+    """Return the error for a text that the parser refuses, with the line where it stopped."""
+    lines = text.splitlines() or [""]
+    why, _, at = error.partition(" (at line ")
+    number = int(at.partition(",")[0]) if at else len(lines)
+    if why == "Cannot overwrite a value":
+        why = "a key is given twice; remove one of them"
+    return AssayError(
+        f"{path}:{number}: not TOML: {why.partition(' (at ')[0]}: {_shortened(lines[number - 1].strip())}"
+    )
 
 
 def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> None:
@@ -104,6 +143,33 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
             raise _mistake(experiment.path, lines, _origin(experiment, condition, "threads"), why)
 
 
+def check_processors(experiment: Experiment, available: Collection[int]) -> None:
+    """Check that every processor that threads are pinned to is one that this process may use.
+
+    Raises:
+        AssayError: one is not.
+    """
+    for condition in experiment.conditions():
+        pinning = experiment.settings(condition)["pinning"]
+        missing = [cpu for cpu in pinning if cpu not in available] if isinstance(pinning, list) else []
+        if missing:
+            why = f"there is no processor {missing[0]} to run on; there are {_ranges(available)}"
+            raise _mistake(
+                experiment.path, Lines(experiment.source), _origin(experiment, condition, "pinning"), why
+            )
+
+
+def _ranges(numbers: Collection[int]) -> str:
+    """Write numbers as ranges: 0-3, 8."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
 def _origin(experiment: Experiment, condition: Mapping[str, Level], setting: str) -> KeyPath:
     """Return the key that gives a setting its value in a condition."""
     for factor, level in condition.items():
@@ -121,35 +187,46 @@ def _mistake(path: Path, lines: Lines, key: KeyPath, why: str) -> AssayError:
 
 def _show(value: Any) -> str:
     """Write a value much as TOML does, shortened."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _shortened(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 _EXPLANATIONS = {
-    "missing": "is missing",
-    "unknown_key": "unknown key; {hint}",
+    "missing": "is missing; add it",
+    "unknown_key": "unknown key{place}; {hint}",
     "value_error": "{error}",
-    "greater_than_equal": "{value} is too small; use {ge:g} or more",
-    "greater_than": "{value} is too small; use more than {gt:g}",
+    "greater_than_equal": "{value} is too small; use {ge} or more",
+    "greater_than": "{value} is too small; use more than {gt}",
     "less_than_equal": "{value} is too large; use {le} or less",
     "less_than": "{value} is too large; use less than {lt}",
-    "string_pattern_mismatch": "{value} is no name; use small letters, digits and _, with a letter first",
-    "string_too_short": "is empty",
+    "string_pattern_mismatch": "{value} is no name; use small letters, {others}, with a letter first",
+    "string_too_short": "is empty; write something in the quotes",
     "string_too_long": "{value} is too long; use at most {max_length} characters",
     "literal_error": "{value} is not one of {expected}",
-    "int_type": "{value} is not a whole number",
-    "float_type": "{value} is not a number",
-    "finite_number": "{value} is not a finite number",
-    "string_type": "{value} is not a string",
-    "list_type": "{value} is not a list",
-    "dict_type": "{value} is not a table",
-    "model_type": "{value} is not a table",
+    "int_type": "{value} is not a whole number; write digits only, without quotes",
+    "float_type": "{value} is not a number; write one without quotes",
+    "finite_number": "{value} is not a finite number; write one",
+    "string_type": '{value} is not a string; write it in quotes: "..."',
+    "list_type": "{value} is not a list; write one: [...]",
+    "dict_type": "{value} is not a table; write one: {{ key = value }}",
+    "model_type": "{value} is not a table; write one: {{ key = value }}",
 }
 
 
-def _explain(error: ErrorDetails) -> str:
-    """Say in plain words what pydantic found."""
-    return _EXPLANATIONS[error["type"]].format(value=_show(error["input"]), **error.get("ctx", {}))
+def _explain(error: ErrorDetails, table: str) -> str:
+    """Say in plain words what pydantic found in a table of the text."""
+    context = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in error.get("ctx", {}).items()
+    }
+    others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
+    place = f" in [{table}]" if table else ""
+    return _EXPLANATIONS[error["type"]].format(
+        value=_show(error["input"]), place=place, others=others, **context
+    )
 
 
 class _Reader:
@@ -217,7 +294,9 @@ class _Reader:
             for each in error.errors():
                 extra = (each["ctx"]["key"],) if each["type"] == "unknown_key" else ()
                 inside = (part for part in each["loc"][skip:] if part != "[key]")
-                mistakes.append(str(self._mistake((*at, *inside, *extra), _explain(each))))
+                key = (*at, *inside)
+                table = ".".join(part for part in key if isinstance(part, str))
+                mistakes.append(str(self._mistake((*key, *extra), _explain(each, table))))
             raise AssayError("\n".join(mistakes)) from None
 
     def _known(self, key: KeyPath, word: object, known: Iterable[object], what: str) -> None:
@@ -232,7 +311,7 @@ class _Reader:
     def _factor(self, name: str, levels: Any) -> dict[Level, dict[str, Any]]:
         """Read one factor as level -> the settings that it changes."""
         at = ("factors", name)
-        if not re.match(NAME_PATTERN, name):
+        if not re.fullmatch(NAME_PATTERN, name):
             raise self._mistake(at, "is no name; use small letters, digits and _, with a letter first")
         if not isinstance(levels, list | dict):
             raise self._mistake(at, f"{_show(levels)} is neither a list of levels nor a table of named ones")
@@ -297,15 +376,27 @@ class _Reader:
         for factor, levels in rule.items():
             self._known((*at, factor), factor, factors, "factor")
             wanted = levels if isinstance(levels, list) else [levels]
+            if not wanted:
+                raise self._mistake((*at, factor), "an empty list excludes nothing; name a level")
             read[factor] = tuple(self._level((*at, factor), factor, level, factors) for level in wanted)
         return read
 
     def _check_conditions(self, experiment: Experiment) -> None:
         """Check what only the conditions as a whole show."""
+        count = math.prod(len(levels) for levels in experiment.factors.values())
+        if count * experiment.design.blocks > _MOST_TRIALS:
+            why = (
+                f"make {count:,} conditions, times {experiment.design.blocks:,} blocks; the most trials "
+                f"are {_MOST_TRIALS:,}: use fewer factors, levels or blocks"
+            )
+            raise self._mistake(("factors",), why)
         conditions = experiment.conditions()
         if not conditions:
             raise self._mistake(("design", "exclude"), "leaves no condition")
         compared = experiment.comparison
+        if all(each[compared.factor] == compared.baseline for each in conditions):
+            why = f"leaves nothing to compare with the baseline {_show(compared.baseline)}"
+            raise self._mistake(("design", "exclude"), why)
         with_baseline = {
             experiment.context(each) for each in conditions if each[compared.factor] == compared.baseline
         }

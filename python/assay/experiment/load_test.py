@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, check_subjects, load, parse
+from assay.experiment import Experiment, check_processors, check_subjects, load, parse
 from assay.experiment.schema import (
     ComparisonTable,
     DesignTable,
@@ -124,17 +124,42 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
         ("threads = [1, 2]", "threads = [1, 2", ":6: not TOML: "),
         ("smallest_effect_percent = 3\n", "smallest_effect_percent =", ":19: not TOML: Invalid value"),
         ('name = "x"', 'nam = "x"', ":1: nam: unknown key; did you mean name?"),
-        ("duration_ms", "duration", ":11: trial.duration: unknown key; did you mean duration_ms?"),
-        ("blocks = 12", "bloks = 12", ":13: design.bloks: unknown key; did you mean blocks?"),
-        ("{ insert = 5,", "{ inserts = 5,", ":7: factors.mix.searches.inserts: unknown key; did you mean"),
-        ("blocks = 12", 'blocks = "12"', ':13: design.blocks: "12" is not a whole number'),
+        ("duration_ms", "duration", ":11: trial.duration: unknown key in [trial]; did you mean duration_ms?"),
+        ("blocks = 12", "bloks = 12", ":13: design.bloks: unknown key in [design]; did you mean blocks?"),
+        (
+            "{ insert = 5,",
+            "{ inserts = 5,",
+            ":7: factors.mix.searches.inserts: unknown key in [factors.mix.searches]; did",
+        ),
+        (
+            "blocks = 12",
+            'blocks = "12"',
+            ':13: design.blocks: "12" is not a whole number; write digits only, without quotes',
+        ),
         ("blocks = 12", "blocks = true", ":13: design.blocks: true is not a whole number"),
-        ("blocks = 12", "", ":12: design.blocks: is missing"),
-        ('question = "Which is faster?"', 'question = ""', ":2: question: is empty"),
-        ('name = "x"', 'name = "X y"', ':1: name: "X y" is no name'),
+        ("blocks = 12", "", ":12: design.blocks: is missing; add it"),
+        ('question = "Which is faster?"', 'question = ""', ":2: question: is empty; write something"),
+        (
+            'name = "x"',
+            'name = "X y"',
+            ':1: name: "X y" is no name; use small letters, digits, _ and -, with a letter first',
+        ),
         ("key_range = 20_000", "key_range = 2.5e4", ":10: trial.key_range: 25000.0 is not a whole number"),
         ("key_range = 20_000", 'keys = "thick"', ":10: trial.keys: \"thick\" is not one of 'dense' or"),
         ("key_range = 20_000", 'pinning = "tight"', ":10: trial.pinning: use one of none, compact,"),
+        (
+            "blocks = 12",
+            "blocks = 12\nblocks = 3",
+            ":14: not TOML: a key is given twice; remove one of them: blo",
+        ),
+        ("blocks = 12", f"blocks = {'9' * 5000}", ":13: not TOML: a number has too many digits"),
+        (
+            "percent = 3",
+            "percent = 3\nperturb = 3",
+            ":20: comparison.perturb: unknown key in [comparison]; there",
+        ),
+        ("question = ", "question = 3 # ", ":2: question: 3 is not a string; write it in quotes"),
+        ("key_range = 20_000", "pinning = [65536]", ":10: trial.pinning: use one of none, compact,"),
         ("[design]", "[design.x]\n[design]", ":12: design.x: unknown key"),
         # Settings that make no trial.
         ("threads = [1, 2]", "threads = [1, 0]", ":5: factors.threads: 0 is too small; use 1 or more"),
@@ -154,6 +179,7 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
         ("threads = [1, 2]", "threads = [1, 2, 1]", ":5: factors.threads: the level 1 is given twice"),
         ("threads = [1, 2]", "thread = [1, 2]", ":5: factors.thread: is no setting of a trial (did you mean"),
         ("threads = [1, 2]", "variant = { a = 1 }", ":5: factors.variant.a: 1 is not a table"),
+        ("threads = [1, 2]", '"threads\\n" = [1, 2]', ":5: factors.threads\n: is no name"),
         ("threads = [1, 2]", 'Threads = "x"', ":5: factors.Threads: is no name"),
         ("threads = [1, 2]", "variant = { '' = {} }", ':5: factors.variant.: "" is no name for a level'),
         (
@@ -188,7 +214,7 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
         (
             "[design]",
             "[perturb]\nkey_range = 51\n[design]",
-            ":13: perturb.key_range: 51 is too large; use 50",
+            ":13: perturb.key_range: 51 is too large; use 50 or less",
         ),
         ("[design]", "[perturb]\nkey_range = -1\n[design]", ":13: perturb.key_range: -1 is too small; use 0"),
         (
@@ -212,6 +238,17 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
             '["one", "two"]',
             ":14: design.exclude: leaves no condition",
         ),
+        (
+            '"two", threads = 2, mix = ["updates"]',
+            '"two"',
+            ':14: design.exclude: leaves nothing to compare with the baseline "one"',
+        ),
+        (
+            "threads = 2,",
+            "threads = [],",
+            ":14: design.exclude.threads: an empty list excludes nothing; name",
+        ),
+        ("blocks = 12", "blocks = 50_000", ":3: factors: make 8 conditions, times 50,000 blocks; the most"),
         ('"two", threads', '"one", threads', ':14: design.exclude: leaves nothing of the baseline "one" to'),
     ],
 )
@@ -259,6 +296,34 @@ def test_the_remedy_for_too_many_threads_is_one() -> None:
     check_subjects(read('exclude = [{ subject = "two", threads = 2, mix = ["updates"] }]', rule), known)
 
 
+@pytest.mark.parametrize(
+    "deep",
+    [
+        f"a = {'[' * 3000}{']' * 3000}",
+        f"a = {'{ a = ' * 1500}1{' }' * 1500}",
+        f"{'.'.join('a' * 5000)} = 1",
+    ],
+)
+def test_a_text_that_is_nested_too_deeply_is_refused(deep: str) -> None:
+    with pytest.raises(AssayError, match=r"x\.toml:.*(nested too deeply|unknown key)"):
+        read("key_range = 20_000", deep)
+
+
+def test_factors_without_end_are_refused_with_their_number() -> None:
+    factors = "".join(f"[factors.f{number}]\na = {{}}\nb = {{}}\n" for number in range(40))
+    with pytest.raises(AssayError, match=r"make 8,796,093,022,208 conditions, times 12 blocks"):
+        read("[trial]", f"{factors}[trial]")
+
+
+def test_processors_must_be_there() -> None:
+    text = changed("threads = [1, 2]", 'pinning = ["none", [1, 0],\n[9]]')
+    asked = parse(text.replace("threads = 2, ", ""), FILE)
+    check_processors(asked, {0, 1, 9})
+    why = ":6: factors.pinning: there is no processor 9 to run on; there are 0-3, 8"
+    with pytest.raises(AssayError, match=re.escape(why)):
+        check_processors(asked, {8, 0, 1, 2, 3})
+
+
 def with_program(folder: Path, mode: int | None) -> Path:
     file = folder / "x.toml"
     file.write_text(TEXT + '[subjects.two]\nprogram = "./two"\n')
@@ -281,6 +346,17 @@ def test_a_program_that_cannot_be_started_is_a_mistake(tmp_path: Path, mode: int
         load(with_program(tmp_path, mode))
 
 
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [("x" * 300, r"there is no program .*\.\.\. \(File name too long\)"), (".", "is no file; name")],
+)
+def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, why: str) -> None:
+    file = with_program(tmp_path, None)
+    file.write_text(file.read_text().replace("./two", program))
+    with pytest.raises(AssayError, match=rf"x\.toml:21: subjects\.two\.program: .*{why}"):
+        load(file)
+
+
 def test_a_program_may_not_take_the_name_of_a_subject(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
     with pytest.raises(AssayError, match=r":20: subjects\.two: assay-trial has a subject of this name"):
@@ -290,9 +366,21 @@ def test_a_program_may_not_take_the_name_of_a_subject(tmp_path: Path) -> None:
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"none\.toml: cannot be read: No such file"):
         load(tmp_path / "none.toml")
-    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(AssayError, match=r"bad\.toml: is not UTF-8"):
-        load(tmp_path / "bad.toml")
+    for data, why in (
+        (b"\xff\xfe", "is not UTF-8 text; save it as UTF-8"),
+        (b"n\0a\0", "holds NUL bytes, so it is no text"),
+        (b"#" * (2**20 + 1), "is larger than 1 MiB"),
+    ):
+        (tmp_path / "bad.toml").write_bytes(data)
+        with pytest.raises(AssayError, match=rf"bad\.toml: {why}"):
+            load(tmp_path / "bad.toml")
+    with pytest.raises(AssayError, match="/dev/zero: is larger than 1 MiB"):
+        load(Path("/dev/zero"))
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(TEXT, encoding="utf-8-sig")
+    assert load(tmp_path / "x.toml").source == TEXT
 
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "experiment.md"

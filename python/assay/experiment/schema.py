@@ -26,8 +26,8 @@ def nearest(word: object, known: Sequence[object]) -> str:
 
 def _pinning(value: Any) -> Any:
     policies = get_args(Policy)
-    cpus = isinstance(value, list) and value and all(type(cpu) is int and cpu >= 0 for cpu in value)
-    if value in policies or cpus:
+    cpus = isinstance(value, list) and value and all(type(cpu) is int and 0 <= cpu < 2**16 for cpu in value)
+    if cpus or value in policies:
         return value
     raise ValueError(f"use one of {', '.join(policies)}, or a list of processor numbers such as [0, 1]")
 

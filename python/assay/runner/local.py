@@ -29,6 +29,7 @@ class LocalExecutor:
 
         Raises:
             Interrupted: the user asked to stop.
+            CannotStartError: the trial's program, or the one that calibrates, did not start.
         """
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
@@ -106,8 +107,6 @@ def judge(ended: Ended, timeout_s: float) -> tuple[Status, str, dict[str, Any] |
 
 def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     """Say how a process failed whatever it printed, or None."""
-    if ended.exit_code is None:
-        return "crashed", ended.start_error
     if len(ended.stdout) > STDOUT_LIMIT:
         return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
     if ended.timed_out:

@@ -14,7 +14,7 @@ import pytest
 
 from assay.plan.types import PlannedTrial
 from assay.runner.local import LocalExecutor
-from assay.runner.process import LAUNCHER, STDERR_KEPT, Interrupted, StopSignals
+from assay.runner.process import LAUNCHER, STDERR_KEPT, CannotStartError, Interrupted, StopSignals
 from assay.runner.types import Outcome
 
 VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
@@ -293,15 +293,61 @@ def test_a_leak_ends_at_the_memory_limit(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("mode", "why"), [(None, "No such file or directory"), (0o644, "Permission denied")])
-def test_a_program_that_cannot_be_started_is_a_crash(
-    executor: LocalExecutor, tmp_path: Path, mode: int | None, why: str
+@pytest.mark.parametrize("which", ["subject", "calibrate"])
+def test_a_program_that_cannot_be_started_is_no_trial(
+    tmp_path: Path, stop: StopSignals, which: str, mode: int | None, why: str
 ) -> None:
-    program = tmp_path / "subject"
+    for name, printed in (("subject", VALID), ("calibrate", CALIBRATION)):
+        script(tmp_path / name, f"print('{printed}')")
+    (tmp_path / which).unlink()
     if mode is not None:
-        program.touch(mode)
-    outcome = executor.execute(planned(program))
-    assert (outcome.status, outcome.reason) == ("crashed", f"{program} cannot be started: {why}")
-    assert outcome.exit_code is None
+        (tmp_path / which).touch(mode)
+    executor = LocalExecutor(tmp_path / "calibrate", stop)
+    with pytest.raises(CannotStartError, match=f"{which} cannot be started: {why}"):
+        executor.execute(planned(tmp_path / "subject"))
+
+
+def test_a_program_that_the_kernel_refuses_is_no_trial(executor: LocalExecutor, tmp_path: Path) -> None:
+    program = tmp_path / "subject"
+    program.write_bytes(b"\x7fELF, and no more: the linker has not ended")
+    program.chmod(0o755)
+    with pytest.raises(CannotStartError, match=r"subject cannot be started: .*[Ee]xec"):
+        executor.execute(planned(program))
+    with script(program, f"print('{VALID}')").open("a"), pytest.raises(CannotStartError, match="busy"):
+        executor.execute(planned(program))
+    assert executor.execute(planned(program)).status == "valid"
+
+
+def test_a_program_that_exits_like_a_shell_without_a_program_is_a_crash(run: Run) -> None:
+    outcome = run("sys.exit(127)")
+    assert (outcome.status, outcome.reason) == ("crashed", "exited with 127")
+
+
+def test_once_signals_act_at_once_the_first_is_raised_where_it_comes() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with StopSignals() as stop:
+        stop.act_at_once()
+        with pytest.raises(Interrupted) as caught:
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert caught.value.signum == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_noted_before_signals_act_at_once_is_not_lost() -> None:
+    with StopSignals() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        with pytest.raises(Interrupted):
+            stop.act_at_once()
+
+
+def test_an_ignored_hang_up_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSignals() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            stop.check()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import errno
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Mapping
@@ -11,10 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from assay.errors import AssayError
+
 STDOUT_LIMIT = 64 * 2**20
 STDERR_KEPT = 64 * 2**10
 _CHUNK = 2**16
 _PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask for
+
+_LAUNCHER = "assay-launcher"
+_CANNOT_EXECUTE = (126, 127)  # what a shell exits with where it cannot execute the program
 
 # The process must die with the runner, even by kill -9. setpriv asks the kernel for that; where the runner
 # died before it could ask, the shell finds that its parent is another, and gives up. The two take 2 ms.
@@ -23,8 +29,12 @@ _PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask
 LAUNCHER = (
     *("setpriv", "--pdeathsig", "KILL", "sh", "-c"),
     '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && shift 2 && exec "$@"',
-    "assay",
+    _LAUNCHER,
 )
+
+
+class CannotStartError(AssayError):
+    """A program cannot be started: that says nothing about the program, and is no trial of it."""
 
 
 class Interrupted(BaseException):
@@ -39,22 +49,26 @@ class Interrupted(BaseException):
 
 
 class StopSignals:
-    """While entered, SIGINT and SIGTERM are noted instead of acted upon.
+    """While entered, SIGINT, SIGTERM and SIGHUP are noted instead of acted upon.
 
-    A trial is then stopped, or a record finished, at a point where nothing is half-done.
+    A trial is then stopped, or a record finished, at a point where nothing is half-done. A SIGHUP that is
+    ignored, as under nohup, stays so.
     """
 
     def __enter__(self) -> "StopSignals":
         """Begin to note signals."""
         self.signum = 0
+        self._at_once = False
         self.wakes, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._previous = {each: signal.signal(each, self._note) for each in (signal.SIGINT, signal.SIGTERM)}
+        noted = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            noted.append(signal.SIGHUP)
+        self._previous = {each: signal.signal(each, self._note) for each in noted}
         return self
 
     def __exit__(self, *_: object) -> None:
         """Let signals act as they did before."""
-        for each, handler in self._previous.items():
-            signal.signal(each, handler)
+        self._restore()
         os.close(self.wakes)
         os.close(self._wake)
 
@@ -63,7 +77,19 @@ class StopSignals:
         if self.signum:
             raise Interrupted(self.signum)
 
+    def act_at_once(self) -> None:
+        """From now on raise `Interrupted` wherever a signal comes; a second one acts as before."""
+        self._at_once = True
+        self.check()
+
+    def _restore(self) -> None:
+        for each, handler in self._previous.items():
+            signal.signal(each, handler)
+
     def _note(self, signum: int, _frame: object) -> None:
+        if self._at_once:
+            self._restore()
+            raise Interrupted(signum)
         if not self.signum:
             self.signum = signum
             os.write(self._wake, b"x")
@@ -74,21 +100,18 @@ class Ended:
     """What a process left behind.
 
     Attributes:
-        exit_code: its exit status, negative for the number of the signal that ended it; None where it
-            could not be started.
+        exit_code: its exit status, negative for the number of the signal that ended it.
         stdout: what it printed, at most a little more than `STDOUT_LIMIT`.
         stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
         timed_out: it was killed because it took too long.
         wall_s: how long it lived, seconds.
-        start_error: why it could not be started, else empty.
     """
 
-    exit_code: int | None
+    exit_code: int
     stdout: bytes
     stderr: bytes
     timed_out: bool
     wall_s: float
-    start_error: str = ""
 
 
 def run_process(
@@ -106,10 +129,11 @@ def run_process(
 
     Raises:
         Interrupted: `stop` was signalled; the process is gone.
+        CannotStartError: the program did not start.
     """
     began = time.monotonic()
+    check_startable(program)
     try:
-        _check_startable(program)
         with _input_file(stdin) as request:
             process = subprocess.Popen(  # noqa: S603
                 [*LAUNCHER, str(os.getpid()), str(memory_limit_mb * 1024), program],
@@ -121,8 +145,7 @@ def run_process(
                 start_new_session=True,
             )
     except OSError as error:
-        why = f"{error.filename} cannot be started: {error.strerror}"
-        return Ended(None, b"", b"", False, time.monotonic() - began, why)
+        raise CannotStartError(f"{error.filename or program} cannot be started: {error.strerror}") from error
     output = _Output(process)
     try:
         timed_out = output.collect(began + timeout_s, stop)
@@ -134,7 +157,27 @@ def run_process(
         output.close()
     if stop is not None:
         stop.check()
-    return Ended(process.returncode, bytes(output.stdout), output.end_of_stderr(), timed_out, wall_s)
+    stderr = output.end_of_stderr()
+    if process.returncode in _CANNOT_EXECUTE and stderr.startswith(f"{_LAUNCHER}: ".encode()):
+        why = stderr.decode(errors="replace").strip().rpartition(": ")[2]
+        raise CannotStartError(f"{program} cannot be started: {why}")
+    return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s)
+
+
+def check_startable(program: str) -> None:
+    """Check what can be known of a program without starting it.
+
+    Raises:
+        CannotStartError: it is missing, no file, or not executable.
+    """
+    try:
+        mode = Path(program).stat().st_mode
+    except OSError as error:
+        raise CannotStartError(f"{program} cannot be started: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise CannotStartError(f"{program} cannot be started: it is no file")
+    if not os.access(program, os.X_OK):
+        raise CannotStartError(f"{program} cannot be started: {os.strerror(errno.EACCES)}")
 
 
 class _Output:
@@ -197,14 +240,6 @@ class _Output:
         if kept is self._stderr and len(kept) > 2 * STDERR_KEPT:
             del kept[:-STDERR_KEPT]
         return bool(read)
-
-
-def _check_startable(program: str) -> None:
-    """Raise the error that starting the program would end in, which the launcher's shell would swallow."""
-    if not Path(program).is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
-    if not os.access(program, os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
 
 
 def _input_file(text: str) -> IO[bytes]:

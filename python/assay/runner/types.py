@@ -28,7 +28,7 @@ class Outcome:
 
     status: Status
     reason: str
-    exit_code: int | None
+    exit_code: int
     result: Mapping[str, Any] | None
     stdout: str
     stderr: str

@@ -6,13 +6,13 @@
 
 #include "assay/trial/subject.h"
 
-class my_map {
+class measured_map {
  public:
-  // A thread's access to the map. What a thread must hold inside your map (an epoch, hazard pointers) belongs
-  // here; it is given back by the destructor.
+  // A thread's access to the map. What a thread must hold inside your map (an epoch, hazard
+  // pointers) belongs here; it is given back by the destructor.
   class handle {
    public:
-    explicit handle(my_map& map) : map_(map) {}
+    explicit handle(measured_map& map) : map_(map) {}
     bool insert(std::uint64_t key, std::uint64_t value) {
       const std::scoped_lock lock(map_.mutex_);
       return map_.entries_.try_emplace(key, value).second;
@@ -29,12 +29,13 @@ class my_map {
     }
 
    private:
-    my_map& map_;
+    measured_map& map_;
   };
 
   handle attach() { return handle(*this); }
 
-  // Called while no thread is inside the map: the trial compares what it finds with what was inserted.
+  // Called while no thread is inside the map: the trial compares what it finds with what was
+  // inserted.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [key, value] : entries_) visit(key, value);
@@ -45,4 +46,5 @@ class my_map {
   std::unordered_map<std::uint64_t, std::uint64_t> entries_;
 };
 
-static const assay::trial::subject<my_map> registered{"my_map", "std::unordered_map behind one std::mutex"};
+static const assay::trial::subject<measured_map> registered{
+    "my_map", "std::unordered_map behind one std::mutex"};
