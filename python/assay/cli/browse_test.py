@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli import app
+from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
