@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from io import StringIO
@@ -380,6 +381,33 @@ def test_the_command_gives_programs_the_analysis_and_the_findings(store: Store) 
     for shown, condition in zip(answer["analysis"]["conditions"], expected.analysis.conditions, strict=True):
         assert shown["counts"] == condition.counts
     assert not (store.path.parent / "report").exists()
+
+
+def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path) -> None:
+    source = EXPERIMENT.replace(
+        "smallest_effect_percent = 5", "smallest_effect_percent = 5\nbetter = 'lower'"
+    )
+    experiment = parse(source, tmp_path / "example.toml")
+    plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
+    path = tmp_path / "assay.sqlite"
+    names = ("throughput", "generation_share", "throughput_drift", "throughput_variation")
+    with Store.open(path) as store:
+        campaign = store.begin_campaign(
+            experiment="example", question="?", source=source, directory="/", plan=plan, host={}
+        )
+        for trial in plan.trials:
+            told = {"protocol": 1, "status": "valid", "metrics": dict.fromkeys(names, 1.7e308)}
+            base = outcome(0, trial.levels)
+            store.record(campaign, trial.ordinal, replace(base, result=told))
+    done = assay("report", "--json", "--store", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+    def refuse(constant: str) -> float:
+        raise AssertionError(f"{constant} is not JSON")
+
+    answer = json.loads(done.stdout, parse_constant=refuse)
+    assert answer["analysis"]["conditions"][0]["median"] == 1.7e308
+    assert "inf%" not in done.stdout
 
 
 def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:

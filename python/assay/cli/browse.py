@@ -1,6 +1,7 @@
 """`assay list`, `assay show`, `assay query`: what is in the store."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -77,7 +78,7 @@ def query(
     with _open(store) as opened:
         columns, rows = opened.query(sql, campaign=campaign)
     if as_json:
-        _print_json({"columns": columns, "rows": rows})
+        _print_json({"columns": columns, "rows": [list(map(_json_value, row)) for row in rows]})
     else:
         _print_table(columns, rows)
 
@@ -140,7 +141,16 @@ def _subjects() -> tuple[list[str], list[list[Any]]]:
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, default=str))
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _json_value(value: Any) -> Any:
+    """Return a value of SQLite as JSON can express it: an infinity as its name, a BLOB in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -168,6 +178,8 @@ def _cell(value: Any) -> str:
     """Return a value as text of one line: NULL is empty, numbers have six digits or all before the point."""
     if value is None:
         return ""
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, float):
         return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
     return _printable(str(value)).replace("\n", " ")

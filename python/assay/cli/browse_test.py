@@ -123,10 +123,25 @@ def test_query_prints_a_table_or_json() -> None:
     assert assay("query", "select subject from trials where 0").splitlines() == ["subject", "-------"]
 
 
+def test_a_query_gives_json_whatever_sqlite_answers() -> None:
+    def refuse(constant: str) -> float:
+        raise AssertionError(f"{constant} is not JSON")
+
+    sql = "select 9e999 as a, -9e999 as b, x'00ff' as c, null as d, 1.5 as e"
+    answer = json.loads(assay("query", sql, "--json"), parse_constant=refuse)
+    assert answer["rows"] == [["Infinity", "-Infinity", "00ff", None, 1.5]]
+    assert words(assay("query", sql).splitlines()[-1]) == ["inf", "-inf", "00ff", "1.5"]
+
+
 def test_what_is_not_there_is_the_users_to_put_right(tmp_path: Path) -> None:
     for arguments, message in (
         (["show", "77"], "no trial 77"),
         (["list", "trials", "--campaign", "77"], "no campaign 77"),
+        (["show", "9" * 30], f"no trial {'9' * 30}"),
+        (["list", "trials", "--campaign", "9" * 30], f"no campaign {'9' * 30}"),
+        (["query", "select 1", "--campaign", "9" * 30], f"no campaign {'9' * 30}"),
+        (["list", "--store", ""], "is a folder: name a file"),
+        (["list", "--store", str(tmp_path)], "is a folder: name a file"),
         (["query", "select nonsense from trials"], "no such column: nonsense"),
         (["list", "--store", str(tmp_path / "none.sqlite")], "there is no store"),
     ):

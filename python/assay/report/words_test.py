@@ -22,7 +22,16 @@ def test_numbers_have_four_digits(value: float | None, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(None, "-"), (1.0, "1.000"), (0.9876, "0.988"), (250.0, "250"), (0.0012, "0.0012")]
+    ("value", "written"),
+    [
+        (None, "-"),
+        (1.0, "1.000"),
+        (0.9876, "0.988"),
+        (250.0, "250"),
+        (1060.4, "1060"),
+        (2e9, "2e+09"),
+        (0.0012, "0.0012"),
+    ],
 )
 def test_ratios_have_three_digits(value: float | None, written: str) -> None:
     assert words.ratio(value) == written
