@@ -32,11 +32,14 @@ def main() -> None:
 def measured(experiment: str, folder: str) -> Store:
     """Run one of the experiments beside this file; return a store that holds its campaign alone."""
     path = Path(folder) / f"{experiment}.sqlite"
-    subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "assay", "run", HERE / experiment, "--store", path, "--json"],
-        check=True,
+        check=False,
         stdout=subprocess.DEVNULL,
     )
+    # 1 also says that some trials are not valid: the others are what there is to report.
+    if done.returncode > 1 or not path.exists():
+        sys.exit(done.returncode)
     return Store.open(path, create=False)
 
 
@@ -56,24 +59,33 @@ def trial_overhead(opened: Store) -> None:
     """Print what a trial takes beside its prefill, its calibrations and its measured interval.
 
     That is the time from its start to the next one's, less what is excepted. Between the two lie one
-    calibration after the first and one before the second; each says how long it took.
+    calibration after the first and one before the second; each says how long it took. Where one of these
+    is missing, or the first trial is not valid, there is nothing to be said.
     """
     print("\ntime of a trial beside prefill, calibration and measured interval, ms (goal: at most 150)")
     overheads: dict[str, list[float]] = {}
-    for one, following in pairwise(opened.trials(1)):
-        record, next_record = opened.record_of(one.id), opened.record_of(following.id)
+    left_out = 0
+    trials = opened.trials(1)
+    records = {record["trial"]: record for record in opened.records_of([trial.id for trial in trials])}
+    for one, following in pairwise(trials):
+        calibrations = (one.calibration_after, following.calibration_before)
+        if one.status != "valid" or not all(calibrations):
+            left_out += 1
+            continue
         excepted = (
-            record["request"]["duration_ms"]
+            records[one.id]["request"]["duration_ms"]
             + one.metrics["prefill_ms"]
-            + record["calibration_after"]["elapsed_ms"]
-            + next_record["calibration_before"]["elapsed_ms"]
+            + sum(calibration["elapsed_ms"] for calibration in calibrations)
         )
         between = (following.started_at - one.started_at).total_seconds() * 1e3
         name = ", ".join(f"{factor} {level}" for factor, level in one.levels.items())
         overheads.setdefault(name, []).append(between - excepted)
+    if left_out:
+        print(f"  {left_out} trials are left out: not valid, or without a calibration")
     for name, values in sorted(overheads.items()):
         interval = median_interval(values)
-        assert interval is not None
+        if interval is None:
+            sys.exit(f"error: no interval for {name}: too few valid trials")
         middle = f"{median(values):6.1f}   [{interval.low:.1f}, {interval.high:.1f}]"
         print(f"  {name:40} {middle}   {len(values)} trials")
 

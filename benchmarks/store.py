@@ -50,43 +50,47 @@ baseline = "map_0"
 smallest_effect_percent = 3
 """
 
-COMMANDS = {
-    "assay query": (
-        ["query", "select subject, threads, median(throughput) from trials group by 1, 2"],
-        1.0,
-    ),
-    "assay list": (["list"], 1.0),
-    "assay report --json": (["report", "--json"], 10.0),
-}
-"""What is timed: the arguments, and the goal in seconds. The report's page would hold every raw record."""
+QUERY = "select subject, threads, median(throughput) from trials group by 1, 2"
 
 
 def main() -> None:
-    """Fill a store and print how long each command takes on it, as a process of its own."""
+    """Fill a store and print how long commands take on it, each as a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "assay.sqlite"
         seconds = _fill(path)
         size = path.stat().st_size / 2**20
         print(f"\na store of {TRIALS} trials, {size:.0f} MiB, recorded in {seconds:.1f} s; seconds:")
-        for name, (arguments, goal) in COMMANDS.items():
-            times = [_time(arguments, path) for _ in range(RUNS)]
-            interval = median_interval(times)
-            assert interval is not None
-            print(
-                f"  {name:20} {statistics.median(times):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]   "
-                f"{RUNS} runs, goal: less than {goal:g}"
-            )
+        _print("assay query", [_time(["query", QUERY], path)[1] for _ in range(RUNS)], 1)
+        _print("assay list", [_time(["list"], path)[1] for _ in range(RUNS)], 1)
+        verdicts, page = zip(*(_time(["report"], path) for _ in range(RUNS)), strict=True)
+        _print("assay report, until the verdicts are printed", verdicts, 10)
+        _print("assay report, until the page is written", page)
 
 
-def _time(arguments: Sequence[str], store: Path) -> float:
-    begin = time.perf_counter()
-    subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "assay", *arguments, "--store", store],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        cwd=store.parent,
+def _print(what: str, seconds: Sequence[float], goal: float | None = None) -> None:
+    interval = median_interval(seconds)
+    assert interval is not None
+    print(
+        f"  {what:45} {statistics.median(seconds):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]   "
+        f"{len(seconds)} runs" + (f", goal: less than {goal:g}" if goal else "")
     )
-    return time.perf_counter() - begin
+
+
+def _time(arguments: Sequence[str], store: Path) -> tuple[float, float]:
+    """Return how long a command takes until its last line but one can be read, and until it ends, seconds."""
+    begin = time.perf_counter()
+    read: list[float] = [0, 0]
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "assay", *arguments, "--store", store],
+        stdout=subprocess.PIPE,
+        cwd=store.parent,
+    ) as process:
+        assert process.stdout is not None
+        for _ in process.stdout:
+            read.append(time.perf_counter() - begin)
+    if process.returncode:
+        sys.exit(f"error: assay {arguments[0]} ended with {process.returncode}")
+    return read[-2], time.perf_counter() - begin
 
 
 def _fill(path: Path) -> float:
