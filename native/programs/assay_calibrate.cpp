@@ -63,7 +63,7 @@ json result_of(const host::calibration& found, std::uint64_t began) {
 int main(int argc, char** argv) {
   const std::uint64_t began = host::now_ns();
   CLI::App app(
-      "Measures this host for about 20 ms: latency between the processors in use, of memory, and "
+      "Measures this host for about 15 ms: latency between the processors in use, of memory, and "
       "of "
       "arithmetic.\nReads a calibration request as JSON on standard input, for example\n"
       R"(  {"protocol": 1, "threads": 2, "pinning": "compact"})"

@@ -11,7 +11,7 @@ namespace assay::host {
 
 // Describes machine and program as one JSON object. What cannot be found out is `{"unavailable":
 // reason}`. Its kernel files are read below `root`, so that a test can show it a machine unlike its
-// own. To be called before the work begins, as the load average is part of it.
+// own.
 //
 // processor.model     text
 // processor.governor  text, or a list when processors differ
