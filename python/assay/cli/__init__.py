@@ -39,7 +39,7 @@ def main() -> None:
         if error.errno not in _ENVIRONMENT:
             raise
         # Python writes what is left of the output when it ends, and would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         where = f"{error.filename}: " if error.filename else "the output could not be written: "
         _fail(f"{where}{error.strerror}")
 

@@ -56,11 +56,14 @@ def load(path: Path) -> Experiment:
         key = ("subjects", subject, "program")
         try:
             mode = program.stat().st_mode
-        except OSError as error:
-            why = f"there is no program {_shortened(str(program))} ({error.strerror}); build it first"
+        except (OSError, ValueError) as error:  # ValueError: the path holds a NUL
+            reason = error.strerror if isinstance(error, OSError) else error
+            why = f"there is no program {_show(str(program))} ({reason}); build it first"
             raise _mistake(path, Lines(text), key, why) from error
         if not stat.S_ISREG(mode):
-            raise _mistake(path, Lines(text), key, f"{program} is no file; name the program itself")
+            raise _mistake(
+                path, Lines(text), key, f"{_show(str(program))} is no file; name the program itself"
+            )
         if not os.access(program, os.X_OK):
             raise _mistake(path, Lines(text), key, f"{program} is not executable; chmod +x makes it so")
     return experiment
@@ -181,8 +184,14 @@ def _origin(experiment: Experiment, condition: Mapping[str, Level], setting: str
 
 
 def _mistake(path: Path, lines: Lines, key: KeyPath, why: str) -> AssayError:
-    name = ".".join(str(part) for part in key if isinstance(part, str))
+    name = _dotted(key)
     return AssayError(f"{path}:{lines.of(key)}: {name + ': ' if name else ''}{why}")
+
+
+def _dotted(key: KeyPath) -> str:
+    """Write a key as TOML does."""
+    parts = [part for part in key if isinstance(part, str)]
+    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else _show(part) for part in parts)
 
 
 def _show(value: Any) -> str:
@@ -295,8 +304,7 @@ class _Reader:
                 extra = (each["ctx"]["key"],) if each["type"] == "unknown_key" else ()
                 inside = (part for part in each["loc"][skip:] if part != "[key]")
                 key = (*at, *inside)
-                table = ".".join(part for part in key if isinstance(part, str))
-                mistakes.append(str(self._mistake((*key, *extra), _explain(each, table))))
+                mistakes.append(str(self._mistake((*key, *extra), _explain(each, _dotted(key)))))
             raise AssayError("\n".join(mistakes)) from None
 
     def _known(self, key: KeyPath, word: object, known: Iterable[object], what: str) -> None:

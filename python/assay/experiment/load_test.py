@@ -179,9 +179,9 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
         ("threads = [1, 2]", "threads = [1, 2, 1]", ":5: factors.threads: the level 1 is given twice"),
         ("threads = [1, 2]", "thread = [1, 2]", ":5: factors.thread: is no setting of a trial (did you mean"),
         ("threads = [1, 2]", "variant = { a = 1 }", ":5: factors.variant.a: 1 is not a table"),
-        ("threads = [1, 2]", '"threads\\n" = [1, 2]', ":5: factors.threads\n: is no name"),
+        ("threads = [1, 2]", '"threads\\n" = [1, 2]', ':5: factors."threads\\n": is no name'),
         ("threads = [1, 2]", 'Threads = "x"', ":5: factors.Threads: is no name"),
-        ("threads = [1, 2]", "variant = { '' = {} }", ':5: factors.variant.: "" is no name for a level'),
+        ("threads = [1, 2]", "variant = { '' = {} }", ':5: factors.variant."": "" is no name for a level'),
         (
             "[factors.mix]",
             "[factors.v]\na = { thread = 1 }\n[factors.mix]",
@@ -348,7 +348,11 @@ def test_a_program_that_cannot_be_started_is_a_mistake(tmp_path: Path, mode: int
 
 @pytest.mark.parametrize(
     ("program", "why"),
-    [("x" * 300, r"there is no program .*\.\.\. \(File name too long\)"), (".", "is no file; name")],
+    [
+        ("x" * 300, r"there is no program .*\.\.\. \(File name too long\)"),
+        (".", "is no file; name"),
+        ("\\u0000", r"there is no program .* \(embedded null byte\)"),
+    ],
 )
 def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, why: str) -> None:
     file = with_program(tmp_path, None)

@@ -6,13 +6,13 @@
 
 #include "assay/trial/subject.h"
 
-class measured_map {
+class locked_hash_map {
  public:
   // A thread's access to the map. What a thread must hold inside your map (an epoch, hazard
   // pointers) belongs here; it is given back by the destructor.
   class handle {
    public:
-    explicit handle(measured_map& map) : map_(map) {}
+    explicit handle(locked_hash_map& map) : map_(map) {}
     bool insert(std::uint64_t key, std::uint64_t value) {
       const std::scoped_lock lock(map_.mutex_);
       return map_.entries_.try_emplace(key, value).second;
@@ -29,7 +29,7 @@ class measured_map {
     }
 
    private:
-    measured_map& map_;
+    locked_hash_map& map_;
   };
 
   handle attach() { return handle(*this); }
@@ -46,5 +46,5 @@ class measured_map {
   std::unordered_map<std::uint64_t, std::uint64_t> entries_;
 };
 
-static const assay::trial::subject<measured_map> registered{
+static const assay::trial::subject<locked_hash_map> registered{
     "my_map", "std::unordered_map behind one std::mutex"};
