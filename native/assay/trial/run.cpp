@@ -1,5 +1,6 @@
 #include "assay/trial/run.h"
 
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <chrono>
@@ -164,7 +165,10 @@ result run(const request& request, const subject_entry& subject) {
     measure_together(threads, workers, request, space, salt);
     threads.run([&](unsigned i) { time_generation(workers[i]); });
   }
-  report.metrics["peak_resident_bytes"] = static_cast<double>(host::peak_resident_bytes());
+  // The kernel counts both in steps of some pages, and its peak can fall behind what it said
+  // before.
+  report.metrics["peak_resident_bytes"] = std::max(static_cast<double>(host::peak_resident_bytes()),
+                                                   report.metrics["resident_before_bytes"]);
 
   tally total;
   for (auto& worker : workers) {

@@ -84,12 +84,33 @@ TEST(generator, never_draws_a_kind_at_0_percent_and_always_one_at_100) {
   EXPECT_TRUE(all_of({0, 50, 50}, {operation::erase, operation::find}));
 }
 
+TEST(generator, draws_the_same_keys_whatever_the_mix) {
+  const key_space space(1000, key_layout::sparse, 3);
+  const auto keys = [&](const mix& mix) {
+    std::vector<std::uint64_t> drawn;
+    for (const auto& [key, kind] : draw(*make_uniform_generator(space, mix, 11), 2000)) {
+      drawn.push_back(key);
+    }
+    return drawn;
+  };
+  const auto expected = keys({20, 10, 70});
+  for (const mix& mix : {mix{100, 0, 0}, {0, 100, 0}, {0, 0, 100}, {50, 50, 0}}) {
+    EXPECT_EQ(keys(mix), expected);
+  }
+}
+
 // The extreme fractions, which no test that draws would meet.
 TEST(operation_chooser, holds_at_both_ends) {
   for (const std::uint64_t fraction : {std::uint64_t{0}, UINT64_MAX}) {
     EXPECT_EQ(operation_chooser({100, 0, 0})(fraction), operation::insert);
     EXPECT_EQ(operation_chooser({0, 100, 0})(fraction), operation::erase);
     EXPECT_EQ(operation_chooser({0, 0, 100})(fraction), operation::find);
+  }
+  EXPECT_EQ(operation_chooser({100, 0, 0}).only(), operation::insert);
+  EXPECT_EQ(operation_chooser({0, 100, 0}).only(), operation::erase);
+  EXPECT_EQ(operation_chooser({0, 0, 100}).only(), operation::find);
+  for (const mix& several : {mix{50, 50, 0}, {50, 0, 50}, {0, 50, 50}, {20, 10, 70}}) {
+    EXPECT_EQ(operation_chooser(several).only(), std::nullopt);
   }
   const operation_chooser thirds({33.3, 33.3, 33.4});
   EXPECT_EQ(thirds(0), operation::insert);

@@ -4,6 +4,7 @@
 #define ASSAY_WORKLOAD_MIX_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "assay/workload/operation_batch.h"
 
@@ -34,6 +35,14 @@ class operation_chooser {
         find_from_(mix.find == 0    ? end
                    : mix.erase == 0 ? erase_from_
                                     : erase_from_ + part(mix.erase)) {}
+
+  // The operation that is drawn whatever the fraction, if there is one.
+  [[nodiscard]] constexpr std::optional<operation> only() const {
+    if (erase_from_ == end) return operation::insert;
+    if (erase_from_ == 0 && find_from_ == end) return operation::erase;
+    if (find_from_ == 0) return operation::find;
+    return std::nullopt;
+  }
 
   // The operation for `fraction`, a uniform 64-bit number.
   [[nodiscard]] constexpr operation operator()(std::uint64_t fraction) const {
