@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, cast
 
-from sqlalchemy import URL, Connection, Engine, Row, bindparam, create_engine, event, func, insert, select
+from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import IntegrityError
 
@@ -29,34 +29,6 @@ _LARGEST = 2**63 - 1
 """The largest integer that SQLite holds; no row can have a number beyond it."""
 
 _RECORDS_AT_ONCE = 500
-
-_RECORDS = (
-    select(
-        trial.c.id,
-        trial.c.campaign_id,
-        trial.c.ordinal,
-        trial.c.status,
-        trial.c.started_at,
-        trial.c.wall_s,
-        planned_trial.c.block,
-        planned_trial.c.group_number,
-        planned_trial.c.levels,
-        planned_trial.c.request,
-        planned_trial.c.program,
-        planned_trial.c.perturbation,
-        planned_trial.c.timeout_s,
-        planned_trial.c.memory_limit_mb,
-        experiment.c.name.label("experiment"),
-        record.c.outcome,
-        record.c.environment,
-    )
-    .select_from(trial)
-    .join(planned_trial)
-    .join(campaign, campaign.c.id == trial.c.campaign_id)
-    .join(experiment)
-    .join(record, record.c.trial_id == trial.c.id)
-    .where(trial.c.id.in_(bindparam("trials", expanding=True)))
-)
 
 
 class Store:
@@ -361,7 +333,7 @@ class Store:
             wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
             with self._read() as connection:
                 held = [each for each in wanted if abs(each) <= _LARGEST]
-                rows = {row.id: row for row in connection.execute(_RECORDS, {"trials": held})}
+                rows = {row.id: row for row in connection.execute(_select_records(held))}
                 new = {row.environment for row in rows.values()} - environments.keys() - {None}
                 contents = select(environment).where(environment.c.sha256.in_(new))
                 environments |= {row.sha256: row.content for row in connection.execute(contents)}
@@ -525,8 +497,38 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     return frozenset(every)
 
 
+def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
+    return (
+        select(
+            trial.c.id,
+            trial.c.campaign_id,
+            trial.c.ordinal,
+            trial.c.status,
+            trial.c.started_at,
+            trial.c.wall_s,
+            planned_trial.c.block,
+            planned_trial.c.group_number,
+            planned_trial.c.levels,
+            planned_trial.c.request,
+            planned_trial.c.program,
+            planned_trial.c.perturbation,
+            planned_trial.c.timeout_s,
+            planned_trial.c.memory_limit_mb,
+            experiment.c.name.label("experiment"),
+            record.c.outcome,
+            record.c.environment,
+        )
+        .select_from(trial)
+        .join(planned_trial)
+        .join(campaign, campaign.c.id == trial.c.campaign_id)
+        .join(experiment)
+        .join(record, record.c.trial_id == trial.c.id)
+        .where(trial.c.id.in_(trial_ids))
+    )
+
+
 def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `_RECORDS` with its environment, as values that JSON can express."""
+    """Return a row of `_select_records` with its environment, as values that JSON can express."""
     outcome: dict[str, Any] = row.outcome
     if row.environment is not None:
         outcome["result"]["environment"] = environments[row.environment]
