@@ -216,6 +216,11 @@ def test_every_charted_trial_leads_to_its_record(pages: dict[str, Page], store: 
     assert len(index.attributes("data-figure")) == len(index.script("data"))
 
 
+def test_small_changes_of_the_host_can_be_seen(pages: dict[str, Page]) -> None:
+    scale = pages["index.html"].script("specifications")["memory_ns"]["encoding"]["y"]["scale"]
+    assert scale["nice"] is False  # else the axis would reach to whole powers of ten
+
+
 def test_trials_that_do_not_count_are_linked_above_the_verdicts(store: Store) -> None:
     text = write_page(gather(store, 1), store).read_text(encoding="utf-8")
     failed = [trial.id for trial in store.trials(1) if trial.status == "crashed"]
