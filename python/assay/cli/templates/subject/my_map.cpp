@@ -1,41 +1,33 @@
 // A subject of your own: a hash map behind a mutex, for you to replace by what you want to measure.
+//
+// Where a thread needs something of its own inside the map (an epoch, hazard pointers), let attach() return
+// a handle of yours that owns it and has insert, erase and find; see assay/maps/concept.h.
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
+#include "assay/maps/plain_handle.h"
 #include "assay/trial/subject.h"
 
 class locked_hash_map {
  public:
-  // A thread's access to the map. What a thread must hold inside your map (an epoch, hazard
-  // pointers) belongs here; it is given back by the destructor.
-  class handle {
-   public:
-    explicit handle(locked_hash_map& map) : map_(map) {}
-    bool insert(std::uint64_t key, std::uint64_t value) {
-      const std::scoped_lock lock(map_.mutex_);
-      return map_.entries_.try_emplace(key, value).second;
-    }
-    bool erase(std::uint64_t key) {
-      const std::scoped_lock lock(map_.mutex_);
-      return map_.entries_.erase(key) == 1;
-    }
-    std::optional<std::uint64_t> find(std::uint64_t key) {
-      const std::scoped_lock lock(map_.mutex_);
-      const auto found = map_.entries_.find(key);
-      if (found == map_.entries_.end()) return std::nullopt;
-      return found->second;
-    }
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    const std::scoped_lock lock(mutex_);
+    return entries_.try_emplace(key, value).second;
+  }
+  bool erase(std::uint64_t key) {
+    const std::scoped_lock lock(mutex_);
+    return entries_.erase(key) == 1;
+  }
+  std::optional<std::uint64_t> find(std::uint64_t key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? std::nullopt : std::optional(found->second);
+  }
+  auto attach() { return assay::plain_handle(*this); }
 
-   private:
-    locked_hash_map& map_;
-  };
-
-  handle attach() { return handle(*this); }
-
-  // Called while no thread is inside the map: the trial compares what it finds with what was
-  // inserted.
+  // Called while no thread is inside the map: the trial compares what it finds with what went in.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [key, value] : entries_) visit(key, value);
@@ -46,5 +38,4 @@ class locked_hash_map {
   std::unordered_map<std::uint64_t, std::uint64_t> entries_;
 };
 
-static const assay::trial::subject<locked_hash_map> registered{
-    "my_map", "std::unordered_map behind one std::mutex"};
+static const assay::trial::subject<locked_hash_map> registered{"my_map", "std::unordered_map behind one std::mutex"};
