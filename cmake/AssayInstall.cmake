@@ -10,22 +10,23 @@ install(DIRECTORY native/assay/random native/assay/workload native/assay/maps
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay" FILES_MATCHING PATTERN "*.h")
 install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h native/assay/trial/tally.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
+install(FILES native/assay/host/compiled_as.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(TARGETS assay EXPORT assay-targets)
 install(TARGETS assay_host assay_trial_loop assay_trial EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-calibrate)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")
-configure_package_config_file(cmake/assay-config.cmake.in "${CMAKE_BINARY_DIR}/assay-config.cmake"
+configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}/assay-config.cmake"
   INSTALL_DESTINATION "${package_dir}")
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/assay-config-version.cmake"
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/assay-config.cmake" "${CMAKE_BINARY_DIR}/assay-config-version.cmake"
+install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${CMAKE_BINARY_DIR}/assay-config-version.cmake"
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME consumer COMMAND "${CMAKE_COMMAND}"
-    "-DBUILD=${CMAKE_BINARY_DIR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DGENERATOR=${CMAKE_GENERATOR}"
-    -P "${CMAKE_SOURCE_DIR}/tests/consumer/test.cmake")
+    "-DBUILD=${PROJECT_BINARY_DIR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DGENERATOR=${CMAKE_GENERATOR}"
+    -P "${PROJECT_SOURCE_DIR}/tests/consumer/test.cmake")
   set_tests_properties(consumer PROPERTIES TIMEOUT 300)
 endif()

@@ -108,9 +108,11 @@ def test_every_subject_speaks_the_protocol(subject: str) -> None:
     lacking = set(result["counters"]["unavailable"]) | set(result["counters"]["available"])
     assert {"cycles", "instructions", "cache_misses", "branch_misses"} <= lacking
     environment = result["environment"]
-    assert {"processor", "topology", "kernel", "virtualised", "program", "allocator"} <= set(environment)
+    assert {"processor", "topology", "kernel", "virtualised", "program", "library", "allocator"} <= set(environment)
     assert {"model", "governor", "boost"} <= set(environment["processor"])
-    assert {"compiler", "flags", "commit"} <= set(environment["program"])
+    assert environment["program"]["optimised"] is True
+    assert environment["program"]["compiler"].startswith(environment["library"]["compiler"])
+    assert {"compiler", "flags", "commit"} <= set(environment["library"])
 
 
 def test_the_calibration_speaks_the_protocol() -> None:

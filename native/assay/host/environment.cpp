@@ -187,15 +187,26 @@ json address_randomisation(const path& root) {
           {"process", flags >= 0 && (flags & ADDR_NO_RANDOMIZE) == 0 && kernel_level != 0}};
 }
 
+json describe(const compilation& program) {
+  json sanitizers = json::array();
+  if (program.address_sanitizer) sanitizers.push_back("address");
+  if (program.thread_sanitizer) sanitizers.push_back("thread");
+  return {{"compiler", program.compiler},
+          {"optimised", program.optimised},
+          {"assertions", program.assertions},
+          {"sanitizers", sanitizers}};
+}
+
 }  // namespace
 
-json environment(const path& root) {
+json environment(const compilation& program, const path& root) {
   return {
       {"processor", {{"model", model(root)}, {"governor", governor(root)}, {"boost", boost(root)}}},
       {"topology", describe(topology::this_machine())},
       {"virtualised", virtualised(root)},
       {"kernel", kernel()},
-      {"program",
+      {"program", describe(program)},
+      {"library",
        {{"commit", build_info::commit},
         {"compiler", build_info::compiler},
         {"flags", build_info::flags},

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
+#include "assay/host/compiled_as.h"
+
 namespace assay::host {
 
-// Describes machine and program as one JSON object. What cannot be found out is `{"unavailable":
-// reason}`. Its kernel files are read below `root`, so that a test can show it a machine unlike its
-// own.
+// Describes machine and program as one JSON object; `program` tells how the map and the loop that
+// measures it are compiled. What cannot be found out is `{"unavailable": reason}`. Kernel files are
+// read below `root`, so that a test can show it a machine unlike its own.
 //
 // processor.model     text
 // processor.governor  text, or a list when processors differ
@@ -21,11 +23,12 @@ namespace assay::host {
 //                     process
 // virtualised         {value: boolean, because: text}
 // kernel              {release, version}
-// program             {commit, compiler, flags, build_type}
+// program             {compiler: text; optimised, assertions: boolean; sanitizers: list of text}
+// library             {commit, compiler, flags, build_type} of Assay's own libraries
 // allocator           {name, version, object: file that the process's malloc is in}
 // memory              page_bytes: number, transparent_huge_pages: text
 // address_randomisation {kernel: 0, 1 or 2, process: boolean}
-nlohmann::json environment(const std::filesystem::path& root = "/");
+nlohmann::json environment(const compilation& program, const std::filesystem::path& root = "/");
 
 }  // namespace assay::host
 

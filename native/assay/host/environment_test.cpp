@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cassert>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 
 #include "assay/host/placement.h"
 
@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 using std::filesystem::path;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A tree of kernel files of a machine that we do not have.
 class fake_tree {
@@ -35,7 +37,7 @@ class fake_tree {
     return *this;
   }
 
-  json environment() const { return host::environment(root_); }
+  json environment() const { return host::environment(compiled_as(), root_); }
 
  private:
   path root_;
@@ -46,27 +48,52 @@ std::string governor_file(unsigned processor) {
 }
 
 TEST(environment, describes_this_machine) {
-  const json found = environment();
+  const json found = environment(compiled_as());
   EXPECT_FALSE(found["processor"]["model"].get<std::string>().empty());
-  EXPECT_EQ(found["topology"]["hardware_threads"], sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_GE(found["topology"]["hardware_threads"], bound_to().size());
+  EXPECT_EQ(found["topology"]["allowed"], json(bound_to()));
   EXPECT_GE(found["topology"]["hardware_threads"], found["topology"]["cores"]);
   EXPECT_GE(found["topology"]["packages"], 1);
   EXPECT_GE(found["topology"]["numa_nodes"], 1);
-  EXPECT_EQ(found["topology"]["allowed"].size(), std::thread::hardware_concurrency());
   EXPECT_EQ(found["memory"]["page_bytes"], sysconf(_SC_PAGESIZE));
   EXPECT_TRUE(found["kernel"]["release"].is_string());
 }
 
-TEST(environment, describes_this_program) {
-  const json found = environment();
+TEST(environment, describes_the_library) {
+  const json found = environment(compiled_as());
   for (const char* key : {"commit", "compiler", "flags", "build_type"}) {
-    EXPECT_TRUE(found["program"][key].is_string()) << key;
+    EXPECT_TRUE(found["library"][key].is_string()) << key;
   }
-  EXPECT_FALSE(found["program"]["compiler"].get<std::string>().empty());
+  EXPECT_THAT(found["library"]["flags"].get<std::string>(), HasSubstr("-std="));
+}
+
+TEST(environment, describes_the_program_as_told) {
+  const json found = environment({.compiler = "Frob 9",
+                                  .optimised = true,
+                                  .assertions = false,
+                                  .address_sanitizer = false,
+                                  .thread_sanitizer = true});
+  const json expected{{"compiler", "Frob 9"},
+                      {"optimised", true},
+                      {"assertions", false},
+                      {"sanitizers", {"thread"}}};
+  EXPECT_EQ(found["program"], expected);
+}
+
+// Compared with what the compiler does, not with the macros that it defines.
+TEST(compiled_as, knows_whether_assertions_are_on) {
+  bool evaluated = false;
+  assert((evaluated = true));
+  EXPECT_EQ(compiled_as().assertions, evaluated);
+}
+
+TEST(compiled_as, agrees_with_the_build_about_the_compiler) {
+  const std::string compiler = environment(compiled_as())["library"]["compiler"];
+  EXPECT_THAT(compiled_as().compiler, StartsWith(compiler));
 }
 
 TEST(environment, names_the_allocator_that_serves_malloc) {
-  const json allocator = environment()["allocator"];
+  const json allocator = environment(compiled_as())["allocator"];
   // A sanitizer brings an allocator of its own.
   EXPECT_EQ(allocator["name"] == "glibc",
             allocator["object"].get<std::string>().starts_with("libc.so"));

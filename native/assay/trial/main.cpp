@@ -44,7 +44,7 @@ void run_one_trial() {
   text << std::cin.rdbuf();
   const auto request = assay::trial::parse_request(text.str());
   const auto& subject = assay::trial::find_subject(request.subject);
-  auto environment = assay::host::environment();
+  auto environment = assay::host::environment(subject.compiled);
   print(to_json(assay::trial::run(request, subject), std::move(environment)));
 }
 

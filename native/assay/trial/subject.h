@@ -34,6 +34,7 @@
 #include <string>
 #include <string_view>
 
+#include "assay/host/compiled_as.h"
 #include "assay/trial/measured_map.h"
 
 namespace assay::trial {
@@ -45,6 +46,7 @@ struct subject_entry {
   std::optional<unsigned> max_threads;
   bool holds_nothing;
   std::unique_ptr<measured_map> (*build)(const map_hints&);
+  host::compilation compiled{};  // of the map and the loop that measures it
 };
 
 // Every subject of this program, ordered by name.
@@ -64,6 +66,7 @@ template <class Map>
                       }};
   if constexpr (requires { Map::max_threads; }) entry.max_threads = Map::max_threads;
   if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
+  entry.compiled = host::compiled_as();
   return entry;
 }
 
