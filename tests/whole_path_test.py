@@ -1,6 +1,7 @@
 """From a TOML file to a verdict, through the real commands, programs and files."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -108,7 +109,8 @@ def test_every_subject_speaks_the_protocol(subject: str) -> None:
     lacking = set(result["counters"]["unavailable"]) | set(result["counters"]["available"])
     assert {"cycles", "instructions", "cache_misses", "branch_misses"} <= lacking
     environment = result["environment"]
-    assert {"processor", "topology", "kernel", "virtualised", "program", "library", "allocator"} <= set(environment)
+    parts = {"processor", "topology", "kernel", "virtualised", "program", "library", "allocator"}
+    assert parts <= set(environment)
     assert {"model", "governor", "boost"} <= set(environment["processor"])
     assert environment["program"]["optimised"] is True
     assert environment["program"]["compiler"].startswith(environment["library"]["compiler"])
@@ -127,6 +129,73 @@ def test_the_calibration_speaks_the_protocol() -> None:
     result = protocol.parse("calibration-result", answer.stdout)
     assert {"memory_ns", "arithmetic_ns"} <= set(result["metrics"])
     assert ("core_to_core_ns" in result["metrics"]) != ("core_to_core_ns" in result["unavailable"])
+    assert len(result["cpus"]) == min(2, len(os.sched_getaffinity(0)))
+    assert set(result["cpus"]) <= os.sched_getaffinity(0)
+    assert result["elapsed_ms"] > 0
+
+
+REQUESTS = {
+    "assay-trial": json.loads(request("noop")),
+    "assay-calibrate": {"protocol": 1, "threads": 1, "pinning": "none"},
+}
+
+
+def mistaken(good: dict[str, Any]) -> dict[str, str]:
+    text = json.dumps(good)
+    deep = "[" * 100_000 + "]" * 100_000
+    return {
+        "nothing": "",
+        "garbage": "threads = 2",
+        "no text": "\ufffe\0",
+        "cut short": text[:-1],
+        "more after it": text + "}",
+        "a list": f"[{text}]",
+        "a key twice": text[:-1] + ', "threads": 1}',
+        "a key that is unknown": json.dumps(good | {"thre\nads": 1}),
+        "a key that is missing": json.dumps({key: good[key] for key in good if key != "threads"}),
+        "another protocol": json.dumps(good | {"protocol": 2}),
+        "a protocol that is no whole number": json.dumps(good | {"protocol": 1.0}),
+        "no number": json.dumps(good | {"threads": float("nan")}),
+        "no threads": json.dumps(good | {"threads": 0}),
+        "threads below 0": json.dumps(good | {"threads": -1}),
+        "threads as text": json.dumps(good | {"threads": "1"}),
+        "threads as a list": json.dumps(good | {"threads": [1]}),
+        "threads nested deep": text.replace('"threads": 1', f'"threads": {deep}'),
+        "pinning nested deep": json.dumps(good | {"pinning": 0}).replace(
+            '"pinning": 0', f'"pinning": {deep}'
+        ),
+        "a policy that is unknown": json.dumps(good | {"pinning": "some\nwhere"}),
+        "a processor that does not exist": json.dumps(good | {"pinning": [2**31 - 1]}),
+        "a processor that is no number": json.dumps(good | {"pinning": [2**64]}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("program", "mistake"), [(name, each) for name, good in REQUESTS.items() for each in mistaken(good)]
+)
+def test_a_program_refuses_a_mistaken_request_in_one_line(program: str, mistake: str) -> None:
+    refuse(program, input=mistaken(REQUESTS[program])[mistake])
+
+
+@pytest.mark.parametrize("program", REQUESTS)
+def test_a_program_refuses_an_option_that_it_does_not_have(program: str) -> None:
+    refuse(program, "--frobnicate", input="")
+
+
+def refuse(program: str, *options: str, input: str) -> None:
+    answer = subprocess.run(
+        [programs.find(program), *options],
+        input=input,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("error: ")
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.endswith("\n")
 
 
 def test_a_program_in_another_language_is_a_subject(assay: Assay, tmp_path: Path) -> None:

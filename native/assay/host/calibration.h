@@ -42,7 +42,7 @@ struct calibration {
   std::vector<pair> pairs;
 };
 
-// Takes about 11 ms of the calling thread, which is bound to the placement's first processor
+// Takes about 13 ms of the calling thread, which is bound to the placement's first processor
 // afterwards, and one more thread at a time. Throws std::system_error if a thread cannot be made or
 // bound.
 calibration calibrate(const placement& place);

@@ -30,6 +30,30 @@ TEST(calibrate, measures_each_metric_or_says_why_not) {
   EXPECT_TRUE(found.metrics.contains("arithmetic_ns"));
 }
 
+// From a processor twenty times as fast as today's to a memory that is a network away.
+TEST(calibrate, finds_latencies_that_a_machine_can_have) {
+  const calibration found = calibrated({.kind = pinning::policy::cores_first, .processors = {}}, 2);
+  for (const auto& [name, ns] : found.metrics) {
+    EXPECT_GT(ns, 0.05) << name;
+    EXPECT_LT(ns, 10'000) << name;
+  }
+}
+
+TEST(calibrate, measures_between_the_processors_asked_for_in_their_order) {
+  const std::vector<unsigned> allowed = bound_to();
+  if (allowed.size() < 2) {
+    GTEST_SKIP() << "one processor: there are no pairs";
+  }
+  const calibration found =
+      calibrated({.kind = pinning::policy::list, .processors = {allowed[1], allowed[0]}}, 2);
+  EXPECT_THAT(found.processors, ElementsAre(allowed[1], allowed[0]));
+  for (const auto& [a, b, one_way_ns] : found.pairs) {
+    EXPECT_EQ(a, allowed[1]);
+    EXPECT_EQ(b, allowed[0]);
+    EXPECT_EQ(found.metrics.at("core_to_core_ns"), one_way_ns);
+  }
+}
+
 TEST(calibrate, has_no_pair_on_one_processor) {
   const unsigned processor = bound_to().front();
   const calibration found =

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "assay/host/json_input.h"
 #include "assay/host/topology.h"
 
 namespace assay::host {
@@ -126,16 +127,16 @@ pinning parse_pinning(const nlohmann::json& value) {
     for (const nlohmann::json& entry : value) {
       // hwloc takes processors as int.
       if (!entry.is_number_integer() || entry < 0 || entry > 0x7fffffff) {
-        throw std::invalid_argument("pinning: " + entry.dump() + " is not a processor's number");
+        throw std::invalid_argument("pinning: " + shown(entry) + " is not a processor's number");
       }
       processors.push_back(entry.get<unsigned>());
     }
     return {.kind = pinning::policy::list, .processors = std::move(processors)};
   }
   throw std::invalid_argument(
-      "pinning: " + value.dump() +
-      " is none of \"none\", \"compact\", \"scatter\", \"cores_first\" and a list of "
-      "processors");
+      "pinning: must be \"none\", \"compact\", \"scatter\", \"cores_first\" or a list of at least "
+      "one processor, not " +
+      (value.is_array() ? "an empty list" : shown(value)));
 }
 
 placement::placement(const pinning& pinning, unsigned threads)

@@ -131,10 +131,14 @@ TEST(pinning, is_read_from_the_protocol) {
   EXPECT_THAT(list.processors, ElementsAre(3, 1));
 }
 
-TEST(pinning, refuses_anything_else_and_quotes_it) {
-  for (const char* wrong : {"\"packed\"", "[]", "7", "null", "{}"}) {
-    EXPECT_THAT([&] { parse_pinning(nlohmann::json::parse(wrong)); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(wrong)));
+TEST(pinning, refuses_anything_else_and_shows_it) {
+  for (const auto& [wrong, shown] : {std::pair("\"packed\"", "not \"packed\""),
+                                     {"[]", "not an empty list"},
+                                     {"7", "not 7"},
+                                     {"null", "not null"},
+                                     {"{}", "not an object"}}) {
+    EXPECT_THAT([&, text = wrong] { parse_pinning(nlohmann::json::parse(text)); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(shown)));
   }
   for (const char* wrong : {"-1", "1.5", "\"0\"", "4294967296"}) {
     EXPECT_THAT([&] { parse_pinning(nlohmann::json::array({0, nlohmann::json::parse(wrong)})); },

@@ -80,6 +80,10 @@ std::string reason_not_opened(int error, bool hardware) {
 
 std::uint64_t status_bytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
+  if (!status) {
+    throw std::runtime_error("/proc/self/status cannot be opened: " +
+                             std::generic_category().message(errno));
+  }
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(field)) {
       return std::stoull(line.substr(field.size())) * 1024;  // the kernel writes "VmRSS:   123 kB"
@@ -135,10 +139,13 @@ thread_meter::thread_meter() {
   }
 }
 
-thread_meter::~thread_meter() {
+thread_meter::~thread_meter() { close_counters(); }
+
+void thread_meter::close_counters() {
   for (const open_counter& each : open_) {
     close(each.descriptor);
   }
+  open_.clear();
 }
 
 void thread_meter::start() {
@@ -173,6 +180,7 @@ void thread_meter::stop() {
       usage_.counters[each.name] = read_back;
     }
   }
+  close_counters();
 }
 
 std::uint64_t resident_bytes() { return status_bytes("VmRSS:"); }

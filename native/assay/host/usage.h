@@ -58,7 +58,8 @@ class thread_meter {
   thread_meter(const thread_meter&) = delete;
   thread_meter& operator=(const thread_meter&) = delete;
 
-  // Called once each, in this order, by the thread that constructed the meter.
+  // Called once each, in this order, by the thread that constructed the meter. `stop` closes the
+  // counters: a process may have few files open.
   void start();
   void stop();
 
@@ -66,6 +67,8 @@ class thread_meter {
   const usage& reading() const { return usage_; }
 
  private:
+  void close_counters();
+
   struct open_counter {
     std::string name;
     int descriptor;

@@ -2,9 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <filesystem>
+#include <iterator>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "assay/host/clock.h"
@@ -67,6 +72,37 @@ TEST(thread_meter, counts_each_event_or_says_why_not) {
       EXPECT_THAT(unavailable.at(name), Not(IsEmpty())) << name;
     }
   }
+}
+
+TEST(thread_meter, holds_no_file_open_once_stopped) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  thread_meter meter;
+  meter.start();
+  const auto meanwhile = open_files();
+  meter.stop();
+  const usage& found = meter.reading();
+  EXPECT_GE(meanwhile - before, std::ssize(found.counters));
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST(resident_bytes, says_that_it_cannot_open_a_file) {
+  rlimit normal{};
+  getrlimit(RLIMIT_NOFILE, &normal);
+  rlimit none = normal;
+  none.rlim_cur = 0;
+  setrlimit(RLIMIT_NOFILE, &none);
+  std::string reason;
+  try {
+    resident_bytes();
+  } catch (const std::runtime_error& error) {
+    reason = error.what();
+  }
+  setrlimit(RLIMIT_NOFILE, &normal);
+  EXPECT_EQ(reason, "/proc/self/status cannot be opened: Too many open files");
 }
 
 TEST(thread_meter, counts_page_faults_between_start_and_stop_only) {
