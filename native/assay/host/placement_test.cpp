@@ -137,7 +137,8 @@ TEST(pinning, refuses_anything_else_and_shows_it) {
                                      {"7", "not 7"},
                                      {"null", "not null"},
                                      {"{}", "not an object"}}) {
-    EXPECT_THAT([&, text = wrong] { parse_pinning(nlohmann::json::parse(text)); },
+    const auto value = nlohmann::json::parse(wrong);
+    EXPECT_THAT([&] { parse_pinning(value); },
                 ThrowsMessage<std::invalid_argument>(HasSubstr(shown)));
   }
   for (const char* wrong : {"-1", "1.5", "\"0\"", "4294967296"}) {
