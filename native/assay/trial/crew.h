@@ -14,7 +14,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -26,7 +25,7 @@ class crew {
 
   // Throws std::system_error if the operating system gives too few threads.
   explicit crew(unsigned threads);
-  ~crew() = default;
+  ~crew() { finish(); }
   crew(const crew&) = delete;
   crew& operator=(const crew&) = delete;
 
@@ -43,16 +42,18 @@ class crew {
   }
 
  private:
-  void serve(const std::stop_token& stop, unsigned thread_index);
+  void serve(unsigned thread_index);
+  void finish();
 
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable begun_;  // a phase, or the end of all
+  std::condition_variable ended_;  // the phase, in all threads
   task phase_;
   std::uint64_t phases_started_ = 0;
   unsigned busy_ = 0;
+  bool over_ = false;
   std::exception_ptr failure_;
-  std::vector<std::jthread>
-      threads_;  // last: their destructors stop and join them, while the rest is there
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace assay::trial

@@ -58,5 +58,14 @@ TEST(crew, hands_on_an_exception_and_is_fit_for_the_next_phase) {
 
 TEST(crew, of_no_use_is_joined) { const crew threads(8); }
 
+TEST(crew, of_many_threads_serves_and_ends) {
+  std::atomic<int> ended = 0;
+  {
+    crew threads(512);
+    threads.run([&](unsigned) { ++ended; });
+  }
+  EXPECT_EQ(ended, 512);
+}
+
 }  // namespace
 }  // namespace assay::trial
