@@ -1,7 +1,6 @@
 // The program of every map: reads one request from standard input, runs it, and prints one result.
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -68,7 +67,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& answer) {
     return app.exit(answer);
   } catch (const CLI::ParseError& mistake) {
-    std::fprintf(stderr, "error: %s\n", mistake.what());
+    std::cerr << "error: " << mistake.what() << '\n';
     return 2;
   }
   try {
@@ -78,13 +77,13 @@ int main(int argc, char** argv) {
       run_one_trial();
     }
     return 0;
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+  } catch (const assay::trial::bad_request& error) {
+    std::cerr << "error: " << error.what() << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
-    std::fputs("error: out of memory\n", stderr);
+    std::cerr << "error: out of memory\n";
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::cerr << "error: " << error.what() << '\n';
   }
   return 1;
 }

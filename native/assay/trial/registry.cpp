@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "assay/host/json_input.h"
+#include "assay/trial/request.h"
 #include "assay/trial/subject.h"
 
 namespace assay::trial {
@@ -56,12 +58,12 @@ void register_subject(subject_entry entry) {
 
 const subject_entry& find_subject(std::string_view name) {
   const auto all = registry();
-  if (all.empty()) throw std::invalid_argument("subject: this program has none");
+  if (all.empty()) throw bad_request("subject: this program has none");
   const auto nearest = std::ranges::min_element(
       all, {}, [&](const subject_entry& entry) { return edit_distance(name, entry.name); });
   if (nearest->name != name) {
-    throw std::invalid_argument("subject: there is no \"" + std::string(name) +
-                                "\"; did you mean \"" + nearest->name + "\"?");
+    throw bad_request("subject: there is no " + host::shown(name) + "; did you mean \"" +
+                      nearest->name + "\"?");
   }
   return *nearest;
 }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "assay/trial/request.h"
 #include "assay/trial/subject.h"
 #include "assay/trial/test_maps.h"
 
@@ -35,16 +36,17 @@ TEST(registry, lists_what_static_objects_registered_by_name) {
 
 TEST(find_subject, finds_by_name_and_else_names_the_nearest) {
   EXPECT_EQ(find_subject("second_map").name, "second_map");
-  const auto refusal_of = [](const char* name) -> std::string {
+  const auto refusal_of = [](std::string_view name) -> std::string {
     try {
       static_cast<void>(find_subject(name));
-    } catch (const std::invalid_argument& error) {
+    } catch (const bad_request& error) {
       return error.what();
     }
     return "";
   };
   EXPECT_EQ(refusal_of("secnod_map"),
             "subject: there is no \"secnod_map\"; did you mean \"second_map\"?");
+  EXPECT_THAT(refusal_of(std::string_view("a\0\n", 3)), HasSubstr(R"("a\u0000\n"; did you mean)"));
   EXPECT_THAT(refusal_of("alone"), HasSubstr("did you mean \"alone_map\"?"));
   EXPECT_THAT(refusal_of(""), HasSubstr("did you mean \"alone_map\"?"));
 }

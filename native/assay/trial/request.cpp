@@ -6,13 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "assay/host/json_input.h"
+
 namespace assay::trial {
 namespace {
 
+using host::shown;
 using nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& key, const std::string& mistake) {
-  throw std::invalid_argument(key + ": " + mistake);
+  throw bad_request(key + ": " + mistake);
 }
 
 // An object whose keys are exactly `keys`; `place` is its own key, empty for the whole request.
@@ -21,13 +24,13 @@ void require_keys(const json& object, const std::string& place,
   const auto named = [&](const std::string& key) {
     return place.empty() ? key : place + "." + key;
   };
-  if (!object.is_object()) refuse(place.empty() ? "request" : place, "must be an object");
+  if (!object.is_object()) refuse(place, "must be an object, not " + shown(object));
   for (const auto* key : keys) {
     if (!object.contains(key)) refuse(named(key), "is missing");
   }
   for (const auto& item : object.items()) {
     if (std::ranges::find(keys, item.key()) == keys.end()) {
-      refuse(named(item.key()), "is not a key of a trial request");
+      refuse(place.empty() ? "request" : place, "has no key " + shown(item.key()));
     }
   }
 }
@@ -37,21 +40,21 @@ std::uint64_t whole_number(const json& object, const std::string& key, std::uint
   const json& value = object.at(key);
   const std::string bounds =
       "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  if (!value.is_number_unsigned()) refuse(key, bounds + ", not " + value.dump());
+  if (!value.is_number_unsigned()) refuse(key, bounds + ", not " + shown(value));
   const auto number = value.get<std::uint64_t>();
-  if (number < least || number > most) refuse(key, bounds + ", not " + value.dump());
+  if (number < least || number > most) refuse(key, bounds + ", not " + shown(value));
   return number;
 }
 
 const std::string& text(const json& object, const std::string& key) {
   const json& value = object.at(key);
-  if (!value.is_string()) refuse(key, "must be a string, not " + value.dump());
+  if (!value.is_string()) refuse(key, "must be a string, not " + shown(value));
   return value.get_ref<const std::string&>();
 }
 
 double percent(const json& mix, const std::string& kind) {
   const json& value = mix.at(kind);
-  const std::string mistake = "must be a number from 0 to 100, not " + value.dump();
+  const std::string mistake = "must be a number from 0 to 100, not " + shown(value);
   if (!value.is_number()) refuse("mix." + kind, mistake);
   const auto number = value.get<double>();
   if (!(number >= 0 && number <= 100)) refuse("mix." + kind, mistake);
@@ -72,26 +75,25 @@ workload::mix parse_mix(const json& value) {
 workload::key_layout parse_keys(const std::string& name) {
   if (name == "dense") return workload::key_layout::dense;
   if (name == "sparse") return workload::key_layout::sparse;
-  refuse("keys", R"(must be "dense" or "sparse", not ")" + name + '"');
+  refuse("keys", R"(must be "dense" or "sparse", not )" + shown(name));
 }
 
 host::pinning parse_pinning(const json& value) try {
   return host::parse_pinning(value);
 } catch (const std::invalid_argument& error) {
-  const std::string message = error.what();
-  if (message.starts_with("pinning")) throw;
-  refuse("pinning", message);
+  throw bad_request(error.what());
+}
+
+json parse(std::string_view text) try {
+  return host::parse_object(text);
+} catch (const std::invalid_argument& error) {
+  throw bad_request(error.what());
 }
 
 }  // namespace
 
 request parse_request(std::string_view text_of_request) {
-  json object;
-  try {
-    object = json::parse(text_of_request);
-  } catch (const json::parse_error& error) {
-    refuse("request", std::string("is not JSON: ") + error.what());
-  }
+  const json object = parse(text_of_request);
   require_keys(object, "",
                {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "mix",
                 "duration_ms", "interval_ms"});

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,13 @@
 #include "assay/workload/mix.h"
 
 namespace assay::trial {
+
+// A trial that cannot be run as it was asked for, with a message that names the key at fault. A
+// type of its own, as a map may throw any of the standard library's.
+class bad_request : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
 
 struct request {
   std::string subject;
@@ -27,7 +35,7 @@ struct request {
 };
 
 // Reads a request from JSON. Every key is required, and no other is allowed.
-// Throws std::invalid_argument with a message that names the key at fault.
+// Throws bad_request.
 [[nodiscard]] request parse_request(std::string_view json);
 
 }  // namespace assay::trial

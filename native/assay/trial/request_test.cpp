@@ -24,7 +24,7 @@ json good() {
 std::string refusal_of(const std::string& text) {
   try {
     static_cast<void>(parse_request(text));
-  } catch (const std::invalid_argument& error) {
+  } catch (const bad_request& error) {
     return error.what();
   }
   return "";
@@ -60,15 +60,42 @@ TEST(parse_request, demands_every_key_and_no_other) {
   }
   json more = good();
   more["thread"] = 2;
-  EXPECT_THAT(refusal_of(more.dump()), StartsWith("thread: "));
+  EXPECT_THAT(refusal_of(more.dump()), "request: has no key \"thread\"");
   more = good();
   more["mix"]["update"] = 2;
-  EXPECT_THAT(refusal_of(more.dump()), StartsWith("mix.update: "));
+  EXPECT_THAT(refusal_of(more.dump()), "mix: has no key \"update\"");
 }
 
 TEST(parse_request, refuses_what_is_no_object) {
   for (const auto* text : {"", "{", "[]", "1", "null", R"({"protocol": 1} x)"}) {
     EXPECT_THAT(refusal_of(text), StartsWith("request: ")) << text;
+  }
+}
+
+TEST(parse_request, refuses_keys_given_twice) {
+  std::string text = good().dump();
+  text.insert(1, R"("seed": 1, )");
+  EXPECT_EQ(refusal_of(text), "request: gives the key \"seed\" twice");
+  text = good().dump();
+  text.insert(text.find("\"erase\""), R"("erase": 1, )");
+  EXPECT_EQ(refusal_of(text), "request: gives the key \"erase\" twice");
+}
+
+TEST(parse_request, refuses_what_is_nested_deeply_or_long_in_few_words) {
+  json request = good();
+  for (const auto* key : {"seed", "threads", "pinning", "subject", "keys", "mix", "protocol"}) {
+    request = good();
+    request[key] = "@";
+    const auto with = [&](const std::string& value) {
+      std::string text = request.dump();
+      return text.replace(text.find("\"@\""), 3, value);
+    };
+    EXPECT_THAT(refusal_of(with(std::string(200'000, '[') + std::string(200'000, ']'))),
+                StartsWith("request: is nested"));
+    if (key == std::string("subject")) continue;
+    const auto refusal = refusal_of(with('"' + std::string(200'000, 'x') + '"'));
+    EXPECT_THAT(refusal, StartsWith(key));
+    EXPECT_LT(refusal.size(), 200U);
   }
 }
 

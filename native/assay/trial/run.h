@@ -10,7 +10,7 @@
 
 namespace assay::trial {
 
-// Throws std::invalid_argument if the request cannot be met here: more threads than the subject
+// Throws bad_request if the request cannot be met here: more threads than the subject
 // takes, or processors that threads cannot be bound to. Whatever the map throws comes out as well.
 [[nodiscard]] result run(const request& request, const subject_entry& subject);
 

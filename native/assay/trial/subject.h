@@ -1,5 +1,7 @@
 // How a map becomes a subject: one file, one line.
 //
+//     #include <optional>
+//
 //     #include "assay/trial/subject.h"
 //
 //     class my_map {
@@ -11,19 +13,22 @@
 //         std::optional<std::uint64_t> find(std::uint64_t key);
 //       };
 //       handle attach();
-//       template <class F> void for_each(F&& visit);  // visit(key, value) for every element
+//       template <class Visit>
+//       void for_each(Visit&& visit);  // calls visit(key, value) for every element
 //     };
-//     static const assay::trial::subject<my_map> registered{"my_map", "what it is, in a few
-//     words"};
+//     static const assay::trial::subject<my_map> registered{
+//         "my_map", "what it is, in a few words"};
 //
 // Linked with assay::trial, which brings main(), that is a whole trial program. Keys and values are
 // std::uint64_t; a key is never 0 and always below 2^63. See assay/maps/concept.h for what each
 // function promises. A map may also have
 //
-//     static constexpr unsigned max_threads = 1;      // more threads are refused
-//     static constexpr bool holds_nothing = true;     // neither prefilled nor validated
-//     explicit my_map(assay::trial::map_hints);       // else it is built by its default
-//     constructor
+//     static constexpr unsigned max_threads = 1;   // more threads are refused
+//     static constexpr bool holds_nothing = true;  // neither prefilled nor validated
+//     explicit my_map(assay::trial::map_hints);    // else its default constructor is called
+//
+// A map whose threads need nothing inside it has insert, erase and find itself, and no class
+// `handle`: its attach() returns `assay::plain_handle(*this)`, see assay/maps/plain_handle.h.
 
 #ifndef ASSAY_TRIAL_SUBJECT_H_
 #define ASSAY_TRIAL_SUBJECT_H_
@@ -52,7 +57,7 @@ struct subject_entry {
 // Every subject of this program, ordered by name.
 [[nodiscard]] std::span<const subject_entry> registry();
 
-// The subject of that name. Throws std::invalid_argument, naming the nearest one, if there is none.
+// The subject of that name. Throws bad_request, naming the nearest one, if there is none.
 [[nodiscard]] const subject_entry& find_subject(std::string_view name);
 
 // Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*.
