@@ -46,7 +46,8 @@ concept stoppable_map_handle =
     };
 
 // A map from K to V that threads enter through handles. `for_each` is called only while the map is
-// quiescent, that is, while no thread is inside a call to a handle.
+// quiescent, that is, while no thread is inside a call to a handle. What it is given to call may throw, to end a
+// walk early, and `for_each` must let the exception pass.
 template <class Map, class K, class V>
 concept concurrent_map = requires(Map& map, void (*visit)(K, V)) {
   requires map_handle<decltype(map.attach()), K, V> || stoppable_map_handle<decltype(map.attach()), K, V>;

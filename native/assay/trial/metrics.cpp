@@ -66,15 +66,17 @@ metric_map metrics_of(std::span<const thread_report> threads, const host::usage&
   std::vector<double> generation;
   double slowest = throughput;
   double operations = 0;
+  double processor_ns = 0;
   for (const auto& thread : threads) {
     generation.push_back(thread.generation_ns);
     slowest =
         std::min(slowest, rate({&thread, 1}, [](const tally& sums) { return sums.operations(); }));
     operations += static_cast<double>(thread.operations.operations());
+    processor_ns += static_cast<double>(thread.processor_ns);
   }
   metrics["generation_ns"] = median(std::move(generation));
   if (throughput > 0) {
-    metrics["generation_share"] = metrics["generation_ns"] * throughput / threads_count / 1e9;
+    metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
     metrics["slowest_thread_share"] = slowest * threads_count / throughput;
   }
   add_series_metrics(metrics, summed_series(threads));

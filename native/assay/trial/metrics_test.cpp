@@ -18,6 +18,7 @@ thread_report thread(std::uint64_t measured_ns, std::array<std::uint64_t, 3> att
                      std::vector<std::uint64_t> series, double generation_ns = 1) {
   thread_report report{};
   report.measured_ns = measured_ns;
+  report.processor_ns = measured_ns;
   report.operations.attempted = attempted;
   report.operations.succeeded = {attempted[0] / 2, attempted[1] / 2, attempted[2] / 2};
   report.series = std::move(series);
@@ -37,13 +38,15 @@ TEST(metrics, throughput_is_the_sum_of_each_threads_operations_over_its_own_time
   EXPECT_DOUBLE_EQ(metrics.at("slowest_thread_share"), 200 / 300.0);
 }
 
-TEST(metrics, generation_share_is_of_a_threads_time_per_operation) {
-  const std::vector threads{thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 5),
-                            thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 15),
-                            thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 10)};
+TEST(metrics, generation_share_is_of_the_processor_time_per_operation) {
+  std::vector threads{thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 5),
+                      thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 15),
+                      thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 10)};
   const auto metrics = metrics_of(threads, {});
   EXPECT_DOUBLE_EQ(metrics.at("generation_ns"), 10);
   EXPECT_DOUBLE_EQ(metrics.at("generation_share"), 0.1);  // 10 ns of 100 ns
+  for (auto& thread : threads) thread.processor_ns /= 4;  // the rest of the time others ran
+  EXPECT_DOUBLE_EQ(metrics_of(threads, {}).at("generation_share"), 0.4);
 }
 
 TEST(metrics, series_metrics_leave_out_what_came_after_the_last_full_interval) {

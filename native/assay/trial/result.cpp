@@ -68,7 +68,11 @@ json to_json(const std::optional<validation>& check) {
           {"expected", to_json(check->expected)},
           {"found", to_json(check->found)},
           {"wrong_values", check->wrong_values},
-          {"foreign_keys", check->foreign_keys}};
+          {"walk_ended", check->walk_ended},
+          {"foreign_keys", check->foreign_keys},
+          {"duplicate_keys", check->duplicate_keys},
+          {"missed_searches", check->missed_searches},
+          {"phantom_searches", check->phantom_searches}};
 }
 
 json to_json(const host::usage& usage) {

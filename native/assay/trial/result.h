@@ -23,17 +23,11 @@ struct thread_report {
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
   std::uint64_t measured_ns;
+  std::uint64_t processor_ns;
   tally operations;
   std::vector<std::uint64_t> series;
   std::optional<unfinished_operation> unfinished;
   double generation_ns;
-};
-
-// How long the phases around the measured interval took, in milliseconds.
-struct phase_times {
-  double build_ms;
-  double prefill_ms;
-  double validation_ms;
 };
 
 struct result {

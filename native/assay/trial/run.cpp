@@ -42,7 +42,7 @@ double milliseconds(Work work) {
 host::placement place_threads(const request& request) try {
   return {request.pinning, request.threads};
 } catch (const std::invalid_argument& error) {
-  throw std::invalid_argument(std::string("pinning: ") + error.what());
+  throw bad_request(std::string("pinning: ") + error.what());
 }
 
 // Binds the calling thread and reads back where it was bound: a condition that was not measured
@@ -52,8 +52,8 @@ void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
   try {
     place.bind_this_thread(thread_index);
   } catch (const std::system_error& error) {
-    throw std::invalid_argument("pinning: cannot bind thread " + std::to_string(thread_index) +
-                                ": " + error.what());
+    throw bad_request("pinning: cannot bind thread " + std::to_string(thread_index) + ": " +
+                      error.what());
   }
   self.bound_to = host::bound_to();
   if (pinning.kind == host::pinning::policy::none) return;
@@ -61,9 +61,9 @@ void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
       pinning.kind == host::pinning::policy::list ? pinning.processors : place.processors();
   const unsigned asked = processors[thread_index % processors.size()];
   if (self.bound_to != std::vector{asked}) {
-    throw std::invalid_argument("pinning: thread " + std::to_string(thread_index) +
-                                " was to be bound to processor " + std::to_string(asked) +
-                                ", but the operating system did not do so");
+    throw bad_request("pinning: thread " + std::to_string(thread_index) +
+                      " was to be bound to processor " + std::to_string(asked) +
+                      ", but the operating system did not do so");
   }
 }
 
@@ -134,9 +134,9 @@ std::string describe(const prefill_report& prefill) {
 
 result run(const request& request, const subject_entry& subject) {
   if (subject.max_threads && request.threads > *subject.max_threads) {
-    throw std::invalid_argument("threads: " + subject.name + " takes at most " +
-                                std::to_string(*subject.max_threads) + ", not " +
-                                std::to_string(request.threads));
+    throw bad_request("threads: " + subject.name + " takes at most " +
+                      std::to_string(*subject.max_threads) + ", not " +
+                      std::to_string(request.threads));
   }
   const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
@@ -163,12 +163,12 @@ result run(const request& request, const subject_entry& subject) {
           milliseconds([&] { report.prefill = prefill(threads, workers, request, space, salt); });
     }
     measure_together(threads, workers, request, space, salt);
+    // The kernel counts both in steps of some pages, and its peak can fall behind what it said
+    // before.
+    report.metrics["peak_resident_bytes"] = std::max(
+        static_cast<double>(host::peak_resident_bytes()), report.metrics["resident_before_bytes"]);
     threads.run([&](unsigned i) { time_generation(workers[i]); });
   }
-  // The kernel counts both in steps of some pages, and its peak can fall behind what it said
-  // before.
-  report.metrics["peak_resident_bytes"] = std::max(static_cast<double>(host::peak_resident_bytes()),
-                                                   report.metrics["resident_before_bytes"]);
 
   tally total;
   for (auto& worker : workers) {
@@ -180,15 +180,15 @@ result run(const request& request, const subject_entry& subject) {
       report.usage.merge(worker.meter->reading());
     }
     report.threads.push_back({worker.seed, worker.bound_to, worker.last_ran_on, worker.measured_ns,
-                              worker.measured, std::move(worker.series), worker.unfinished,
-                              worker.generation_ns});
+                              worker.processor_ns, worker.measured, std::move(worker.series),
+                              worker.unfinished, worker.generation_ns});
   }
   report.metrics.merge(metrics_of(report.threads, report.usage));
 
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {
-    report.metrics["validation_ms"] =
-        milliseconds([&] { report.contents_check = validate(*map, space, total); });
+    report.metrics["validation_ms"] = milliseconds(
+        [&] { report.contents_check = validate(*map, space, total, request.seed, salt); });
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);
     }

@@ -10,12 +10,13 @@
 
 namespace assay::trial {
 
-// Streams of the trial's seed. Those of the threads follow the last one.
+// Streams of the trial's seed.
 enum trial_stream : std::uint64_t {
   salt_stream,
   key_space_stream,
   permutation_stream,
-  first_thread_stream
+  first_thread_stream,
+  search_stream = std::uint64_t{1} << 32  // after the last thread's
 };
 
 // Streams of a thread's seed.

@@ -12,7 +12,7 @@
 
 namespace assay::trial {
 
-class locked_map {
+class sound_map {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
     const std::scoped_lock lock(mutex);
@@ -39,7 +39,7 @@ class locked_map {
 
 // `Base` with an attach() whose handles call the functions of `Derived`.
 // Its constructor is open to everyone because maps also derive from it through another class.
-template <class Derived, class Base = locked_map>
+template <class Derived, class Base = sound_map>
 class test_map : public Base {  // NOLINT(bugprone-crtp-constructor-accessibility)
  public:
   auto attach() { return plain_handle(static_cast<Derived&>(*this)); }

@@ -15,18 +15,23 @@ namespace assay::trial {
 struct validation {
   contents expected;
   contents found;
-  std::uint64_t wrong_values;
-  std::uint64_t foreign_keys;  // outside the key space
-  bool walk_ended;             // false: it was given up after more elements than there are keys
+  std::uint64_t wrong_values = 0;
+  std::uint64_t foreign_keys = 0;      // outside the key space
+  std::uint64_t duplicate_keys = 0;    // elements whose key the walk had met before
+  std::uint64_t missed_searches = 0;   // for a key that the walk met, which found nothing
+  std::uint64_t phantom_searches = 0;  // for a key that the walk did not meet, which found it
+  bool walk_ended = true;  // false: it was given up after more elements than there can be
 
   // What is wrong, with what was expected and what was found; empty if nothing is.
   [[nodiscard]] std::string problem() const;
 };
 
 // Walks through the quiescent map and compares it with `total`, the sum of all threads' operations
-// on it.
+// on it. If the walk ends, searches for up to 100,000 keys that it met, and for those of up to
+// 100,000 keys drawn with the trial's seed that it did not meet, must agree with it. To be called
+// when no handle is attached; attaches one.
 [[nodiscard]] validation validate(measured_map& map, const workload::key_space& space,
-                                  const tally& total);
+                                  const tally& total, std::uint64_t seed, std::uint64_t salt);
 
 }  // namespace assay::trial
 

@@ -1,5 +1,7 @@
 #include "assay/trial/worker.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 
@@ -7,9 +9,22 @@
 #include "assay/trial/batch_pacer.h"
 
 namespace assay::trial {
+namespace {
+
+// Processor time of the calling thread, which stands still while the thread waits or another has
+// its processor.
+std::uint64_t processor_time_ns() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
 
 void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
              const std::stop_token& stop) {
+  const std::uint64_t processor_start = processor_time_ns();
   batch_pacer pacer;
   std::size_t slot = 0;
   std::uint64_t slot_end = start_ns + interval_ns;
@@ -28,19 +43,20 @@ void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, st
     if (done.gave_up) self.unfinished = {self.batch.kinds[done.performed], now - batch_start};
   }
   self.measured_ns = now - start_ns;
+  self.processor_ns = processor_time_ns() - processor_start;
 }
 
 void time_generation(worker& self) {
   constexpr std::size_t batches = 64;
   std::array<std::uint64_t, 5> rounds;
   for (auto& round : rounds) {
-    const std::uint64_t start = host::now_ns();
+    const std::uint64_t start = processor_time_ns();
     for (std::size_t i = 0; i < batches; ++i) {
       self.operations->fill(self.batch, workload::operation_batch::capacity);
     }
-    round = host::now_ns() - start;
+    round = processor_time_ns() - start;
   }
-  // The median, so that a thread that lost its processor for a while does not count.
+  // The median, so that an interrupt or a cold cache does not count.
   std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
   self.generation_ns = static_cast<double>(rounds[rounds.size() / 2]) /
                        static_cast<double>(batches * workload::operation_batch::capacity);

@@ -37,7 +37,8 @@ struct alignas(workload::interference_bytes) worker {
 
   tally prefilled;
   tally measured;
-  std::uint64_t measured_ns = 0;  // from the common start to the end of the last batch
+  std::uint64_t measured_ns = 0;   // from the common start to the end of the last batch
+  std::uint64_t processor_ns = 0;  // processor time taken by the measured operations
   std::vector<std::uint64_t>
       series;  // operations in each interval; the last holds what came after the others
   std::optional<unfinished_operation> unfinished;
@@ -49,8 +50,8 @@ struct alignas(workload::interference_bytes) worker {
 void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
              const std::stop_token& stop);
 
-// Measures how long an operation takes to generate, with nothing done in between, into
-// `generation_ns`.
+// Measures how much processor time an operation takes to generate, with nothing done in between,
+// into `generation_ns`.
 void time_generation(worker& self);
 
 }  // namespace assay::trial

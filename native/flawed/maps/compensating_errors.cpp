@@ -10,7 +10,7 @@ namespace assay::flawed {
 class compensating_errors : public flawed_map<compensating_errors> {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
-    const bool inserted = locked_map::insert(key, value);
+    const bool inserted = sound_map::insert(key, value);
     if (inserted && now_and_then_()) move_two_keys();
     return inserted;
   }

@@ -8,7 +8,7 @@ class endless_walk : public flawed_map<endless_walk> {
  public:
   template <class Visit>
   void for_each(Visit&& visit) {
-    while (!elements.empty()) locked_map::for_each(visit);
+    while (!elements.empty()) sound_map::for_each(visit);
   }
 };
 

@@ -22,12 +22,12 @@ class now_and_then {
   std::atomic<std::uint64_t> calls_{0};
 };
 
-class flawed_base : public trial::locked_map {
+class flawed_base : public trial::sound_map {
  protected:
   now_and_then now_and_then_;
 };
 
-// What a flawed map derives from. It hides the operation of locked_map that it gets wrong.
+// What a flawed map derives from. It hides the operation of sound_map that it gets wrong.
 template <class Derived>
 using flawed_map = trial::test_map<Derived, flawed_base>;
 

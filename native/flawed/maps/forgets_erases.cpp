@@ -8,7 +8,7 @@ class forgets_erases : public flawed_map<forgets_erases> {
  public:
   bool erase(std::uint64_t key) {
     if (now_and_then_() && find(key)) return true;
-    return locked_map::erase(key);
+    return sound_map::erase(key);
   }
 };
 

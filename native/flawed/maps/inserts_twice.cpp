@@ -11,7 +11,7 @@ namespace assay::flawed {
 class inserts_twice : public flawed_map<inserts_twice> {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
-    const bool inserted = locked_map::insert(key, value);
+    const bool inserted = sound_map::insert(key, value);
     if (inserted && now_and_then_()) {
       const std::scoped_lock lock(mutex);
       twins_.emplace_back(key, value);
@@ -21,7 +21,7 @@ class inserts_twice : public flawed_map<inserts_twice> {
 
   template <class Visit>
   void for_each(Visit&& visit) {
-    locked_map::for_each(visit);
+    sound_map::for_each(visit);
     for (const auto& [key, value] : twins_) visit(key, value);
   }
 

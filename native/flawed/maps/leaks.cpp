@@ -23,7 +23,7 @@ class leaks : public flawed_map<leaks> {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
     }
-    return locked_map::insert(key, value);
+    return sound_map::insert(key, value);
   }
 
  private:

@@ -11,7 +11,7 @@ class throws : public flawed_map<throws> {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
     if (now_and_then_()) throw std::runtime_error("insert failed on purpose");
-    return locked_map::insert(key, value);
+    return sound_map::insert(key, value);
   }
 };
 
