@@ -2,6 +2,8 @@
 #
 #   find_package(assay)                              assay::assay, headers that depend on nothing
 #   find_package(assay REQUIRED COMPONENTS trial)    assay::trial as well, a main() that runs trials
+#
+# A project that takes Assay in by add_subdirectory has the same two targets, and installs nothing of it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
@@ -21,7 +23,8 @@ configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}
   INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${CMAKE_BINARY_DIR}/assay-config-version.cmake"
+install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
+  cmake/AssayDependencies.cmake
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -1,5 +1,8 @@
-# Installs the build in BUILD, builds both consumers against what was installed, and runs them.
+# Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
+# project that takes Assay's source in. The subject is the one that `assay new subject` writes.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
+set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
+set(subject "${source}/python/assay/cli/templates/subject")
 set(work "${BUILD}/consumer")
 file(REMOVE_RECURSE "${work}")
 
@@ -11,23 +14,34 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix")
-foreach(consumer headers trial)
-  run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${CMAKE_CURRENT_LIST_DIR}/${consumer}" -B "${work}/${consumer}"
-    "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_PREFIX_PATH=${work}/prefix")
-  run("${CMAKE_COMMAND}" --build "${work}/${consumer}")
-endforeach()
+function(build consumer from target)
+  run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${from}" -B "${work}/${consumer}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
+    -DCMAKE_BUILD_TYPE=Release ${ARGN})
+  run("${CMAKE_COMMAND}" --build "${work}/${consumer}" --target ${target})
+endfunction()
+build(headers "${CMAKE_CURRENT_LIST_DIR}/headers" draw_operations "-DCMAKE_PREFIX_PATH=${work}/prefix")
+build(subject "${subject}" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
+build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" subject "-DASSAY=${source}" "-DSUBJECT=${subject}")
 
 run("${work}/headers/draw_operations")
 file(WRITE "${work}/request.json" [[
 {"protocol": 1, "subject": "my_map", "seed": 1, "threads": 2, "pinning": "none", "key_range": 1000,
  "keys": "sparse", "mix": {"insert": 20, "erase": 10, "find": 70}, "duration_ms": 20, "interval_ms": 10}]])
-foreach(program "${work}/trial/my_map" "${work}/prefix/bin/assay-trial")
+foreach(program "${work}/subject/subject" "${work}/subdirectory/subject")
   execute_process(COMMAND "${program}" --list OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
-  message("${program}: ${list}")
+  string(JSON subjects LENGTH "${list}")
+  string(JSON name GET "${list}" 0 name)
+  if(NOT "${subjects} ${name}" STREQUAL "1 my_map")
+    message(FATAL_ERROR "${program} lists ${list}")
+  endif()
+  execute_process(COMMAND "${program}" INPUT_FILE "${work}/request.json"
+    OUTPUT_VARIABLE result COMMAND_ERROR_IS_FATAL ANY)
+  string(JSON status GET "${result}" status)
+  if(NOT status STREQUAL "valid")
+    message(FATAL_ERROR "the trial of ${program} is ${status}: ${result}")
+  endif()
 endforeach()
-execute_process(COMMAND "${work}/trial/my_map" INPUT_FILE "${work}/request.json"
-  OUTPUT_VARIABLE result COMMAND_ERROR_IS_FATAL ANY)
-string(JSON status GET "${result}" status)
-if(NOT status STREQUAL "valid")
-  message(FATAL_ERROR "the trial is ${status}: ${result}")
+execute_process(COMMAND "${work}/prefix/bin/assay-trial" --list OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
+if(NOT list MATCHES "std_map_mutex")
+  message(FATAL_ERROR "the installed assay-trial lists ${list}")
 endif()
