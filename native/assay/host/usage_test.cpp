@@ -9,7 +9,6 @@
 #include <iterator>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 #include "assay/host/clock.h"
@@ -22,6 +21,7 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
+using ::testing::ThrowsMessage;
 
 constexpr std::array names = {"cycles", "instructions", "cache_misses", "branch_misses",
                               "migrations"};
@@ -89,20 +89,29 @@ TEST(thread_meter, holds_no_file_open_once_stopped) {
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(resident_bytes, says_that_it_cannot_open_a_file) {
-  rlimit normal{};
-  getrlimit(RLIMIT_NOFILE, &normal);
-  rlimit none = normal;
-  none.rlim_cur = 0;
-  setrlimit(RLIMIT_NOFILE, &none);
-  std::string reason;
-  try {
-    resident_bytes();
-  } catch (const std::runtime_error& error) {
-    reason = error.what();
+// While it lives, the process can open no more files.
+class no_more_files {
+ public:
+  no_more_files() {
+    getrlimit(RLIMIT_NOFILE, &normal_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = normal_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
   }
-  setrlimit(RLIMIT_NOFILE, &normal);
-  EXPECT_EQ(reason, "/proc/self/status cannot be opened: Too many open files");
+  ~no_more_files() { setrlimit(RLIMIT_NOFILE, &normal_); }
+  no_more_files(const no_more_files&) = delete;
+  no_more_files& operator=(const no_more_files&) = delete;
+
+ private:
+  rlimit normal_{};
+};
+
+TEST(resident_bytes, says_that_it_cannot_open_a_file) {
+  const auto ask = [] {
+    const no_more_files limit;
+    resident_bytes();
+  };
+  EXPECT_THAT(ask, ThrowsMessage<std::runtime_error>(
+                       "/proc/self/status cannot be opened: Too many open files"));
 }
 
 TEST(thread_meter, counts_page_faults_between_start_and_stop_only) {
