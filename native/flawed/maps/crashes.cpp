@@ -7,7 +7,7 @@ namespace assay::flawed {
 class crashes : public flawed_map<crashes> {
  public:
   // Not caught by a sanitizer, so that it dies of the same signal in every build.
-  [[gnu::no_sanitize("undefined")]] bool insert(std::uint64_t key, std::uint64_t value) {
+  __attribute__((no_sanitize("undefined"))) bool insert(std::uint64_t key, std::uint64_t value) {
     if (now_and_then_()) {
       volatile std::uint64_t* volatile nowhere = nullptr;  // volatile: the compiler must not know
       *nowhere = value;  // NOLINT(clang-analyzer-core.NullDereference): on purpose
