@@ -75,9 +75,9 @@ int main() try {
   std::ostringstream text;
   text << std::cin.rdbuf();
   const auto request = assay::trial::parse_request(text.str());
-  if (request.threads != 1) throw std::invalid_argument("threads: this loop has 1");
+  if (request.threads != 1) throw assay::trial::bad_request("threads: this loop has 1");
   if (request.keys != assay::workload::key_layout::dense) {
-    throw std::invalid_argument("keys: this loop draws dense ones");
+    throw assay::trial::bad_request("keys: this loop draws dense ones");
   }
   assay::host::placement(request.pinning, 1).bind_this_thread(0);
   const measurement measured = measure(request);
@@ -89,7 +89,7 @@ int main() try {
             << '\n'
             << std::flush;
   return std::cout ? 0 : 1;
-} catch (const std::invalid_argument& error) {
+} catch (const assay::trial::bad_request& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 2;
 } catch (const std::exception& error) {

@@ -1,7 +1,8 @@
 // A subject of your own: a hash map behind a mutex, for you to replace by what you want to measure.
 //
-// Where a thread needs something of its own inside the map (an epoch, hazard pointers), let attach() return
-// a handle of yours that owns it and has insert, erase and find; see assay/maps/concept.h.
+// Where a thread needs something of its own inside the map (an epoch, hazard pointers), let
+// attach() return a handle of yours that owns it and has insert, erase and find; see
+// assay/maps/concept.h.
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -38,4 +39,5 @@ class locked_hash_map {
   std::unordered_map<std::uint64_t, std::uint64_t> entries_;
 };
 
-static const assay::trial::subject<locked_hash_map> registered{"my_map", "std::unordered_map behind one std::mutex"};
+static const assay::trial::subject<locked_hash_map> registered{
+    "my_map", "std::unordered_map behind one std::mutex"};
