@@ -83,7 +83,7 @@ TEST(environment, describes_the_program_as_told) {
 // Compared with what the compiler does, not with the macros that it defines.
 TEST(compiled_as, knows_whether_assertions_are_on) {
   bool evaluated = false;
-  assert((evaluated = true));
+  assert((evaluated = true));  // NOLINT(bugprone-assert-side-effect): that is the question
   EXPECT_EQ(compiled_as().assertions, evaluated);
 }
 

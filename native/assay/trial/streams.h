@@ -12,10 +12,10 @@ namespace assay::trial {
 
 // Streams of the trial's seed.
 enum trial_stream : std::uint64_t {
-  salt_stream,
-  key_space_stream,
-  permutation_stream,
-  first_thread_stream,
+  salt_stream = 0,
+  key_space_stream = 1,
+  permutation_stream = 2,
+  first_thread_stream = 3,
   search_stream = std::uint64_t{1} << 32  // after the last thread's
 };
 

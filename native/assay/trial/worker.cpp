@@ -1,9 +1,8 @@
 #include "assay/trial/worker.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 #include "assay/host/clock.h"
 #include "assay/trial/batch_pacer.h"

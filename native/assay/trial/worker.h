@@ -26,13 +26,14 @@ struct unfinished_operation {
 
 // Aligned so that no two threads write to the same cache line.
 struct alignas(workload::interference_bytes) worker {
+  workload::operation_batch batch;  // first, as it is aligned to cache lines
+
   std::uint64_t seed = 0;
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
 
   std::unique_ptr<attached_handle> handle;
   std::unique_ptr<workload::generator> operations;
-  workload::operation_batch batch;
   std::optional<host::thread_meter> meter;
 
   tally prefilled;
