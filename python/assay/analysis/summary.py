@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from assay.analysis.intervals import CONFIDENCE, SignFlips, median, median_interval, sign_flips
-from assay.analysis.types import Analysis, Comparison, ConditionSummary, Interval, Verdict
+from assay.analysis.types import Analysis, Comparison, ConditionSummary, Estimate, Interval, Verdict
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -133,16 +133,19 @@ def _compare(
             reason = "the interval holds 1 and reaches beyond the smallest effect"
         comparisons.append(
             Comparison(
+                metric=asked.metric,
                 context=context_of[context],
                 level=level,
                 baseline=asked.baseline,
                 ratio=ratio,
                 interval=interval,
                 p=p,
+                p_adjusted=p,
                 verdict=found,
                 pairs=len(log_ratios),
                 dropped=dropped,
                 reason=reason,
+                all_groups=Estimate(ratio, interval, p, found, len(log_ratios)),
             )
         )
     return comparisons

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import Comparison, Interval, summarise, verdict
+from assay.experiment.types import Blocks, Design, Experiment
 from assay.experiment.types import Comparison as Asked
-from assay.experiment.types import Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
@@ -25,7 +25,7 @@ def experiment(better: str = "higher", exclude: tuple[Any, ...] = ()) -> Experim
         question="?",
         factors={"subject": SUBJECTS, "threads": THREADS},
         comparison=Asked("throughput", "subject", "base", 5.0, better),  # type: ignore[arg-type]
-        design=Design(10, 1, exclude, 0.0),
+        design=Design(Blocks(10), 1, exclude, 0.0),
         programs={},
         fixed={},
         changes={"subject": {name: {} for name in SUBJECTS}, "threads": {n: {} for n in THREADS}},

@@ -1,13 +1,15 @@
 """The plain types that the analysis hands to the report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.plan.types import Level
 from assay.runner.types import Status
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
+
+HostMode = Literal["fast", "slow"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,31 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Mode:
+    """One of several values around which data gather: their median, and the share of the data."""
+
+    center: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Whether a median may stand for the values of a condition.
+
+    Attributes:
+        modes: where the values gather, the lowest first; empty where there is no sign of more than one.
+        dip_p: p-value of Hartigan's dip test that there is one mode; None with too few values.
+        note: why the median is not typical, for a person; empty where it may be taken as typical.
+    """
+
+    modes: tuple[Mode, ...] = ()
+    dip_p: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class ConditionSummary:
-    """What is known of the compared metric in one condition.
+    """What is known of one metric in one condition.
 
     Attributes:
         counts: status -> number of ended trials.
@@ -33,6 +58,7 @@ class ConditionSummary:
         missing: number of valid trials that lack the metric, or whose value is not finite.
         median: None where there are no values.
         interval: of the median; None with fewer than 6 values.
+        shape: whether the median is typical of the values.
     """
 
     levels: Mapping[str, Level]
@@ -41,33 +67,121 @@ class ConditionSummary:
     missing: int
     median: float | None
     interval: Interval | None
+    shape: Shape = Shape()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A ratio from some of a comparison's pairs, by itself: its verdict is not corrected for any family."""
+
+    ratio: float | None
+    interval: Interval | None
+    p: float | None
+    verdict: Verdict
+    pairs: int
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One level of the compared factor against the baseline, in one context.
+    """One level of the compared factor against the baseline, in one context, for one metric.
+
+    The verdict rests on the groups whose calibrations agree; `all_groups` on every group.
 
     Attributes:
         context: factor -> level, without the compared factor.
         ratio: the metric at `level` over the metric at `baseline`: the geometric mean of the ratios within
             groups. None without pairs.
-        interval: of the ratio; None with fewer than 6 pairs.
+        interval: of the ratio, by itself; None with too few pairs.
         p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
+        p_adjusted: the same, corrected for the family of comparisons (and for looks, see `Look`); the ratio
+            differs from 1 where it is at most 5%.
         pairs: number of groups in which both trials count.
-        dropped: reason -> number of groups in which they do not.
+        dropped: reason -> number of groups in which they do not; "host changed" is one of the reasons.
         reason: why the verdict is undecided; empty for every other verdict.
+        all_groups: the estimate without exclusions.
+        modes: mode of the host ("fast", "slow") -> the estimate from groups that ran in it; empty where the
+            host has one mode.
     """
 
+    metric: str
     context: Mapping[str, Level]
     level: Level
     baseline: Level
     ratio: float | None
     interval: Interval | None
     p: float | None
+    p_adjusted: float | None
     verdict: Verdict
     pairs: int
     dropped: Mapping[str, int]
     reason: str
+    all_groups: Estimate
+    modes: Mapping[HostMode, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One level against the baseline over several workloads, each with equal weight.
+
+    The ratio is the geometric mean over the workloads of a block, then over blocks; a pair is a block in
+    which every workload has one (after Blackwell 1998, section 3.3, figure 4).
+
+    Attributes:
+        context: factor -> level, without the compared factor and those in `across`.
+        across: the factors whose levels are the workloads.
+        workloads: how many there are.
+        p, p_adjusted, dropped, reason: as in `Comparison`; the aggregates are a family of their own.
+        against: the workloads whose own ratio goes the other way, as factor -> level, with their verdict.
+    """
+
+    metric: str
+    context: Mapping[str, Level]
+    across: tuple[str, ...]
+    workloads: int
+    level: Level
+    baseline: Level
+    ratio: float | None
+    interval: Interval | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    pairs: int
+    dropped: Mapping[str, int]
+    reason: str
+    against: tuple[tuple[Mapping[str, Level], Verdict], ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The planned look at the results on which the verdicts rest.
+
+    Attributes:
+        number, of: its number from 1, and how many there may be; 1 of 1 where the number of blocks is fixed.
+        blocks: the blocks that it sees; what ran later does not count yet.
+        confidence: of an interval at this look, so that over all looks it is 95%.
+    """
+
+    number: int
+    of: int
+    blocks: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class HostModes:
+    """The states that the host was in, by calibrations alone.
+
+    Attributes:
+        metric: the calibration that tells them apart.
+        centers: mode -> its median; empty where there is one mode.
+        boundary: between the modes; None where there is one.
+        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where it has none.
+    """
+
+    metric: str
+    centers: Mapping[HostMode, float]
+    boundary: float | None
+    of_group: Mapping[int, Literal["fast", "slow", "mixed", "unknown"]]
 
 
 @dataclass(frozen=True)
@@ -79,6 +193,10 @@ class Analysis:
         confidence: the confidence that was asked of every interval.
         conditions: in the experiment's order.
         comparisons: by context, then by level, in the experiment's order.
+        also: the same for each further metric.
+        aggregates: by context, then by level; empty where the experiment names no workloads.
+        look: on what the verdicts rest; None before the first planned look.
+        host_modes: None where there are no calibrations.
     """
 
     metric: str
@@ -89,3 +207,7 @@ class Analysis:
     confidence: float
     conditions: tuple[ConditionSummary, ...]
     comparisons: tuple[Comparison, ...]
+    also: tuple[Comparison, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    look: Look | None = None
+    host_modes: HostModes | None = None

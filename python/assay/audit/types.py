@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from assay.experiment.types import Experiment
+from assay.experiment.types import Experiment, Severity
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
@@ -18,11 +18,13 @@ class Finding:
     """What a rule says about an experiment or its data.
 
     Attributes:
-        rule: the rule's id, which is also its anchor in `docs/guide/audit.md`.
+        rule: the rule's id; `python/assay/audit/guide/ID.md` is its page.
         message: what was seen, one sentence with its numbers.
         where: the conditions, contexts or groups that it concerns, by name.
         evidence: name -> number.
         remedy: what to do about it.
+        severity: how much it weighs.
+        trials: the trials that show it, by number, where it is about single trials.
     """
 
     rule: str
@@ -30,6 +32,8 @@ class Finding:
     where: tuple[str, ...]
     evidence: Mapping[str, float]
     remedy: str
+    severity: Severity = "warning"
+    trials: tuple[int, ...] = ()
 
     @property
     def places(self) -> str:

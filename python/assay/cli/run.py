@@ -99,7 +99,7 @@ def _plan(experiment: "Experiment") -> "Plan":
     return make_plan(
         experiment,
         secrets.randbelow(2**53) if seed is None else seed,
-        lambda subject: str(experiment.programs.get(subject, trial)),
+        lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
         memory_mb * 3 // 4,
     )
 

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from assay.errors import AssayError
 from assay.experiment.lines import KeyPath, Lines
 from assay.experiment.schema import NAME_PATTERN, Document, Settings, Table, nearest
-from assay.experiment.types import Comparison, Design, Experiment, Level
+from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Program
 
 _DEFAULTS = {
     "threads": 1,
@@ -52,7 +52,8 @@ def load(path: Path) -> Experiment:
     if "\0" in text:
         raise AssayError(f"{path}: holds NUL bytes, so it is no text; save it as UTF-8")
     experiment = parse(text, path)
-    for subject, program in experiment.programs.items():
+    for subject, described in experiment.programs.items():
+        program = described.path
         key = ("subjects", subject, "program")
         try:
             mode = program.stat().st_mode
@@ -272,7 +273,7 @@ class _Reader:
                 better=comparison.better or ("lower" if lower else "higher"),
             ),
             design=Design(
-                blocks=document.design.blocks,
+                blocks=Blocks(document.design.blocks),
                 seed=document.design.seed,
                 exclude=tuple(
                     self._rule(index, rule, factors) for index, rule in enumerate(document.design.exclude)
@@ -280,7 +281,7 @@ class _Reader:
                 key_range_percent=document.perturb.key_range,
             ),
             programs={
-                name: self._path.parent.absolute() / subject.program
+                name: Program(self._path.parent.absolute() / subject.program)
                 for name, subject in document.subjects.items()
             },
             fixed=fixed,
@@ -392,9 +393,9 @@ class _Reader:
     def _check_conditions(self, experiment: Experiment) -> None:
         """Check what only the conditions as a whole show."""
         count = math.prod(len(levels) for levels in experiment.factors.values())
-        if count * experiment.design.blocks > _MOST_TRIALS:
+        if count * experiment.design.blocks.most > _MOST_TRIALS:
             why = (
-                f"make {count:,} conditions, times {experiment.design.blocks:,} blocks; the most trials "
+                f"make {count:,} conditions, times {experiment.design.blocks.most:,} blocks; the most trials "
                 f"are {_MOST_TRIALS:,}: use fewer factors, levels or blocks"
             )
             raise self._mistake(("factors",), why)

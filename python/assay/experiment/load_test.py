@@ -13,6 +13,7 @@ from assay.experiment.schema import (
     Settings,
     SubjectTable,
 )
+from assay.experiment.types import Program
 
 FILE = Path("experiments/x.toml")
 TEXT = """\
@@ -56,7 +57,7 @@ def test_an_experiment_says_what_its_file_says() -> None:
         "threads": (1, 2),
         "mix": ("searches", "updates"),
     }
-    assert experiment.design.blocks == 12
+    assert experiment.design.blocks.most == 12
     assert experiment.design.seed is None
     assert experiment.design.key_range_percent == 2
     assert experiment.comparison.better == "higher"
@@ -334,7 +335,7 @@ def with_program(folder: Path, mode: int | None) -> Path:
 
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
-    assert experiment.programs == {"two": tmp_path / "two"}
+    assert experiment.programs == {"two": Program(tmp_path / "two")}
     check_subjects(experiment, {"one": None})
 
 

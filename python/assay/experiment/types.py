@@ -1,12 +1,16 @@
 """The plain types of an experiment, as the plan, the audit and the report read it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 Level = str | int | float
+
+Severity = Literal["error", "warning", "note"]
+"""How much a finding weighs. error: do not believe the verdicts; warning: know this before you believe them;
+note: good to know."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,9 @@ class Comparison:
         baseline: the level of that factor that every other is compared with.
         smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
         better: whether a higher or a lower value of the metric is better.
+        also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
+        across: factors whose levels are workloads, over which verdicts are also given as a whole.
+        correction: how the p-values of a family are corrected for their number.
     """
 
     metric: str
@@ -26,6 +33,27 @@ class Comparison:
     baseline: Level
     smallest_effect_percent: float
     better: Literal["higher", "lower"]
+    also: Mapping[str, Literal["higher", "lower"]] = field(default_factory=dict)
+    across: tuple[str, ...] = ()
+    correction: Literal["holm", "none"] = "holm"
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How many times each condition is run.
+
+    Attributes:
+        most: the blocks that are planned; no campaign runs more.
+        minutes: the campaign ends with the block in which so much time has passed; None without a budget.
+        until: "verdict": it ends when no comparison is undecided any more; a number: when every interval is
+            at most so many percent wide (100 (high / low - 1)). None: it never ends early by what it saw.
+        fewest: blocks before the first look at the results.
+    """
+
+    most: int
+    minutes: float | None = None
+    until: Literal["verdict"] | float | None = None
+    fewest: int = 8
 
 
 @dataclass(frozen=True)
@@ -37,12 +65,90 @@ class Design:
         seed: seed of the plan; None draws one.
         exclude: rules; a condition that matches every factor of one of them is left out.
         key_range_percent: how far the key range is perturbed either way; 0 leaves it alone.
+        repeat: how often a group is repeated whole because its calibrations disagree; 0 never does.
     """
 
-    blocks: int
+    blocks: Blocks
     seed: int | None
     exclude: tuple[Mapping[str, tuple[Level, ...]], ...]
     key_range_percent: float
+    repeat: int = 2
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How one metric is found in what a program prints.
+
+    Attributes:
+        metric: its name.
+        pattern: a regular expression with one group, which matches in exactly one place; or None.
+        line: the NAME of the one line NAME=DATA that holds it; or None.
+        unit: of the metric; empty where it is not said.
+    """
+
+    metric: str
+    pattern: str | None
+    line: str | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of one's own that is a subject.
+
+    Attributes:
+        path: the executable, absolute.
+        arguments: of its command line; `{name}` stands for the setting or parameter of that name.
+        build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
+        extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
+            else the rules for each metric.
+    """
+
+    path: Path
+    arguments: tuple[str, ...] = ()
+    build: str | None = None
+    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A rule of the user's own about a metric: one [[validate]].
+
+    Attributes:
+        metric: what it is about.
+        must: what has to hold in every valid trial; for increase and decrease: of the medians of conditions
+            that differ in `factor` alone, in the order of its levels.
+        bounds: for equal: twice the value; for between: lowest and highest; else None.
+        factor: for increase and decrease; else None.
+    """
+
+    metric: str
+    must: Literal["present", "positive", "equal", "between", "increase", "decrease"]
+    bounds: tuple[float, float] | None
+    factor: str | None
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of the user's own: one [[chart]]. Names are factors or metrics.
+
+    Attributes:
+        x, y: what is drawn over what; a histogram has no y, and the y of a heat map is a factor.
+        value: what the colours of a heat map show; a metric. None for every other kind.
+        color: a factor whose levels are told apart; or None.
+        facet: a factor of which each level gets a chart of its own; or None.
+        filter: factor -> the levels that are drawn.
+    """
+
+    kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
+    title: str
+    x: str
+    y: str | None
+    value: str | None
+    color: str | None
+    facet: str | None
+    filter: Mapping[str, tuple[Level, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,11 +157,12 @@ class Experiment:
 
     Attributes:
         factors: factor -> its levels, in the order of the file.
-        programs: subject -> the program of one's own that runs it, an absolute path.
+        programs: subject -> the program of one's own that runs it.
         fixed: setting -> value where no factor changes it; defaults are filled in.
         changes: factor -> level -> the settings that this level changes.
         source: the file's text.
         path: the file.
+        identical: every condition is compared with a second copy of itself, by the factor `copy`.
     """
 
     name: str
@@ -63,11 +170,24 @@ class Experiment:
     factors: Mapping[str, tuple[Level, ...]]
     comparison: Comparison
     design: Design
-    programs: Mapping[str, Path]
+    programs: Mapping[str, Program]
     fixed: Mapping[str, Any]
     changes: Mapping[str, Mapping[Level, Mapping[str, Any]]]
     source: str
     path: Path
+    identical: bool = False
+    validations: tuple[Validation, ...] = ()
+    charts: tuple[Chart, ...] = ()
+
+    def unit(self, metric: str) -> str:
+        """Return the unit that the extraction rules give a metric; empty where none does."""
+        rules = (
+            rule
+            for program in self.programs.values()
+            if isinstance(program.extract, tuple)
+            for rule in program.extract
+        )
+        return next((rule.unit for rule in rules if rule.metric == metric), "")
 
     def conditions(self) -> list[dict[str, Level]]:
         """Return every condition that is not excluded, as factor -> level; the last factor varies fastest."""

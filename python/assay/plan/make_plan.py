@@ -31,11 +31,11 @@ def make_plan(
     """
     random = Random(seed)  # noqa: S311  # repeatable on purpose
     groups = _groups(experiment)
-    count = experiment.design.blocks * sum(len(group) for group in groups)
+    count = experiment.design.blocks.most * sum(len(group) for group in groups)
     seeds = iter(random.sample(range(2**53), count))
     trials: list[PlannedTrial] = []
     group_number = 0
-    for block in range(experiment.design.blocks):
+    for block in range(experiment.design.blocks.most):
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):
                 settings = experiment.settings(levels)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import protocol
-from assay.experiment import Comparison, Design, Experiment, Level
+from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level
 from assay.plan.make_plan import default_timeout_s, make_plan
 from assay.plan.types import Plan
 
@@ -37,7 +37,7 @@ def experiment(
         question="?",
         factors={"threads": counts, "subject": names},
         comparison=Comparison("throughput", "subject", "map_0", 3, "higher"),
-        design=Design(blocks, None, exclude, percent),
+        design=Design(Blocks(blocks), None, exclude, percent),
         programs={},
         fixed=FIXED | fixed,
         changes={
@@ -80,7 +80,7 @@ def test_every_block_runs_every_condition_once(asked: Experiment, seed: int) -> 
     trials = plan_of(asked, seed).trials
     assert [trial.ordinal for trial in trials] == list(range(len(trials)))
     assert [trial.block for trial in trials] == sorted(trial.block for trial in trials)
-    for block in range(asked.design.blocks):
+    for block in range(asked.design.blocks.most):
         assert Counter(tuple(each.levels.items()) for each in trials if each.block == block) == conditions
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from assay.experiment.types import Level
+from assay.experiment.types import Extraction, Level
 
 __all__ = ["Level", "Plan", "PlannedTrial"]
 
@@ -25,6 +25,9 @@ class PlannedTrial:
             that setting was moved.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
+        arguments: of the program's command line.
+        extract: how its metrics are found in what it prints: `Program.extract`.
+        repeats: the group of which this trial's group is a repetition; None in the first plan.
     """
 
     ordinal: int
@@ -36,6 +39,9 @@ class PlannedTrial:
     perturbation: Mapping[str, float]
     timeout_s: float
     memory_limit_mb: int
+    arguments: tuple[str, ...] = ()
+    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    repeats: int | None = None
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _trials(report: Report) -> dict[str, Any]:
     points = base.mark_point(filled=True, size=40, opacity=0.7).encode(
         x=x,
         y=y,
-        yOffset=alt.YOffset("block:Q").scale(domain=[-1, max(report.experiment.design.blocks, 1)]),
+        yOffset=alt.YOffset("block:Q").scale(domain=[-1, max(report.experiment.design.blocks.most, 1)]),
         color=scales["color"].legend(None),
         shape=scales["shape"].legend(None),
         href="href:N",

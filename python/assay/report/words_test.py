@@ -1,7 +1,9 @@
 import pytest
 
-from assay.analysis import Comparison, ConditionSummary, Interval
+from assay.analysis import Comparison, ConditionSummary, Estimate, Interval
 from assay.report import words
+
+ALL = Estimate(1.0, None, 1.0, "undecided", 6)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,9 @@ def test_an_interval_is_written_from_low_to_high() -> None:
 
 def test_what_does_not_count_is_noted() -> None:
     condition = ConditionSummary({}, {"valid": 4, "timed_out": 2, "crashed": 0}, 4, 0, 1.0, None)
-    comparison = Comparison({}, "b", "a", 1.0, None, 1.0, "undecided", 4, {"not valid": 2}, "too few")
+    comparison = Comparison(
+        "m", {}, "b", "a", 1.0, None, 1.0, 1.0, "undecided", 4, {"not valid": 2}, "too few", ALL
+    )
     assert words.notes(condition, comparison) == [
         "2 timed out",
         "pairs that do not count: 2 not valid",
@@ -54,6 +58,7 @@ def test_what_does_not_count_is_noted() -> None:
 
 def test_where_all_counts_there_is_nothing_to_note() -> None:
     condition = ConditionSummary({}, {"valid": 6}, 6, 0, 1.0, Interval(1, 1, 0.97))
-    comparison = Comparison({}, "b", "a", 1.0, Interval(0.9, 1.1, 0.97), 1.0, "undecided", 6, {}, "holds 1")
+    interval = Interval(0.9, 1.1, 0.97)
+    comparison = Comparison("m", {}, "b", "a", 1.0, interval, 1.0, 1.0, "undecided", 6, {}, "holds 1", ALL)
     assert words.notes(condition, comparison) == []
     assert words.notes(condition, None) == []

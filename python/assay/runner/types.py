@@ -1,7 +1,7 @@
 """The plain types that the runner hands to the store."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ class Outcome:
             `calibration_error`.
         started_at: when its process was started, UTC.
         wall_s: how long its process lived, seconds.
+        derived: metrics that the laboratory itself found out, beside those of the result.
     """
 
     status: Status
@@ -37,3 +38,4 @@ class Outcome:
     calibration_error: str
     started_at: datetime
     wall_s: float
+    derived: Mapping[str, float] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from assay.plan.types import Level
 from assay.runner.types import Status
@@ -20,6 +20,7 @@ class StoredTrial:
         calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
             failed.
         environment: digest of what it reported of machine and program; None where it reported nothing.
+        repeats: the group of which this trial's group is a repetition; None in the first plan.
     """
 
     id: int
@@ -35,6 +36,27 @@ class StoredTrial:
     started_at: datetime
     wall_s: float
     environment: str | None
+    repeats: int | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the runner decided in the course of a campaign, kept so that it can be read and resumed.
+
+    Attributes:
+        kind: look: the results were looked at, as planned; repeat: a group is repeated; stop: the campaign
+            is finished although planned trials have not run.
+        block: number of blocks that had ended.
+        reason: for a person.
+        content: what it rests on, JSON values; for repeat the `group`, for look the `confidence` and the
+            number of comparisons still `undecided` or the widest interval.
+    """
+
+    kind: Literal["look", "repeat", "stop"]
+    block: int
+    at: datetime
+    reason: str
+    content: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,7 @@ class CampaignSummary:
         planned: number of trials in its plan.
         counts: status -> number of ended trials.
         host: what the laboratory knew of the machine at the start: name, processors, kernel.
+        stopped: why it ended before all of its plan had run; empty if it did not.
     """
 
     id: int
@@ -59,6 +82,7 @@ class CampaignSummary:
     planned: int
     counts: Mapping[Status, int]
     host: Mapping[str, Any]
+    stopped: str = ""
 
     @property
     def ended(self) -> int:
@@ -67,5 +91,5 @@ class CampaignSummary:
 
     @property
     def finished(self) -> bool:
-        """Whether every planned trial has ended."""
-        return self.ended == self.planned
+        """Whether nothing of it remains to be run."""
+        return bool(self.stopped) or self.ended == self.planned
