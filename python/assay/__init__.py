@@ -1,3 +1,23 @@
 """Assay: a laboratory for honest performance experiments on concurrent software."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.frames import Data
+
 __version__ = "0.1.0"
+
+
+def open(path: str | Path) -> "Data":
+    """Open a store and give its contents as pandas data frames; see `assay.frames`.
+
+    Args:
+        path: the store's file.
+
+    Raises:
+        AssayError: there is no store, or it cannot be read.
+    """
+    from assay.frames import Data  # noqa: PLC0415 - pandas is slow to load, and no command needs it
+
+    return Data(path)

@@ -1,0 +1,135 @@
+"""The tables that a store has to offer, each as one data frame."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from assay.analysis import Comparison, Estimate
+from assay.store import Store
+
+_ESTIMATE = ("ratio", "low", "high", "confidence", "p", "verdict", "pairs")
+
+
+class Data:
+    """A store that is open for reading. Where a campaign may be named, the default is the one begun last.
+
+    Every method raises AssayError for a campaign or trial that is not there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._store = Store.open(Path(path), create=False)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    def campaigns(self) -> pd.DataFrame:
+        """Return one row for each campaign, the oldest first, indexed by its number."""
+        rows = [
+            {
+                "campaign": each.id,
+                "experiment": each.experiment,
+                "question": each.question,
+                "started_at": each.started_at,
+                "seed": each.seed,
+                "planned": each.planned,
+                "ended": each.ended,
+                "valid": each.counts.get("valid", 0),
+                "finished": each.finished,
+                "host": each.host.get("name"),
+            }
+            for each in self._store.campaigns()
+        ]
+        return pd.DataFrame(rows).set_index("campaign") if rows else pd.DataFrame()
+
+    def trials(self, campaign: int | None = None) -> pd.DataFrame:
+        """Return one row for each ended trial, indexed by its number.
+
+        The columns are those of the view `trials` (docs/reference/store.md): a metric is missing unless
+        its trial is valid. Times are in UTC.
+        """
+        columns, rows = self._store.query("select * from trials order by trial", campaign=campaign)
+        frame = pd.DataFrame.from_records(rows, columns=columns, index="trial")
+        frame["started_at"] = pd.to_datetime(frame["started_at"], utc=True)
+        return frame
+
+    def series(self, campaign: int | None = None) -> pd.DataFrame:
+        """Return the throughput series of valid trials: trial, thread, start of interval (ms), operations.
+
+        The last interval of a trial may be shorter than the others.
+        """
+        number = self._store.campaign(campaign).id
+        valid = [trial.id for trial in self._store.trials(number) if trial.status == "valid"]
+        columns: dict[str, list[float | None]] = {
+            name: [] for name in ("trial", "thread", "start_ms", "operations")
+        }
+        for record in self._store.records_of(valid):
+            step = record["request"].get("interval_ms")
+            for thread, counted in enumerate(record["result"].get("threads", [])):
+                operations = counted["series"]
+                columns["trial"] += [record["trial"]] * len(operations)
+                columns["thread"] += [thread] * len(operations)
+                columns["start_ms"] += [step and step * place for place in range(len(operations))]
+                columns["operations"] += operations
+        return pd.DataFrame(columns)
+
+    def verdicts(self, campaign: int | None = None) -> pd.DataFrame:
+        """Return one row for each comparison, of every compared metric.
+
+        The columns of the context's factors come first. `ratio` to `pairs` are what the verdict rests on;
+        `all_ratio`, ... are without exclusions; `fast_ratio`, ... by mode of the host, where it has two.
+        """
+        # Loaded late: it brings the audit along.
+        from assay.report import gather  # noqa: PLC0415
+
+        analysis = gather(self._store, self._store.campaign(campaign).id).analysis
+        return pd.DataFrame([_comparison(each) for each in (*analysis.comparisons, *analysis.also)])
+
+    def findings(self, campaign: int | None = None) -> pd.DataFrame:
+        """Return what the audit finds, one row for each finding, the gravest first."""
+        from assay.report import gather  # noqa: PLC0415
+
+        found = gather(self._store, self._store.campaign(campaign).id).findings
+        return pd.DataFrame([asdict(finding) for finding in found])
+
+    def record(self, trial: int) -> dict[str, Any]:
+        """Return the whole record of one trial."""
+        return self._store.record_of(trial)
+
+    def query(self, sql: str, campaign: int | None = None) -> pd.DataFrame:
+        """Return the answer to one SQL query; `median(x)` and `quantile(x, p)` are there."""
+        columns, rows = self._store.query(sql, campaign=campaign)
+        return pd.DataFrame.from_records(rows, columns=columns)
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    row: dict[str, Any] = dict(comparison.context) | {
+        "metric": comparison.metric,
+        "level": comparison.level,
+        "baseline": comparison.baseline,
+        **_estimate(comparison),
+        "p_adjusted": comparison.p_adjusted,
+        "reason": comparison.reason,
+        "dropped": sum(comparison.dropped.values()),
+    }
+    for name, estimate in (("all", comparison.all_groups), *comparison.modes.items()):
+        row |= {f"{name}_{column}": value for column, value in _estimate(estimate).items()}
+    return row
+
+
+def _estimate(estimate: Comparison | Estimate) -> dict[str, Any]:
+    interval = estimate.interval
+    ends = (interval.low, interval.high, interval.confidence) if interval else (None, None, None)
+    return dict(
+        zip(_ESTIMATE, (estimate.ratio, *ends, estimate.p, estimate.verdict, estimate.pairs), strict=True)
+    )
