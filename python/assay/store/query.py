@@ -64,6 +64,12 @@ class _Aggregate:
         raise ValueError(mistake)
 
 
+def add_aggregates(connection: sqlite3.Connection, mistakes: list[str]) -> None:
+    """Give a connection `median(x)` and `quantile(x, p)`; why one of them fails is appended to `mistakes`."""
+    connection.create_aggregate("median", 1, lambda: _Aggregate("median", mistakes))
+    connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
+
+
 def run_query(path: Path, sql: str, trials: str | None) -> Rows:
     """Run one query on a connection that can only read.
 
@@ -80,8 +86,7 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as connection:
         # What a trial printed need not be text.
         connection.text_factory = lambda data: data.decode(errors="replace")
-        connection.create_aggregate("median", 1, lambda: _Aggregate("median", mistakes))
-        connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
+        add_aggregates(connection, mistakes)
         if trials is not None:
             connection.execute(f"CREATE TEMP VIEW trials AS {trials}")
         # Python sees Ctrl-C only where its own code runs; every so often this does.

@@ -1,0 +1,41 @@
+"""Links from the rows of a store to the pages of its report, and the functions of `assay query`."""
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from datasette import hookimpl  # type: ignore[import-untyped]  # nor are its decorators typed
+from markupsafe import Markup
+
+from assay.store.query import add_aggregates
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette  # type: ignore[import-untyped]
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def prepare_connection(conn: sqlite3.Connection) -> None:
+    """Add `median(x)` and `quantile(x, p)`."""
+    add_aggregates(conn, [])
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def menu_links(datasette: "Datasette") -> list[dict[str, str]]:
+    """Put the report into the menu of every page."""
+    return [{"href": datasette.urls.path("/report/index.html"), "label": "Report"}]
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def render_cell(row: sqlite3.Row, value: Any, column: str, datasette: "Datasette") -> Markup | None:
+    """Link a campaign's number to its page, and a trial's to its record."""
+    names = row.keys()
+    if column in {"campaign", "campaign_id"} and isinstance(value, int):
+        page = f"campaign-{value}/index.html"
+    elif (
+        column == "trial"
+        and "campaign" in names
+        and all(isinstance(each, int) for each in (value, row["campaign"]))
+    ):
+        page = f"campaign-{row['campaign']}/trial.html#{value}"
+    else:
+        return None
+    return Markup('<a href="{}">{}</a>').format(datasette.urls.path(f"/report/{page}"), value)

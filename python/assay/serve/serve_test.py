@@ -1,0 +1,89 @@
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasette.app import Datasette  # type: ignore[import-untyped]
+
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.types import Outcome
+from assay.serve import command
+from assay.store import Store
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Datasette:
+    """A store of one trial as `command` has Datasette open it."""
+    path = tmp_path / "assay.sqlite"
+    trial = PlannedTrial(0, 0, 0, {"subject": "<b>"}, {"seed": 9}, "/bin/x", {}, 1.0, 512)
+    with Store.open(path) as store:
+        campaign = store.begin_campaign(
+            experiment="maps", question="", source="", directory="/", plan=Plan(1, (trial,)), host={}
+        )
+        store.record(campaign, 0, _valid({"throughput": 3.0}))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("the report")
+    return Datasette(
+        [str(path)], plugins_dir=str(HERE / "plugins"), static_mounts=[("report", str(tmp_path / "site"))]
+    )
+
+
+def _valid(metrics: dict[str, float]) -> Outcome:
+    return Outcome(
+        status="valid",
+        reason="",
+        exit_code=0,
+        result={"protocol": 1, "status": "valid", "metrics": metrics},
+        stdout="",
+        stderr="",
+        calibration_before=None,
+        calibration_after=None,
+        calibration_error="none",
+        started_at=datetime(2025, 1, 31, tzinfo=UTC),
+        wall_s=0.25,
+    )
+
+
+def get(served: Datasette, path: str) -> Any:
+    async def answer() -> Any:
+        await served.invoke_startup()
+        return await served.client.get(path, follow_redirects=True)
+
+    return asyncio.run(answer())
+
+
+def test_a_trial_of_a_view_leads_to_its_record(served: Datasette) -> None:
+    page = get(served, "/assay/maps").text
+    assert 'href="/report/campaign-1/trial.html#1"' in page
+    assert 'href="/report/campaign-1/index.html"' in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_a_table_leads_to_the_page_of_a_campaign(served: Datasette) -> None:
+    assert 'href="/report/campaign-1/index.html"' in get(served, "/assay/trial").text
+
+
+def test_a_query_of_ones_own_leads_to_the_pages_too(served: Datasette) -> None:
+    page = get(served, "/assay?sql=select+trial,+campaign,+7+as+threads+from+maps").text
+    assert 'href="/report/campaign-1/trial.html#1"' in page
+
+
+def test_a_query_has_the_functions_of_assay_query(served: Datasette) -> None:
+    answer = get(served, "/assay.json?sql=select+median(throughput)+as+m+from+maps&_shape=array")
+    assert answer.json() == [{"m": 3.0}]
+
+
+def test_the_report_is_served_beside_the_store(served: Datasette) -> None:
+    assert get(served, "/report/index.html").text == "the report"
+    assert 'href="/report/index.html"' in get(served, "/").text
+
+
+def test_the_command_names_what_is_there(tmp_path: Path) -> None:
+    words = command(tmp_path / "s.sqlite", tmp_path / "site", 8001)
+    assert words[words.index("--static") + 1] == f"report:{tmp_path / 'site'}"
+    for option in ("--plugins-dir", "--metadata"):
+        assert Path(words[words.index(option) + 1]).exists()
