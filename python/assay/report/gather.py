@@ -1,7 +1,9 @@
 """Everything that a report says about a campaign, as plain values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
 from assay.audit import Finding, audit
@@ -17,6 +19,7 @@ class Report:
 
     Attributes:
         numbers: levels of a condition, in the order of the factors -> its number from 1.
+        example: the result of the first trial that told its environment; empty where none did.
     """
 
     campaign: CampaignSummary
@@ -25,6 +28,7 @@ class Report:
     analysis: Analysis
     findings: list[Finding]
     numbers: dict[tuple[Level, ...], int]
+    example: Mapping[str, Any]
 
     def number(self, of: StoredTrial | ConditionSummary) -> int:
         """Return the number of a condition, or of a trial's."""
@@ -44,6 +48,7 @@ def gather(store: Store, campaign_id: int) -> Report:
     campaign = store.campaign(campaign_id)
     experiment = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
     trials = store.trials(campaign_id)
+    told = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,
         experiment=experiment,
@@ -54,4 +59,5 @@ def gather(store: Store, campaign_id: int) -> Report:
             tuple(condition.values()): number
             for number, condition in enumerate(experiment.conditions(), start=1)
         },
+        example={} if told is None else store.record_of(told)["result"],
     )
