@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import browse, new, report, run
+from assay.cli import browse, new, report, run, serve
 
 app = typer.Typer(
     name="assay",
@@ -26,6 +26,7 @@ app.command("list")(browse.list_)
 app.command("show")(browse.show)
 app.command("report")(report.report)
 app.command("query")(browse.query)
+app.command("serve")(serve.serve)
 new_app = typer.Typer(
     no_args_is_help=True,
     help="Write a starting point for work of your own.",

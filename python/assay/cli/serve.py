@@ -1,0 +1,32 @@
+"""`assay serve`: browse a store."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from assay.cli.browse import DEFAULT_STORE, StoreOption
+
+
+def serve(
+    store: StoreOption = DEFAULT_STORE,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0 takes a free one.")
+    ] = 8001,
+) -> None:
+    """Open the store in Datasette, with the report's pages beside it, until Ctrl-C.
+
+    It listens on 127.0.0.1, where only this machine reaches it, and reads only: a campaign may run meanwhile.
+
+    Example: `assay serve --port 8080`
+    """
+    from assay.report.site import write_site
+    from assay.serve import command
+    from assay.store import Store
+
+    with Store.open(store, create=False) as opened:
+        site = write_site(opened, store.absolute().parent / "report").parent
+    words = command(store, site, port)
+    typer.echo("The report is under /report/index.html, and in the menu of every page.")
+    # Datasette takes this process's place, so that signals and exit codes are its own.
+    os.execv(words[0], words)  # noqa: S606 - a list of words, no shell

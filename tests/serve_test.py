@@ -1,0 +1,53 @@
+"""`assay serve` as a process, asked over HTTP on this machine."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+from conftest import Assay
+
+EXPERIMENT = """
+name = "served"
+question = "Is it there?"
+[factors]
+subject = ["noop", "std_map_mutex"]
+[trial]
+key_range = 100
+duration_ms = 5
+mix = { insert = 10, erase = 10, find = 80 }
+[design]
+blocks = 1
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "noop"
+smallest_effect_percent = 3
+"""
+
+
+def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
+    tmp_path: Path, assay: Assay
+) -> None:
+    (tmp_path / "served.toml").write_text(EXPERIMENT)
+    assay("run", "served.toml")
+    words = [sys.executable, "-m", "assay", "serve", "--port", "0"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        said = iter(server.stderr.readline, "")
+        address = next(found[0] for line in said if (found := re.search(r"http://[\d.:]+", line)))
+        for path, expected in (
+            ("/assay/served", "/report/campaign-1/trial.html#1"),
+            ("/report/index.html", "Is it there?"),
+        ):
+            with urlopen(address + path) as answer:
+                assert expected in answer.read().decode()
+        server.send_signal(signal.SIGINT)
+        server.communicate()
+    assert server.returncode == 0
+
+
+def test_without_a_store_it_says_so(assay: Assay) -> None:
+    assert "there is no store" in assay("serve", expect=1).stderr
