@@ -33,7 +33,7 @@ from assay.plan.types import Level
 APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
-VERSION = "0001"
+VERSION = "0002"
 """The revision of the schema that this Assay reads and writes."""
 
 metadata = MetaData()
@@ -114,6 +114,9 @@ class PlannedTrialColumns(TypedColumns):
     perturbation: Column[Mapping[str, float]] = Column(JSON, nullable=False)
     timeout_s = Column(Float, nullable=False)
     memory_limit_mb = Column(Integer, nullable=False)
+    arguments: Column[list[str]] = Column(JSON, nullable=False)
+    extract: Column[Any] = Column(JSON, nullable=False)
+    repeats = Column(Integer, nullable=True)
 
 
 class TrialColumns(TypedColumns):
@@ -146,6 +149,40 @@ class EnvironmentColumns(TypedColumns):
     content: Column[Any] = Column(JSON, nullable=False)
 
 
+class DecisionColumns(TypedColumns):
+    """What the runner decided in the course of a campaign."""
+
+    id = Column(Integer, primary_key=True)
+    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
+    block = Column(Integer, nullable=False)
+    at: Column[datetime] = Column(Utc, nullable=False)
+    kind: Column[Any] = Column(String(16), nullable=False)
+    reason = Column(Text, nullable=False)
+    content: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
+
+
+class AuditColumns(TypedColumns):
+    """One audit of a campaign, whether it found anything or not."""
+
+    id = Column(Integer, primary_key=True)
+    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
+    audited_at: Column[datetime] = Column(Utc, nullable=False)
+
+
+class FindingColumns(TypedColumns):
+    """What one audit found. The view `findings` shows those of each campaign's latest audit."""
+
+    id = Column(Integer, primary_key=True)
+    audit_id = Column(Integer, ForeignKey("audit.id"), nullable=False)
+    rule = Column(Text, nullable=False)
+    severity: Column[str] = Column(String(16), nullable=False)
+    message = Column(Text, nullable=False)
+    places: Column[Any] = Column(JSON, nullable=False)
+    evidence: Column[Any] = Column(JSON, nullable=False)
+    remedy = Column(Text, nullable=False)
+    trials: Column[Any] = Column(JSON, nullable=False)
+
+
 experiment = Table("experiment", metadata, ExperimentColumns)
 view_column = Table(
     "view_column", metadata, ViewColumnColumns, UniqueConstraint("experiment_id", "kind", "name")
@@ -162,3 +199,6 @@ trial = Table(
 )
 environment = Table("environment", metadata, EnvironmentColumns)
 record = Table("record", metadata, RecordColumns)
+decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
+audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
+finding = Table("finding", metadata, FindingColumns, Index("finding_by_audit", "audit_id"))

@@ -5,23 +5,51 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, func, insert, select
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
+from assay.experiment.types import Extraction
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
 from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained, located, make_folder
 from assay.store.query import Rows, run_query
-from assay.store.schema import campaign, environment, experiment, planned_trial, record, trial, view_column
-from assay.store.types import CampaignSummary, StoredTrial
+from assay.store.schema import (
+    audit,
+    campaign,
+    decision,
+    environment,
+    experiment,
+    finding,
+    planned_trial,
+    record,
+    trial,
+    view_column,
+)
+from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
+
+if TYPE_CHECKING:
+    from assay.audit.types import Finding  # which itself reads StoredTrial
 
 _Names = frozenset[tuple[Kind, str]]
 
@@ -115,64 +143,110 @@ class Store:
                     "started_at": datetime.now(UTC),
                 },
             ).scalar_one()
-            if plan.trials:
-                connection.execute(
-                    insert(planned_trial),
-                    [
-                        {
-                            "campaign_id": campaign_id,
-                            "ordinal": each.ordinal,
-                            "block": each.block,
-                            "group_number": each.group,
-                            "levels": each.levels,
-                            "request": each.request,
-                            "program": each.program,
-                            "perturbation": each.perturbation,
-                            "timeout_s": each.timeout_s,
-                            "memory_limit_mb": each.memory_limit_mb,
-                        }
-                        for each in plan.trials
-                    ],
-                )
+            _add_planned(connection, campaign_id, plan.trials)
             factors = dict.fromkeys(name for each in plan.trials for name in each.levels)
             known = _extend_view(connection, experiment_id, [("factor", name) for name in factors])
         self._experiments[campaign_id] = experiment_id
         self._known[experiment_id] = known
         return campaign_id
 
+    def extend(
+        self, campaign_id: int, trials: Sequence[PlannedTrial], decision: Decision | None = None
+    ) -> None:
+        """Add trials to a campaign's plan and, in the same transaction, write the decision that led to them.
+
+        Raises:
+            AssayError: there is no such campaign, or one of the ordinals is planned already; nothing is
+                changed then.
+        """
+        with self._write(f"run `assay resume {campaign_id}`") as connection:
+            self._experiment_of(connection, campaign_id)
+            try:
+                _add_planned(connection, campaign_id, trials)
+            except IntegrityError as error:
+                raise AssayError(
+                    f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
+                ) from error
+            if decision is not None:
+                _add_decision(connection, campaign_id, decision)
+
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
-        """Return the trials of a campaign that have not ended, in the order in which they are to run."""
+        """Return the trials of a campaign that have not ended, in the order in which they are to run.
+
+        A repetition runs right after the group that it repeats. Nothing is pending of a campaign that was
+        stopped.
+        """
         done = select(trial.c.ordinal).where(trial.c.campaign_id == campaign_id)
-        statement = (
-            select(planned_trial)
-            .where(planned_trial.c.campaign_id == campaign_id, planned_trial.c.ordinal.not_in(done))
-            .order_by(planned_trial.c.ordinal)
+        stopped = select(decision.c.id).where(
+            decision.c.campaign_id == campaign_id, decision.c.kind == "stop"
         )
+        return self._planned(campaign_id, planned_trial.c.ordinal.not_in(done), ~stopped.exists())
+
+    def planned(self, campaign_id: int, ordinals: Sequence[int]) -> list[PlannedTrial]:
+        """Return some trials of a campaign's plan, in the order in which they run."""
+        return self._planned(campaign_id, planned_trial.c.ordinal.in_(ordinals))
+
+    def decide(self, campaign_id: int, decision: Decision) -> None:
+        """Write a decision."""
+        with self._write(f"run `assay resume {campaign_id}`") as connection:
+            self._experiment_of(connection, campaign_id)
+            _add_decision(connection, campaign_id, decision)
+
+    def decisions(self, campaign_id: int) -> list[Decision]:
+        """Return what was decided in the course of a campaign, the first decision first."""
+        statement = select(decision).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
         with self._read() as connection:
             self._experiment_of(connection, campaign_id)
             return [
-                PlannedTrial(
-                    ordinal=row.ordinal,
-                    block=row.block,
-                    group=row.group_number,
-                    levels=row.levels,
-                    request=row.request,
-                    program=row.program,
-                    perturbation=row.perturbation,
-                    timeout_s=row.timeout_s,
-                    memory_limit_mb=row.memory_limit_mb,
-                )
+                Decision(kind=row.kind, block=row.block, at=row.at, reason=row.reason, content=row.content)
                 for row in connection.execute(statement)
             ]
 
+    def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
+        """Write what an audit of a campaign found, which is what the view `findings` then shows of it.
+
+        Nothing is written where the latest audit of the campaign found the same.
+        """
+        rows = [
+            {
+                "rule": each.rule,
+                "severity": each.severity,
+                "message": _storable(each.message),
+                "places": list(each.where),
+                "evidence": dict(each.evidence),
+                "remedy": _storable(each.remedy),
+                "trials": list(each.trials),
+            }
+            for each in findings
+        ]
+        with self._write("try again") as connection:
+            self._experiment_of(connection, campaign_id)
+            latest = connection.execute(
+                select(func.max(audit.c.id)).where(audit.c.campaign_id == campaign_id)
+            ).scalar_one()
+            if latest is not None:
+                columns = [column for column in finding.c if column.name not in {"id", "audit_id"}]
+                statement = select(*columns).where(finding.c.audit_id == latest).order_by(finding.c.id)
+                if [dict(row) for row in connection.execute(statement).mappings()] == rows:
+                    return
+            audit_id = connection.execute(
+                insert(audit).returning(audit.c.id),
+                {"campaign_id": campaign_id, "audited_at": datetime.now(UTC)},
+            ).scalar_one()
+            if rows:
+                connection.execute(insert(finding), [{"audit_id": audit_id, **row} for row in rows])
+
     def record(self, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
         """Write what became of a planned trial in one transaction, and return the trial's number.
+
+        A metric that the laboratory derived stands beside those that the trial reported; where names are
+        the same, the reported one counts.
 
         Raises:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         result = dict(outcome.result) if outcome.result is not None else None
-        metrics = (result or {}).get("metrics", {})
+        metrics = {**outcome.derived, **(result or {}).get("metrics", {})}
         before = _calibrated(outcome.calibration_before)
         after = _calibrated(outcome.calibration_after)
         names: list[tuple[Kind, str]] = [
@@ -189,7 +263,7 @@ class Store:
                         "campaign_id": campaign_id,
                         "ordinal": ordinal,
                         "status": outcome.status,
-                        "reason": outcome.reason.encode(errors="replace").decode(),
+                        "reason": _storable(outcome.reason),
                         "started_at": outcome.started_at,
                         "wall_s": outcome.wall_s,
                         "metrics": metrics,
@@ -214,6 +288,7 @@ class Store:
                         "reason": outcome.reason,
                         "exit_code": outcome.exit_code,
                         "result": result,
+                        "derived": dict(outcome.derived),
                         "stdout": outcome.stdout,
                         "stderr": outcome.stderr,
                         "calibration_before": outcome.calibration_before,
@@ -241,6 +316,8 @@ class Store:
             )
             for campaign_id, status, count in connection.execute(by_status):
                 counts.setdefault(campaign_id, {})[status] = count
+            stops = select(decision.c.campaign_id, decision.c.reason).where(decision.c.kind == "stop")
+            stopped = dict(connection.execute(stops).all())
             statement = select(campaign, experiment.c.name).join_from(campaign, experiment)
             return [
                 CampaignSummary(
@@ -254,6 +331,7 @@ class Store:
                     planned=planned.get(row.id, 0),
                     counts=counts.get(row.id, {}),
                     host=row.host,
+                    stopped=stopped.get(row.id, ""),
                 )
                 for row in connection.execute(statement.order_by(campaign.c.id))
             ]
@@ -282,6 +360,7 @@ class Store:
                 planned_trial.c.block,
                 planned_trial.c.group_number,
                 planned_trial.c.levels,
+                planned_trial.c.repeats,
                 record.c.environment,
             )
             .select_from(trial)
@@ -307,6 +386,7 @@ class Store:
                     started_at=row.started_at,
                     wall_s=row.wall_s,
                     environment=row.environment,
+                    repeats=row.repeats,
                 )
                 for row in connection.execute(statement)
             ]
@@ -382,6 +462,37 @@ class Store:
         engine = self._engine.execution_options(assay_begin="BEGIN IMMEDIATE")
         with explained(self.path, after_full), engine.begin() as connection:
             yield connection
+
+    def _planned(self, campaign_id: int, *conditions: ColumnElement[bool]) -> list[PlannedTrial]:
+        statement = (
+            select(planned_trial)
+            .where(planned_trial.c.campaign_id == campaign_id, *conditions)
+            .order_by(
+                planned_trial.c.block,
+                func.coalesce(planned_trial.c.repeats, planned_trial.c.group_number),
+                planned_trial.c.group_number,
+                planned_trial.c.ordinal,
+            )
+        )
+        with self._read() as connection:
+            self._experiment_of(connection, campaign_id)
+            return [
+                PlannedTrial(
+                    ordinal=row.ordinal,
+                    block=row.block,
+                    group=row.group_number,
+                    levels=row.levels,
+                    request=row.request,
+                    program=row.program,
+                    perturbation=row.perturbation,
+                    timeout_s=row.timeout_s,
+                    memory_limit_mb=row.memory_limit_mb,
+                    arguments=tuple(row.arguments),
+                    extract=_extract(row.extract),
+                    repeats=row.repeats,
+                )
+                for row in connection.execute(statement)
+            ]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         found = self._experiments.get(campaign_id)
@@ -476,6 +587,55 @@ def _experiment_id(connection: Connection, name: str) -> int:
     ).scalar_one()
 
 
+def _extract(
+    stored: Literal["protocol", "lines"] | list[dict[str, Any]],
+) -> Literal["protocol", "lines"] | tuple[Extraction, ...]:
+    return stored if isinstance(stored, str) else tuple(Extraction(**rule) for rule in stored)
+
+
+def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
+    if trials:
+        connection.execute(
+            insert(planned_trial),
+            [
+                {
+                    "campaign_id": campaign_id,
+                    "ordinal": each.ordinal,
+                    "block": each.block,
+                    "group_number": each.group,
+                    "levels": each.levels,
+                    "request": each.request,
+                    "program": each.program,
+                    "perturbation": each.perturbation,
+                    "timeout_s": each.timeout_s,
+                    "memory_limit_mb": each.memory_limit_mb,
+                    "arguments": list(each.arguments),
+                    "extract": (
+                        each.extract
+                        if isinstance(each.extract, str)
+                        else [asdict(rule) for rule in each.extract]
+                    ),
+                    "repeats": each.repeats,
+                }
+                for each in trials
+            ],
+        )
+
+
+def _add_decision(connection: Connection, campaign_id: int, decided: Decision) -> None:
+    connection.execute(
+        insert(decision),
+        {
+            "campaign_id": campaign_id,
+            "block": decided.block,
+            "at": decided.at,
+            "kind": decided.kind,
+            "reason": _storable(decided.reason),
+            "content": dict(decided.content),
+        },
+    )
+
+
 def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[Kind, str]]) -> _Names:
     """Add columns to an experiment's view; return the names of all that it has."""
     if names:
@@ -514,6 +674,9 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             planned_trial.c.perturbation,
             planned_trial.c.timeout_s,
             planned_trial.c.memory_limit_mb,
+            planned_trial.c.arguments,
+            planned_trial.c.extract,
+            planned_trial.c.repeats,
             experiment.c.name.label("experiment"),
             record.c.outcome,
             record.c.environment,
@@ -539,6 +702,7 @@ def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
         "ordinal": row.ordinal,
         "block": row.block,
         "group": row.group_number,
+        "repeats": row.repeats,
         "levels": row.levels,
         "status": row.status,
         "reason": outcome["reason"],
@@ -548,16 +712,24 @@ def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
         "seed": row.request.get("seed"),
         "perturbation": row.perturbation,
         "program": row.program,
+        "arguments": row.arguments,
+        "extract": row.extract,
         "timeout_s": row.timeout_s,
         "memory_limit_mb": row.memory_limit_mb,
         "request": row.request,
         "result": outcome["result"],
+        "derived": outcome.get("derived", {}),
         "calibration_before": outcome["calibration_before"],
         "calibration_after": outcome["calibration_after"],
         "calibration_error": outcome["calibration_error"],
         "stderr": outcome["stderr"],
         "stdout": outcome["stdout"],
     }
+
+
+def _storable(text: str) -> str:
+    """Return text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
+    return text.encode(errors="replace").decode()
 
 
 def _calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
