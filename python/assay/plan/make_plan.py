@@ -6,7 +6,7 @@ Measurement, section 3.1, principle P1.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -15,6 +15,7 @@ from assay.plan.types import Plan, PlannedTrial
 
 LARGEST_KEY_RANGE = 2**40
 ENVIRONMENT_BYTES = 4096
+_SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _NOT_REQUESTED = {"timeout_s", "memory_limit_mb"}
 
 
@@ -32,36 +33,103 @@ def make_plan(
     random = Random(seed)  # noqa: S311  # repeatable on purpose
     groups = _groups(experiment)
     count = experiment.design.blocks.most * sum(len(group) for group in groups)
-    seeds = iter(random.sample(range(2**53), count))
+    seeds = iter(random.sample(range(_SEEDS), count))
     trials: list[PlannedTrial] = []
     group_number = 0
     for block in range(experiment.design.blocks.most):
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):
-                settings = experiment.settings(levels)
-                key_range, percent = _perturbed(
-                    settings["key_range"], experiment.design.key_range_percent, random
-                )
-                settings["key_range"] = key_range
-                perturbation: dict[str, float] = {"environment_bytes": random.randrange(ENVIRONMENT_BYTES)}
-                if experiment.design.key_range_percent:
-                    perturbation["key_range"] = percent
-                request = {name: value for name, value in settings.items() if name not in _NOT_REQUESTED}
                 trials.append(
-                    PlannedTrial(
+                    _planned(
+                        experiment,
+                        levels,
+                        random,
                         ordinal=len(trials),
                         block=block,
                         group=group_number,
-                        levels=levels,
-                        request={"protocol": 1, "seed": next(seeds)} | request,
-                        program=program_of(settings["subject"]),
-                        perturbation=perturbation,
-                        timeout_s=settings.get("timeout_s", default_timeout_s(settings)),
-                        memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
+                        seed=next(seeds),
+                        program=program_of(str(experiment.settings(levels)["subject"])),
+                        memory_limit_mb=memory_limit_mb,
                     )
                 )
             group_number += 1
     return Plan(seed, tuple(trials))
+
+
+def repeat_group(
+    experiment: Experiment,
+    group: Sequence[PlannedTrial],
+    *,
+    campaign_seed: int,
+    number: int,
+    group_number: int,
+    first_ordinal: int,
+) -> tuple[PlannedTrial, ...]:
+    """Return the trials of a repetition of a whole group: the same conditions, with all chance drawn anew.
+
+    The same arguments give the same repetition.
+
+    Args:
+        experiment: what is run.
+        group: the planned trials of the group, as they were first planned or of an earlier repetition.
+        campaign_seed: seed of the campaign's plan.
+        number: of the repetition of this group, from 1.
+        group_number: of the new group, above those of all other groups.
+        first_ordinal: of its trials, above those of all other trials.
+    """
+    repeats = group[0].group if group[0].repeats is None else group[0].repeats
+    random = Random(f"{campaign_seed} {repeats} {number}")  # noqa: S311  # repeatable on purpose
+    by_levels = sorted(group, key=lambda trial: tuple(map(str, trial.levels.values())))
+    return tuple(
+        _planned(
+            experiment,
+            trial.levels,
+            random,
+            ordinal=ordinal,
+            block=trial.block,
+            group=group_number,
+            seed=random.randrange(_SEEDS),
+            program=trial.program,
+            memory_limit_mb=trial.memory_limit_mb,
+            repeats=repeats,
+        )
+        for ordinal, trial in enumerate(random.sample(by_levels, len(group)), first_ordinal)
+    )
+
+
+def _planned(
+    experiment: Experiment,
+    levels: Mapping[str, Level],
+    random: Random,
+    *,
+    ordinal: int,
+    block: int,
+    group: int,
+    seed: int,
+    program: str,
+    memory_limit_mb: int,
+    repeats: int | None = None,
+) -> PlannedTrial:
+    """Return a trial of a condition, with its perturbations drawn."""
+    settings = experiment.settings(levels)
+    key_range, percent = _perturbed(settings["key_range"], experiment.design.key_range_percent, random)
+    settings["key_range"] = key_range
+    perturbation: dict[str, float] = {"environment_bytes": random.randrange(ENVIRONMENT_BYTES)}
+    if experiment.design.key_range_percent:
+        perturbation["key_range"] = percent
+    request = {name: value for name, value in settings.items() if name not in _NOT_REQUESTED}
+    return PlannedTrial(
+        ordinal=ordinal,
+        block=block,
+        group=group,
+        levels=levels,
+        request={"protocol": 1, "seed": seed} | request,
+        program=program,
+        perturbation=perturbation,
+        timeout_s=settings.get("timeout_s", default_timeout_s(settings)),
+        memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
+        repeats=repeats,
+    )
 
 
 def default_timeout_s(settings: Mapping[str, Any]) -> float:

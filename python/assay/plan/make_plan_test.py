@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from assay import protocol
 from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level
-from assay.plan.make_plan import default_timeout_s, make_plan
-from assay.plan.types import Plan
+from assay.plan.make_plan import default_timeout_s, make_plan, repeat_group
+from assay.plan.types import Plan, PlannedTrial
 
 FIXED = {
     "threads": 1,
@@ -167,3 +167,58 @@ def test_the_time_out_leaves_room_for_the_interval_and_grows_with_the_prefill(
     large = default_timeout_s({"duration_ms": duration_ms, "key_range": key_range * 2})
     assert small >= 10 + duration_ms / 1000
     assert large > small
+
+
+# Repetitions
+
+
+def first_group(trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+    return [trial for trial in trials if trial.group == 0]
+
+
+def repetition(asked: Experiment, plan: Plan, number: int = 1) -> tuple[PlannedTrial, ...]:
+    return repeat_group(
+        asked,
+        first_group(plan.trials),
+        campaign_seed=plan.seed,
+        number=number,
+        group_number=1000,
+        first_ordinal=5000,
+    )
+
+
+@given(experiments, seeds)
+def test_a_repetition_has_the_conditions_of_its_group_and_numbers_of_its_own(
+    asked: Experiment, seed: int
+) -> None:
+    plan = plan_of(asked, seed)
+    group, repeated = first_group(plan.trials), repetition(asked, plan)
+    assert Counter(str(trial.levels) for trial in repeated) == Counter(str(trial.levels) for trial in group)
+    assert [trial.ordinal for trial in repeated] == [5000 + number for number in range(len(group))]
+    assert {(trial.group, trial.repeats, trial.block) for trial in repeated} == {(1000, 0, group[0].block)}
+    for trial in repeated:
+        of_group = next(each for each in group if each.levels == trial.levels)
+        assert (trial.program, trial.memory_limit_mb) == (of_group.program, of_group.memory_limit_mb)
+        assert trial.request["seed"] not in {each.request["seed"] for each in plan.trials}
+        protocol.validator("trial-request").validate(trial.request)
+
+
+def test_a_repetition_can_be_had_again_and_each_is_another() -> None:
+    asked = experiment(subjects=5, key_range=1_000_000)
+    plan = plan_of(asked)
+    assert repetition(asked, plan) == repetition(asked, plan)
+    several = [repetition(asked, plan, number) for number in range(1, 11)]
+    assert len({tuple(trial.levels["subject"] for trial in each) for each in several}) > 5
+    assert len({trial.request["seed"] for each in several for trial in each}) == 50
+    assert len({trial.request["key_range"] for each in several for trial in each}) > 45
+
+
+def test_a_repetition_of_a_repetition_is_of_the_first_group() -> None:
+    asked = experiment()
+    plan = plan_of(asked)
+    once = repetition(asked, plan)
+    twice = repeat_group(
+        asked, once, campaign_seed=plan.seed, number=2, group_number=1001, first_ordinal=6000
+    )
+    assert {trial.repeats for trial in twice} == {0}
+    assert {(trial.ordinal, trial.group) for trial in twice} == {(6000 + n, 1001) for n in range(3)}
