@@ -1,18 +1,37 @@
 """The shape of an experiment's TOML file: which keys there are, and what each may hold.
 
-What spans several keys, such as a baseline that is no level, is checked in `load`.
+What spans several keys, such as a baseline that is no level, is checked in `read` and `programs`.
 """
 
+import math
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from assay.experiment.types import Severity
+
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Metric = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
 Policy = Literal["none", "compact", "scatter", "cores_first"]
 Percent = Annotated[float, Field(ge=0, le=100)]
+Better = Literal["higher", "lower"]
+BlockCount = Annotated[int, Field(ge=1, le=100_000)]
+
+_LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
 
 def nearest(word: object, known: Sequence[object]) -> str:
@@ -39,22 +58,74 @@ def _adds_to_100(mix: "Mix") -> "Mix":
     return mix
 
 
+def _free(name: str) -> str:
+    if name in {*Settings.model_fields, "seed", "protocol"}:
+        raise ValueError("is no name for a parameter, because it means something else; choose another")
+    return name
+
+
+def _parameter(value: Any) -> str | int | float:
+    if type(value) is str and "\0" not in value:
+        return value
+    whole = type(value) is int and abs(value) <= _LARGEST_WHOLE
+    if whole or (type(value) is float and math.isfinite(value)):
+        return value  # type: ignore[no-any-return]
+    raise ValueError("is neither a string nor a number that every program can read; give one of them")
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        groups = re.compile(pattern, re.MULTILINE).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no regular expression: {error}; put it right") from error
+    if groups != 1:
+        raise ValueError(
+            f"has {groups} groups; put one, (...), around the number, and (?:...) around anything else"
+        )
+    return pattern
+
+
+def _no_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL, which no program can be started with; remove it")
+    return text
+
+
+Word = Annotated[str, AfterValidator(_no_nul)]
+Pattern = Annotated[str, AfterValidator(_regular_expression)]
+
+
+Parameter = Annotated[Metric, AfterValidator(_free)]
+
+
 class Table(BaseModel):
     """A TOML table whose values have exactly the types written here and that knows all of its keys."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """Return the keys that it may hold, as the text writes them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, table: Any) -> Any:
         if isinstance(table, dict):
             for key in table:
-                if key not in cls.model_fields:
-                    hint = nearest(key, list(cls.model_fields))
+                if key not in cls.known_keys():
+                    hint = nearest(key, cls.known_keys())
                     raise PydanticCustomError(
                         "unknown_key", "unknown key; {hint}", {"key": key, "hint": hint}
                     )
         return table
+
+
+def _kind(value: Any) -> str:
+    return "[table]" if isinstance(value, dict | Table) else "[value]"
+
+
+_ByKind = Discriminator(_kind)  # so that a mistake in a table is not explained as if it were a value
 
 
 class Mix(Table):
@@ -68,7 +139,7 @@ class Mix(Table):
 class Settings(Table):
     """Trial settings: any of them, fixed in [trial] or changed by the level of a factor."""
 
-    subject: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None
+    subject: Name | None = None
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     pinning: Annotated[Any, PlainValidator(_pinning)] = None
     key_range: Annotated[int, Field(ge=2, le=2**40)] | None = None
@@ -76,6 +147,8 @@ class Settings(Table):
     mix: Annotated[Mix, AfterValidator(_adds_to_100)] | None = None
     duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] | None = None
+    warm_up_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
+    parameters: dict[Parameter, Annotated[Any, PlainValidator(_parameter)]] | None = None
     timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
 
@@ -84,11 +157,45 @@ class Settings(Table):
         return self.model_dump(exclude_unset=True)
 
 
+class BlocksTable(Table):
+    """[design] blocks, where they are as many as it takes."""
+
+    minutes: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    until: Literal["verdict"] | None = None
+    until_width_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    at_least: Annotated[int, Field(ge=6, le=100_000)] | None = None
+    at_most: BlockCount | None = None
+
+    @model_validator(mode="after")
+    def _ends_in_one_way(self) -> "BlocksTable":
+        ends = [self.minutes, self.until, self.until_width_percent]
+        if sum(end is not None for end in ends) != 1:
+            raise ValueError("give one of minutes, until and until_width_percent")
+        if self.minutes is not None and self.at_least is not None:
+            raise ValueError("at_least belongs to until and until_width_percent; remove it or minutes")
+        if self.minutes is None and self.fewest > self.most:
+            raise ValueError(
+                f"at_least is {self.fewest} and at_most {self.most}; give at_most at least as many blocks"
+            )
+        return self
+
+    @property
+    def fewest(self) -> int:
+        """At least so many blocks where they run until something is reached."""
+        return self.at_least or 8
+
+    @property
+    def most(self) -> int:
+        """At most so many."""
+        return self.at_most or 60
+
+
 class DesignTable(Table):
     """[design]."""
 
-    blocks: Annotated[int, Field(ge=1, le=100_000)]
+    blocks: Annotated[Annotated[BlockCount, Tag("[value]")] | Annotated[BlocksTable, Tag("[table]")], _ByKind]
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+    repeat: Annotated[int, Field(ge=0, le=5)] = 2
     exclude: list[dict[str, Any]] = []
 
 
@@ -101,17 +208,82 @@ class PerturbTable(Table):
 class ComparisonTable(Table):
     """[comparison]."""
 
-    metric: Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
+    metric: Metric
     factor: str
     baseline: Any
     smallest_effect_percent: Annotated[float, Field(gt=0, le=100)]
-    better: Literal["higher", "lower"] | None = None
+    better: Better | None = None
+    also: Annotated[
+        Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], _ByKind
+    ] = []
+    across: list[str] = []
+    correction: Literal["holm", "none"] = "holm"
+
+
+class ExtractTable(Table):
+    """[subjects.NAME.extract] METRIC, where it is a table."""
+
+    pattern: Pattern | None = None
+    line: Annotated[str, Field(min_length=1)] | None = None
+    unit: Annotated[str, Field(max_length=16)] = ""
+
+    @model_validator(mode="after")
+    def _looks_for_one_thing(self) -> "ExtractTable":
+        if (self.pattern is None) == (self.line is None):
+            raise ValueError("give one of pattern and line")
+        return self
+
+
+_Rule = Annotated[Annotated[Pattern, Tag("[value]")] | Annotated[ExtractTable, Tag("[table]")], _ByKind]
 
 
 class SubjectTable(Table):
     """[subjects.NAME]."""
 
-    program: Annotated[str, Field(min_length=1)]
+    program: Annotated[Word, Field(min_length=1)]
+    arguments: list[Word] = []
+    build: Annotated[Word, Field(min_length=1)] | None = None
+    extract: (
+        Annotated[
+            Annotated[Literal["lines"], Tag("[value]")] | Annotated[dict[Metric, _Rule], Tag("[table]")],
+            _ByKind,
+        ]
+        | None
+    ) = None
+
+
+class ValidateTable(Table):
+    """[[validate]]."""
+
+    metric: Metric
+    is_: Annotated[Literal["present", "positive"] | None, Field(alias="is")] = None
+    equals: float | None = None
+    between: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    increases_with: str | None = None
+    decreases_with: str | None = None
+    severity: Severity = "error"
+
+    @model_validator(mode="after")
+    def _demands_one_thing(self) -> "ValidateTable":
+        demands = [self.is_, self.equals, self.between, self.increases_with, self.decreases_with]
+        if sum(demand is not None for demand in demands) != 1:
+            raise ValueError("give one of is, equals, between, increases_with and decreases_with")
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise ValueError("between gives the lowest value first, then the highest; swap them")
+        return self
+
+
+class ChartTable(Table):
+    """[[chart]]."""
+
+    kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
+    title: Annotated[str, Field(min_length=1)] | None = None
+    x: str
+    y: str | None = None
+    value: str | None = None
+    color: str | None = None
+    facet: str | None = None
+    filter: dict[str, Any] = {}
 
 
 class Document(Table):
@@ -119,9 +291,12 @@ class Document(Table):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
     question: Annotated[str, Field(min_length=1)]
+    identical: bool = False
     factors: dict[str, Any]
     trial: Settings = Settings()
     design: DesignTable
     perturb: PerturbTable = PerturbTable()
     comparison: ComparisonTable
-    subjects: dict[Annotated[str, Field(pattern=NAME_PATTERN)], SubjectTable] = {}
+    subjects: dict[Name, SubjectTable] = {}
+    validations: Annotated[list[ValidateTable], Field(alias="validate")] = []
+    charts: Annotated[list[ChartTable], Field(alias="chart")] = []

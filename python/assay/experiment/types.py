@@ -202,8 +202,16 @@ class Experiment:
         """Return the trial settings of a condition, before any perturbation."""
         settings = dict(self.fixed)
         for factor, level in condition.items():
-            settings |= self.changes[factor][level]
+            change = self.changes[factor][level]
+            parameters = settings.get("parameters", {}) | change.get("parameters", {})
+            settings |= change
+            if parameters:
+                settings["parameters"] = parameters
         return settings
+
+    def is_command(self, subject: str) -> bool:
+        """Return whether a subject is a program that knows nothing of the trial protocol."""
+        return subject in self.programs and self.programs[subject].extract != "protocol"
 
     def _excluded(self, condition: Mapping[str, Level]) -> bool:
         return any(

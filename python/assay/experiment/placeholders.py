@@ -1,0 +1,39 @@
+"""Placeholders in the arguments of a program: `{name}` stands for a value, `{{` for a brace."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_BRACE = re.compile(r"\{\{|\{([^{}]*)\}|\{")
+
+
+def names(argument: str) -> Iterator[str]:
+    """Yield the name of each placeholder of an argument.
+
+    Raises:
+        ValueError: a brace begins no placeholder.
+    """
+    for match in _BRACE.finditer(argument):
+        if match[0] == "{":
+            raise ValueError("a brace is not closed; write {{ for one that begins no placeholder")
+        if match[1] is not None:
+            yield match[1]
+
+
+def fill(argument: str, values: Mapping[str, Any]) -> str:
+    """Return an argument with the value of each placeholder in its place.
+
+    Numbers are written as JSON does, lists with commas, and the table of a mix as JSON.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        return "{" if match[1] is None else _written(values[match[1]])
+
+    return _BRACE.sub(value, argument)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return ",".join(map(str, value)) if isinstance(value, list) else json.dumps(value)

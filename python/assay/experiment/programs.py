@@ -1,0 +1,110 @@
+"""Reads [subjects.NAME]: programs of one's own, what they are started with and how their output is read."""
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from assay.experiment import placeholders
+from assay.experiment.schema import ExtractTable, Settings, SubjectTable, nearest
+from assay.experiment.source import Source, show
+from assay.experiment.types import Experiment, Extraction, Program
+
+PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
+"""What is measured of every program that does not speak the protocol."""
+
+
+def read_program(source: Source, name: str, table: SubjectTable) -> Program:
+    """Read one [subjects.NAME].
+
+    Raises:
+        AssayError: there is a mistake in it.
+    """
+    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    if isinstance(table.extract, dict):
+        extract = _rules(source, name, table.extract)
+    elif table.extract is not None:
+        extract = table.extract
+    folder = source.path.parent.absolute()
+    path = folder / table.program
+    if extract != "protocol" and "/" not in table.program:
+        found = shutil.which(table.program)
+        path = Path(found).absolute() if found else path
+    return Program(path, tuple(table.arguments), table.build, extract)
+
+
+def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
+    at = ("subjects", name, "extract")
+    if not rules:
+        raise source.mistake(at, 'has no rules; give one, METRIC = "regular expression", or write "lines"')
+    read = []
+    for metric, rule in rules.items():
+        if metric in PROCESS_METRICS:
+            raise source.mistake((*at, metric), "is measured of every command; give yours another name")
+        if isinstance(rule, str):
+            read.append(Extraction(metric, rule, None, ""))
+        else:
+            read.append(Extraction(metric, rule.pattern, rule.line, rule.unit))
+    return tuple(read)
+
+
+def read_units(source: Source, programs: Mapping[str, Program]) -> dict[str, str]:
+    """Return metric -> the unit that extraction rules give it, empty where they give none.
+
+    Raises:
+        AssayError: two programs give a metric in different units.
+    """
+    units: dict[str, str] = {}
+    first: dict[str, str] = {}
+    for subject, program in programs.items():
+        for rule in program.extract if isinstance(program.extract, tuple) else ():
+            other = first.setdefault(rule.metric, subject)
+            unit = units.setdefault(rule.metric, rule.unit)
+            if unit != rule.unit:
+                why = (
+                    f"is in {_unit(rule.unit)} here and in {_unit(unit)} in subjects.{other}; values in "
+                    "different units cannot be compared: give both the same unit, or each a metric of its own"
+                )
+                raise source.mistake(("subjects", subject, "extract", rule.metric), why)
+    return units
+
+
+def _unit(unit: str) -> str:
+    return show(unit) if unit else "no unit"
+
+
+def check_placeholders(source: Source, experiment: Experiment) -> None:
+    """Check that every placeholder of every argument has a value wherever its program runs.
+
+    Raises:
+        AssayError: one has none.
+    """
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        program = experiment.programs.get(settings["subject"])
+        values = argument_values(settings, 0)
+        for index, argument in enumerate(program.arguments if program else ()):
+            at = ("subjects", settings["subject"], "arguments", index)
+            try:
+                missing = [name for name in placeholders.names(argument) if name not in values]
+            except ValueError as error:
+                raise source.mistake(at, f"{show(argument)}: {error}") from error
+            if missing:
+                raise source.mistake(at, _no_value(missing[0], values))
+
+
+def argument_values(settings: Mapping[str, object], seed: int) -> dict[str, object]:
+    """Return what the placeholders of arguments stand for: name -> value."""
+    parameters = settings.get("parameters", {})
+    assert isinstance(parameters, dict)
+    named = {name: value for name, value in settings.items() if name != "parameters"}
+    return {"seed": seed} | parameters | named
+
+
+def _no_value(name: str, values: Mapping[str, object]) -> str:
+    if name in Settings.model_fields:
+        return f"{{{name}}} has no value; fix {name} in [trial] or vary it in [factors]"
+    if not re.fullmatch(r"\w+", name):
+        return f"{show('{' + name + '}')} is no placeholder; write {{{{ for a brace that begins none"
+    return f"{{{name}}} names no setting or parameter; {nearest(name, list(values))}"

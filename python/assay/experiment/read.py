@@ -1,0 +1,234 @@
+"""Turns the parsed text of a file into an `Experiment`; raises at the first group of mistakes."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.experiment.charts import read_chart
+from assay.experiment.factors import Changes, read_factors
+from assay.experiment.programs import check_placeholders, read_program, read_units
+from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
+from assay.experiment.source import Source, show
+from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
+
+_DEFAULTS = {"threads": 1, "pinning": "none"}
+_PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
+_PROTOCOL_REQUIRED = ("key_range", "mix")
+_MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
+_MOST_BLOCKS = 100_000
+_SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
+_LOWER_IS_BETTER = re.compile(r"((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$")
+_UNITS_OF_COSTS = {"ns", "us", "ms", "s", "bytes"}
+
+Factors = Mapping[str, Sequence[Level]]
+
+
+def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool) -> Experiment:
+    """Return the experiment that a text describes.
+
+    Args:
+        source: the text.
+        table: what it holds, as TOML's parser gives it.
+        identical: read it as if it said `identical = true`.
+
+    Raises:
+        AssayError: there is a mistake in it.
+    """
+    document = source.table(Document, table, ())
+    identical = identical or document.identical
+    given = document.trial.given()
+    changes = read_factors(source, document.factors, given)
+    factors = {name: tuple(levels) for name, levels in changes.items()}
+    programs = {name: read_program(source, name, each) for name, each in document.subjects.items()}
+    units = read_units(source, programs)
+    comparison = _comparison(source, document.comparison, factors, units)
+    question = document.question
+    if identical:
+        if "copy" in factors:
+            why = "identical = true adds a factor of this name; give this one another"
+            raise source.mistake(("factors", "copy"), why)
+        changes["copy"] = {"a": {}, "b": {}}
+        factors["copy"] = ("a", "b")
+        comparison = replace(comparison, factor="copy", baseline="a")
+        question = f"Do two copies of the same code differ? Those of: {question}"
+    elif len(factors[comparison.factor]) == 1:
+        raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
+    commands = {name for name, program in programs.items() if program.extract != "protocol"}
+    protocol_defaults = {} if _subjects(changes, given) <= commands else _PROTOCOL_DEFAULTS
+    experiment = Experiment(
+        name=document.name,
+        question=question,
+        factors=factors,
+        comparison=comparison,
+        design=Design(
+            blocks=_blocks(document.design.blocks),
+            seed=document.design.seed,
+            exclude=_exclude(source, document.design.exclude, factors),
+            key_range_percent=document.perturb.key_range,
+            repeat=document.design.repeat,
+        ),
+        programs=programs,
+        fixed=_DEFAULTS | protocol_defaults | given,
+        changes=changes,
+        source=source.text,
+        path=source.path,
+        identical=identical,
+        validations=tuple(
+            _validation(source, index, each, factors) for index, each in enumerate(document.validations)
+        ),
+        charts=tuple(read_chart(source, index, each, factors) for index, each in enumerate(document.charts)),
+    )
+    _check_size(source, experiment)
+    _check_conditions(source, experiment)
+    check_placeholders(source, experiment)
+    blocks = document.design.blocks
+    fills_the_time = isinstance(blocks, BlocksTable) and blocks.minutes and not blocks.at_most
+    return _filling_the_time(experiment) if fills_the_time else experiment
+
+
+def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
+    """Return the subjects that conditions may have, before any is left out."""
+    settings = [given, *(change for levels in changes.values() for change in levels.values())]
+    return {each["subject"] for each in settings if "subject" in each}
+
+
+def _comparison(
+    source: Source, table: ComparisonTable, factors: Factors, units: Mapping[str, str]
+) -> Comparison:
+    source.known(("comparison", "factor"), table.factor, factors, "factor")
+    baseline = source.level(("comparison", "baseline"), table.factor, table.baseline, factors)
+    also: dict[str, Better] = {}
+    for metric in table.also:
+        if metric == table.metric or metric in also:
+            raise source.mistake(("comparison", "also"), f"{metric} is compared already; remove it here")
+        stated = table.also[metric] if isinstance(table.also, dict) else None
+        also[metric] = stated or _better(metric, units)
+    for index, factor in enumerate(table.across):
+        at = ("comparison", "across", index)
+        source.known(at, factor, factors, "factor")
+        if factor == table.factor:
+            why = f"{factor} is the factor compared; name factors whose levels are workloads"
+            raise source.mistake(at, why)
+        if factor in table.across[:index]:
+            raise source.mistake(at, f"{factor} is named twice; remove it here")
+    return Comparison(
+        metric=table.metric,
+        factor=table.factor,
+        baseline=baseline,
+        smallest_effect_percent=table.smallest_effect_percent,
+        better=table.better or _better(table.metric, units),
+        also=also,
+        across=tuple(table.across),
+        correction=table.correction,
+    )
+
+
+def _better(metric: str, units: Mapping[str, str]) -> Better:
+    """Return which values of a metric are better, as its unit or else its name says."""
+    cost = units.get(metric) in _UNITS_OF_COSTS or _LOWER_IS_BETTER.search(metric)
+    return "lower" if cost else "higher"
+
+
+def _blocks(table: int | BlocksTable) -> Blocks:
+    if isinstance(table, int):
+        return Blocks(table)
+    if table.minutes is not None:
+        return Blocks(table.at_most or 1, minutes=table.minutes)
+    return Blocks(
+        table.most,
+        until=table.until or table.until_width_percent,
+        fewest=table.fewest,
+    )
+
+
+def _exclude(
+    source: Source, rules: Sequence[Mapping[str, Any]], factors: Factors
+) -> tuple[Mapping[str, tuple[Level, ...]], ...]:
+    for index, rule in enumerate(rules):
+        if not rule:
+            why = "an empty rule would leave every condition out; name a factor"
+            raise source.mistake(("design", "exclude", index), why)
+    return tuple(
+        source.levels(("design", "exclude", index), rule, factors) for index, rule in enumerate(rules)
+    )
+
+
+def _validation(source: Source, index: int, table: ValidateTable, factors: Factors) -> Validation:
+    at = ("validate", index)
+    for key, must, factor in (
+        ("increases_with", "increase", table.increases_with),
+        ("decreases_with", "decrease", table.decreases_with),
+    ):
+        if factor is not None:
+            source.known((*at, key), factor, factors, "factor")
+            if len(factors[factor]) == 1:
+                why = f"{factor} has one level, with which nothing can change; name another factor"
+                raise source.mistake((*at, key), why)
+            return Validation(table.metric, must, None, factor, table.severity)  # type: ignore[arg-type]
+    if table.is_ is not None:
+        return Validation(table.metric, table.is_, None, None, table.severity)
+    if table.equals is not None:
+        return Validation(table.metric, "equal", (table.equals, table.equals), None, table.severity)
+    assert table.between is not None  # the schema demands one
+    low, high = table.between
+    return Validation(table.metric, "between", (low, high), None, table.severity)
+
+
+def _check_size(source: Source, experiment: Experiment) -> None:
+    """Refuse a plan that is too large to be made."""
+    count = math.prod(len(levels) for levels in experiment.factors.values())
+    most = experiment.design.blocks.most
+    if count * most > _MOST_TRIALS:
+        why = (
+            f"make {count:,} conditions, times {most:,} blocks; the most trials "
+            f"are {_MOST_TRIALS:,}: use fewer factors, levels or blocks"
+        )
+        raise source.mistake(("factors",), why)
+
+
+def _check_conditions(source: Source, experiment: Experiment) -> None:
+    """Check what only the conditions as a whole show."""
+    conditions = experiment.conditions()
+    if not conditions:
+        raise source.mistake(("design", "exclude"), "leaves no condition")
+    compared = experiment.comparison
+    if all(each[compared.factor] == compared.baseline for each in conditions):
+        why = f"leaves nothing to compare with the baseline {show(compared.baseline)}"
+        raise source.mistake(("design", "exclude"), why)
+    with_baseline = {
+        experiment.context(each) for each in conditions if each[compared.factor] == compared.baseline
+    }
+    for condition in conditions:
+        settings = experiment.settings(condition)
+        required = ["subject"]
+        if not experiment.is_command(settings.get("subject", "")):
+            required += _PROTOCOL_REQUIRED
+        missing = [setting for setting in required if setting not in settings]
+        if missing:
+            why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
+            raise source.mistake(("trial",), why)
+        if experiment.context(condition) not in with_baseline:
+            rest = {name: level for name, level in condition.items() if name != compared.factor}
+            where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
+            why = f"leaves nothing of the baseline {show(compared.baseline)} to compare with where {where}"
+            raise source.mistake(("design", "exclude"), why)
+
+
+def _filling_the_time(experiment: Experiment) -> Experiment:
+    """Return an experiment with a budget of time with so many blocks that it must be over before they are.
+
+    Where that would be too many trials, there are as many blocks as there may be.
+    """
+    blocks = experiment.design.blocks
+    assert blocks.minutes is not None
+    every = [experiment.settings(condition) for condition in experiment.conditions()]
+    shortest_s = sum(
+        _SHORTEST_COMMAND_S
+        if experiment.is_command(settings["subject"])
+        else (settings["duration_ms"] + settings.get("warm_up_ms", 0)) / 1000
+        for settings in every
+    )
+    most = min(math.ceil(60 * blocks.minutes / shortest_s), _MOST_TRIALS // len(every), _MOST_BLOCKS)
+    return replace(experiment, design=replace(experiment.design, blocks=replace(blocks, most=most)))
