@@ -1,23 +1,59 @@
 """The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from assay.audit.rules import RULES
-from assay.audit.types import Evidence, Finding, Rule, condition_name
+from assay.analysis import Analysis
+from assay.audit.rules import DESIGN_RULES, RULES
+from assay.audit.types import SEVERITIES, Evidence, Finding, Rule, condition_name
 from assay.experiment.types import Experiment
 from assay.store.types import StoredTrial
 
-__all__ = ["RULES", "Evidence", "Finding", "Rule", "audit", "condition_name"]
+__all__ = [
+    "DESIGN_RULES",
+    "RULES",
+    "SEVERITIES",
+    "Evidence",
+    "Finding",
+    "Rule",
+    "audit",
+    "audit_experiment",
+    "condition_name",
+    "guide_page",
+]
 
 
-def audit(experiment: Experiment, trials: Iterable[StoredTrial], host: Mapping[str, Any]) -> list[Finding]:
-    """Return what the rules say, in the order of the rules.
+def audit(
+    experiment: Experiment,
+    trials: Iterable[StoredTrial],
+    host: Mapping[str, Any],
+    *,
+    analysis: Analysis | None = None,
+    environments: Mapping[str, Any] | None = None,
+) -> list[Finding]:
+    """Return what the rules say of a campaign: the most severe first, then in the order of the rules.
 
     Args:
         experiment: what was asked.
         trials: the campaign's ended trials.
         host: what is known of the machine; `processors` is its number of processors.
+        analysis: what `summarise` says of the trials, where that is known already.
+        environments: digest -> what trials report of machine and program, as `Store.environments` gives it.
     """
-    evidence = Evidence(experiment, trials, host)
-    return [finding for rule in RULES for finding in rule.check(evidence)]
+    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments))
+
+
+def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:
+    """Return what can be said of an experiment before it runs, in the same order."""
+    return _findings(DESIGN_RULES, Evidence(experiment, None, host))
+
+
+def guide_page(rule: str) -> Path:
+    """Return the Markdown file that explains a rule."""
+    return Path(__file__).parent / "guide" / f"{rule}.md"
+
+
+def _findings(rules: Iterable[Rule], evidence: Evidence) -> list[Finding]:
+    found = [finding for rule in rules for finding in rule.check(evidence)]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))

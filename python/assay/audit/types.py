@@ -4,13 +4,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
+from assay.analysis import Analysis, summarise
 from assay.experiment.types import Experiment, Severity
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 NAMED_AT_MOST = 3
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The heaviest first."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,19 @@ class Finding:
 
 
 class Rule(Protocol):
-    """One known pitfall.
+    """One known pitfall."""
 
-    Attributes:
-        id: its name in lower case with hyphens.
-        title: what it is about, a few words.
-        source: where the pitfall is described or its threshold comes from.
-    """
+    @property
+    def id(self) -> str:
+        """Its name in lower case with hyphens; `guide/ID.md` explains it."""
 
-    id: str
-    title: str
-    source: str
+    @property
+    def title(self) -> str:
+        """What it is about, a few words."""
+
+    @property
+    def source(self) -> str:
+        """Where the pitfall is described or its limit comes from."""
 
     def check(self, evidence: "Evidence") -> Iterable[Finding]:
         """Yield what is wrong: one finding for each kind of thing, however many trials show it."""
@@ -62,14 +68,35 @@ class Rule(Protocol):
 
 
 class Evidence:
-    """What the rules look at: an experiment, its ended trials, and what is known of the host."""
+    """What the rules look at: an experiment, its ended trials, and what is known of the host.
+
+    Args:
+        experiment: what was asked.
+        trials: the ended trials of a campaign; None before there is one.
+        host: what is known of the machine; `processors` is its number of processors.
+        analysis: what `summarise` says of the trials, where that is known already.
+        environments: digest -> what trials report of machine and program.
+    """
 
     def __init__(
-        self, experiment: Experiment, trials: Iterable[StoredTrial], host: Mapping[str, Any]
+        self,
+        experiment: Experiment,
+        trials: Iterable[StoredTrial] | None,
+        host: Mapping[str, Any],
+        analysis: Analysis | None = None,
+        environments: Mapping[str, Any] | None = None,
     ) -> None:
         self.experiment = experiment
-        self.trials = sorted(trials, key=lambda trial: trial.ordinal)
+        self.has_run = trials is not None
+        self.trials = sorted(trials or (), key=lambda trial: trial.ordinal)
         self.host = host
+        self.environments = environments or {}
+        self._analysis = analysis
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The verdicts and what they rest on."""
+        return self._analysis or summarise(self.trials, self.experiment)
 
     @cached_property
     def valid(self) -> list[StoredTrial]:
@@ -84,6 +111,11 @@ class Evidence:
             groups[trial.group].append(trial)
         return groups
 
+    @cached_property
+    def valid_by_condition(self) -> Mapping[str, list[StoredTrial]]:
+        """Name of condition -> its valid trials, where there are any; in the experiment's order."""
+        return self.by_condition(lambda trial: trial.status == "valid")
+
     def by_condition(self, include: Callable[[StoredTrial], bool]) -> dict[str, list[StoredTrial]]:
         """Return name of condition -> those of its trials that `include` accepts, where there are any.
 
@@ -96,6 +128,11 @@ class Evidence:
             if include(trial):
                 conditions[condition_name(trial.levels)].append(trial)
         return {name: trials for name, trials in conditions.items() if trials}
+
+    def name_of(self, context: Mapping[str, Level], level: Level) -> str:
+        """Return the name of the condition with a level of the compared factor in a context."""
+        levels = {**context, self.experiment.comparison.factor: level}
+        return condition_name({factor: levels[factor] for factor in self.experiment.factors})
 
     def context_name(self, trial: StoredTrial) -> str:
         """Return the name of the context of a trial."""
