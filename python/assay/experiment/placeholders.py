@@ -21,6 +21,12 @@ def names(argument: str) -> Iterator[str]:
             yield match[1]
 
 
+def values_of(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return what the placeholders stand for in a trial: name -> value."""
+    named = {name: value for name, value in settings.items() if name != "parameters"}
+    return {"seed": seed, **settings.get("parameters", {}), **named}
+
+
 def fill(argument: str, values: Mapping[str, Any]) -> str:
     """Return an argument with the value of each placeholder in its place.
 

@@ -83,7 +83,7 @@ def check_placeholders(source: Source, experiment: Experiment) -> None:
     for condition in experiment.conditions():
         settings = experiment.settings(condition)
         program = experiment.programs.get(settings["subject"])
-        values = argument_values(settings, 0)
+        values = placeholders.values_of(settings, 0)
         for index, argument in enumerate(program.arguments if program else ()):
             at = ("subjects", settings["subject"], "arguments", index)
             try:
@@ -92,14 +92,6 @@ def check_placeholders(source: Source, experiment: Experiment) -> None:
                 raise source.mistake(at, f"{show(argument)}: {error}") from error
             if missing:
                 raise source.mistake(at, _no_value(missing[0], values))
-
-
-def argument_values(settings: Mapping[str, object], seed: int) -> dict[str, object]:
-    """Return what the placeholders of arguments stand for: name -> value."""
-    parameters = settings.get("parameters", {})
-    assert isinstance(parameters, dict)
-    named = {name: value for name, value in settings.items() if name != "parameters"}
-    return {"seed": seed} | parameters | named
 
 
 def _no_value(name: str, values: Mapping[str, object]) -> str:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from assay.experiment.placeholders import fill, values_of
 from assay.experiment.types import Experiment, Level
 from assay.plan.types import Plan, PlannedTrial
 
 LARGEST_KEY_RANGE = 2**40
 ENVIRONMENT_BYTES = 4096
+COMMAND_TIMEOUT_S = 600.0  # of a command nothing is known of how long it takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _NOT_REQUESTED = {"timeout_s", "memory_limit_mb"}
+_REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
 
 
 def make_plan(
@@ -112,12 +115,22 @@ def _planned(
 ) -> PlannedTrial:
     """Return a trial of a condition, with its perturbations drawn."""
     settings = experiment.settings(levels)
-    key_range, percent = _perturbed(settings["key_range"], experiment.design.key_range_percent, random)
-    settings["key_range"] = key_range
-    perturbation: dict[str, float] = {"environment_bytes": random.randrange(ENVIRONMENT_BYTES)}
-    if experiment.design.key_range_percent:
-        perturbation["key_range"] = percent
-    request = {name: value for name, value in settings.items() if name not in _NOT_REQUESTED}
+    perturbation: dict[str, float] = {}
+    if "key_range" in settings:
+        key_range, percent = _perturbed(settings["key_range"], experiment.design.key_range_percent, random)
+        settings["key_range"] = key_range
+        if experiment.design.key_range_percent:
+            perturbation["key_range"] = percent
+    perturbation["environment_bytes"] = random.randrange(ENVIRONMENT_BYTES)
+    subject = settings["subject"]
+    own = experiment.programs.get(subject)
+    timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)
+    values = values_of(settings, seed)
+    request = {
+        name: value
+        for name, value in settings.items()
+        if name not in _NOT_REQUESTED and (value or name not in _REQUESTED_IF_ANY)
+    }
     return PlannedTrial(
         ordinal=ordinal,
         block=block,
@@ -126,8 +139,10 @@ def _planned(
         request={"protocol": 1, "seed": seed} | request,
         program=program,
         perturbation=perturbation,
-        timeout_s=settings.get("timeout_s", default_timeout_s(settings)),
+        timeout_s=settings.get("timeout_s", timeout_s),
         memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
+        arguments=tuple(fill(each, values) for each in own.arguments) if own else (),
+        extract=own.extract if own else "protocol",
         repeats=repeats,
     )
 
@@ -135,10 +150,11 @@ def _planned(
 def default_timeout_s(settings: Mapping[str, Any]) -> float:
     """Return the seconds after which a trial of these settings must be stuck.
 
-    10 s to start and stop, three times the measured interval, and 50 us for each key of the range: a prefill
-    draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
+    10 s to start and stop, three times warm-up and measured interval, and 50 us for each key of the range: a
+    prefill draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
     """
-    return float(10 + 3 * settings["duration_ms"] / 1000 + 50e-6 * settings["key_range"])
+    running_ms = settings["duration_ms"] + settings.get("warm_up_ms", 0)
+    return float(10 + 3 * running_ms / 1000 + 50e-6 * settings["key_range"])
 
 
 def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
