@@ -11,32 +11,39 @@ from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
 
 def report(
     campaign: Annotated[
-        int | None, typer.Argument(help="Number of the campaign. Default: the one begun last.")
+        int | None, typer.Argument(help="Number of the campaign. Default: every campaign's pages.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="Folder for the page. Default: report/campaign-N beside the store."),
+        typer.Option("--output", help="Folder for the site. Default: report beside the store."),
     ] = None,
     json_wanted: JsonOption = False,
 ) -> None:
-    """Print the findings and verdicts of a campaign, and write its page.
+    """Print the findings and verdicts of a campaign, and write its pages into the store's site.
 
-    With --json it prints the analysis and the findings, and writes a page only where --output says so.
+    Without a number it prints the campaign begun last, and writes the pages of every campaign.
+    With --json it prints the analysis and the findings, and writes pages only where --output says so.
 
     Example: `assay report 2`
     """
-    from assay.report import as_json, gather, print_verdicts, write_page
+    from assay.report import as_json, gather, print_verdicts, write_page, write_site
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
         gathered = gather(opened, opened.campaign(campaign).id)
+
+        def write() -> Path:
+            if campaign is None:
+                return write_site(opened, output, [gathered])
+            return write_page(gathered, opened, output)
+
         if json_wanted:
             if output is not None:
-                write_page(gathered, opened, output)
+                write()
             typer.echo(json.dumps(as_json(gathered), indent=2, allow_nan=False))
             return
         from rich.console import Console
 
         print_verdicts(gathered, Console())
-        typer.echo(f"page: {write_page(gathered, opened, output)}")
+        typer.echo(f"page: {write()}")

@@ -1,10 +1,12 @@
-"""The report of a campaign: findings and verdicts in the terminal, and a static page.
+"""The report: findings and verdicts of a campaign in the terminal, and a static site of the store.
 
-gathered = gather(store, campaign)          # once; all the others show what it holds
-print_verdicts(gathered, Console())
-page = write_page(gathered, store)
+    gathered = gather(store, campaign)          # once; all the others show what it holds
+    print_verdicts(gathered, Console())
+    page = write_page(gathered, store)          # the campaign's pages and the index
+    index = write_site(store)                   # those of every campaign
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from assay.store import Store
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Report", "as_json", "gather", "print_verdicts", "write_page"]
+__all__ = ["Report", "as_json", "gather", "print_verdicts", "write_page", "write_site"]
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -41,18 +43,36 @@ def print_verdicts(report: Report, console: "Console") -> None:
 
 
 def write_page(report: Report, store: Store, directory: Path | None = None) -> Path:
-    """Write the page of a campaign, which opens from disk without a network, and return its index.html.
+    """Write the pages of a campaign and the index of its site, and return the campaign's index.html.
 
     Args:
         report: the campaign.
-        store: holds its raw records.
-        directory: folder to write, made where it is missing; by default report/campaign-N beside the store.
+        store: holds its raw records, and the campaigns that the index lists.
+        directory: the site's folder, made where it is missing; by default `report` beside the store.
 
     Raises:
         AssayError: the folder cannot be written.
     """
-    from assay.report.page import write  # noqa: PLC0415 - Altair and vl-convert are slow to load
+    from assay.report.site import write_campaign  # noqa: PLC0415 - Altair and vl-convert are slow to load
 
-    if directory is None:
-        directory = store.path.parent / "report" / f"campaign-{report.campaign.id}"
-    return write(report, store, directory)
+    return write_campaign(report, store, directory or _beside(store))
+
+
+def write_site(store: Store, directory: Path | None = None, gathered: Iterable[Report] = ()) -> Path:
+    """Write the pages of every campaign of a store and their index, and return the path of that.
+
+    Args:
+        store: what the site shows.
+        directory: the site's folder, as for `write_page`.
+        gathered: campaigns that need not be gathered again.
+
+    Raises:
+        AssayError: the folder cannot be written.
+    """
+    from assay.report.site import write_site as write  # noqa: PLC0415 - as above
+
+    return write(store, directory or _beside(store), gathered)
+
+
+def _beside(store: Store) -> Path:
+    return store.path.parent / "report"

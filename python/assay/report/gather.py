@@ -10,7 +10,7 @@ from assay.audit import Finding, audit
 from assay.experiment import Experiment, parse
 from assay.plan.types import Level
 from assay.store import Store
-from assay.store.types import CampaignSummary, StoredTrial
+from assay.store.types import CampaignSummary, Decision, StoredTrial
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Report:
 
     Attributes:
         numbers: levels of a condition, in the order of the factors -> its number from 1.
+        decisions: what the runner decided, in the order of time.
         example: the result of the first trial that told its environment; empty where none did.
     """
 
@@ -28,6 +29,7 @@ class Report:
     analysis: Analysis
     findings: list[Finding]
     numbers: dict[tuple[Level, ...], int]
+    decisions: list[Decision]
     example: Mapping[str, Any]
 
     def number(self, of: StoredTrial | ConditionSummary) -> int:
@@ -48,16 +50,24 @@ def gather(store: Store, campaign_id: int) -> Report:
     campaign = store.campaign(campaign_id)
     experiment = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
     trials = store.trials(campaign_id)
+    analysis = summarise(trials, experiment)
     told = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,
         experiment=experiment,
         trials=trials,
-        analysis=summarise(trials, experiment),
-        findings=audit(experiment, trials, campaign.host),
+        analysis=analysis,
+        findings=audit(
+            experiment,
+            trials,
+            campaign.host,
+            analysis=analysis,
+            environments=store.environments(campaign_id),
+        ),
         numbers={
             tuple(condition.values()): number
             for number, condition in enumerate(experiment.conditions(), start=1)
         },
+        decisions=store.decisions(campaign_id),
         example={} if told is None else store.record_of(told)["result"],
     )

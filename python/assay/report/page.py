@@ -1,143 +1,122 @@
-"""The page of a campaign: static files that open from disk, without a network and without fetch.
+"""The pages of a campaign: its report, the tables of its trials, and the page that shows any one trial."""
 
-`index.html` holds the report, `condition-N.html` the records of a condition's trials, `vega.js` what draws
-the charts. Whatever comes from outside (names, reasons, output of programs) is escaped: in HTML by Jinja's
-autoescape, in scripts by its `tojson`, which also escapes `<`, `>`, `&` and `'`.
-"""
-
-import html
 import json
 import re
 import shlex
 import tomllib
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
-
-import vl_convert
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from assay.audit import RULES, condition_name
 from assay.errors import AssayError
 from assay.experiment import parse
-from assay.report import words
-from assay.report.charts import by_threads, figures, specifications
+from assay.report import charts, words
 from assay.report.gather import Report
+from assay.report.records import chunks, packed, table
+from assay.report.render import render
 from assay.store import Store
 from assay.store.types import StoredTrial
 
+LISTED_AT_MOST = 50
+"""Places, trials or decisions that a campaign's page names one by one; there may be thousands."""
+ENVIRONMENTS_AT_MOST = 5
+"""Different environments that a campaign's page shows; each record has its own."""
 
-def write(report: Report, store: Store, directory: Path) -> Path:
-    """Write a campaign's page into a folder, index.html last, and return the path of that.
 
-    Raises:
-        AssayError: the folder cannot be written.
+def campaign_files(
+    report: Report, store: Store, folder: Path, guide: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of a campaign's report, index.html last.
+
+    Args:
+        report: the campaign.
+        store: holds its raw records.
+        folder: where the files will stand.
+        guide: the rules that have a page in the guide.
     """
-    trials: dict[int, list[StoredTrial]] = defaultdict(list)
+    source, same_plan = _again(report, folder / "experiment.toml")
+    yield "experiment.toml", source
+    drawn = list(charts.figures(report))
+    sections: dict[str, list[tuple[int, charts.Figure]]] = defaultdict(list)
+    for place, figure in enumerate(drawn):
+        sections[figure.section].append((place, figure))
+    comparisons = report.analysis.comparisons
+    environments = Counter(trial.environment for trial in report.trials if trial.environment is not None)
+    content = render(
+        "campaign.html",
+        root="../",
+        report=report,
+        rules={rule.id: rule for rule in RULES},
+        guide=guide,
+        sections=[(name, *charts.SECTIONS[name], figures) for name, figures in sections.items()],
+        specifications=charts.specifications(report),
+        data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],
+        failed=[trial for trial in report.trials if trial.status != "valid"],
+        listed_at_most=LISTED_AT_MOST,
+        beside=any(each.modes or each.all_groups.pairs != each.pairs for each in comparisons),
+        beside_differ=any(words.otherwise(each) for each in comparisons),
+        beside_modes=[mode for mode in ("fast", "slow") if any(mode in each.modes for each in comparisons)],
+        source=source,
+        commands=_commands(report, store, folder if same_plan else None),
+        environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
+        more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
+    )
+    yield "index.html", content
+
+
+def trial_files(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of the pages about trials, and of the tables that they show."""
+    conditions = [
+        {"name": condition_name(condition.levels), "counts": condition.counts}
+        for condition in report.analysis.conditions
+    ]
+    about = {"campaign": report.campaign.id, "metric": report.analysis.metric, "conditions": conditions}
+    yield "trials.html", render("trials.html", root="../", report=report, about=about)
+    about["chunks"] = [chunk[0].id for chunk in chunks(report)]
+    yield "trial.html", render("trial.html", root="../", report=report, about=about)
+    by_condition: dict[int, list[StoredTrial]] = defaultdict(list)
     for trial in report.trials:
-        trials[report.number(trial)].append(trial)
-    directory = directory.absolute()
-    source, same_plan = _again(report, directory / "experiment.toml")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        _write(directory / "vega.js", vl_convert.javascript_bundle(None))  # type: ignore[arg-type]
-        _write(directory / "experiment.toml", source)
-        for number, condition in enumerate(report.analysis.conditions, start=1):
-            records = store.records_of([trial.id for trial in trials[number]])
-            page = _template("condition.html").render(
-                report=report,
-                condition=condition,
-                records=(
-                    (trial, record, _source_text(record), _series(record))
-                    for trial, record in zip(trials[number], records, strict=True)
-                ),
-            )
-            _write(directory / f"condition-{number}.html", page)
-        drawn = list(figures(report))
-        page = _template("index.html").render(
-            report=report,
-            rules={rule.id: rule for rule in RULES},
-            figures=drawn,
-            specifications=specifications(report),
-            data=[[figure.kind, figure.columns, figure.rows] for figure in drawn],
-            by_threads=by_threads(report),
-            failed=[trial for trial in report.trials if trial.status != "valid"],
-            source=source,
-            commands=_commands(report, store, directory if same_plan else None),
-            environment=_environment(report, store),
-        )
-        _write(directory / "index.html", page)
-    except OSError as error:
-        raise AssayError(
-            f"cannot write the page in {directory}: {error.strerror}; choose another folder with --output"
-        ) from error
-    return directory / "index.html"
+        by_condition[report.number(trial)].append(trial)
+    for number in range(1, len(conditions) + 1):
+        columns, rows = _trials_table(report, by_condition[number])
+        yield f"trials-{number}.js", packed(f"trials-{number}", table(columns, rows))
 
 
-@cache
-def _environment_of_templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("assay.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"words": words, "condition_name": condition_name}
-    environment.filters |= {"code": _code, "points": _points}
-    return environment
+def _trials_table(report: Report, trials: list[StoredTrial]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and the rows of the table of one condition's trials."""
+    metrics = [report.analysis.metric, *report.experiment.comparison.also]
+    calibrations = sorted({name for trial in trials for name in trial.calibration_before} - {"elapsed_ms"})
+    modes = report.analysis.host_modes
+    columns = ["trial", "block", "group", "status", *metrics]
+    columns += [f"{name} {when}" for name in calibrations for when in ("before", "after")]
+    columns += ["host's mode", "wall s", "reason"]
+    rows = [
+        [
+            trial.id,
+            trial.block,
+            trial.group,
+            trial.status,
+            *(_short(trial.metrics.get(name)) if trial.status == "valid" else None for name in metrics),
+            *(
+                _short(values.get(name))
+                for name in calibrations
+                for values in (trial.calibration_before, trial.calibration_after)
+            ),
+            "" if modes is None else modes.of_group.get(trial.group, ""),
+            _short(trial.wall_s),
+            trial.reason,
+        ]
+        for trial in trials
+    ]
+    return columns, rows
 
 
-def _template(name: str) -> Any:
-    return _environment_of_templates().get_template(name)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(text.encode("utf-8", errors="replace"))
-    part.replace(path)
-
-
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def _series(record: dict[str, Any]) -> list[int]:
-    """Return how many operations all threads completed in each interval; empty if the trial does not say."""
-    threads = (record["result"] or {}).get("threads", [])
-    return [sum(counts) for counts in zip_longest(*(thread["series"] for thread in threads), fillvalue=0)]
-
-
-def _code(text: str) -> Markup:
-    """Return text as HTML in which what stands between backticks is code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text)))  # noqa: S704 - escaped right here
-
-
-def _points(series: Sequence[int]) -> str:
-    """Return a series as points of an SVG polyline, from 0 below to its largest above, in 100 by 100."""
-    across, up = max(len(series) - 1, 1), max(*series, 1)
-    return " ".join(
-        f"{100 * place / across:.4g},{100 - 100 * value / up:.4g}" for place, value in enumerate(series)
-    )
-
-
-def _source_text(value: Any) -> Markup:
-    """Return a record as JSON text for an HTML element: two levels broken into lines, the rest in one."""
-    return Markup(html.escape(_json(value, levels=2), quote=False))  # noqa: S704 - escaped right here
-
-
-def _json(value: Any, levels: int, indent: str = "") -> str:
-    """Return JSON text; only the outer `levels` of objects have a line for each key."""
-    if levels == 0 or not isinstance(value, dict) or not value:
-        return _encode(value)
-    inner = indent + "  "
-    lines = (f"{inner}{_encode(key)}: {_json(each, levels - 1, inner)}" for key, each in value.items())
-    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+def _short(value: float | None) -> float | None:
+    """Return a number with six digits, which is more than a table shows."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 def _again(report: Report, path: Path) -> tuple[str, bool]:
@@ -196,9 +175,12 @@ def _commands(report: Report, store: Store, again: Path | None) -> list[tuple[st
     ]
 
 
-def _environment(report: Report, store: Store) -> dict[str, Any]:
-    """Return what the first trial that tells reported of the machine and the program."""
-    for trial in report.trials:
-        if trial.environment is not None:
-            return dict(store.record_of(trial.id)["result"]["environment"])
-    return {}
+def _environments(
+    report: Report, store: Store, told: list[tuple[str, int]]
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return what trials told of the machine and the program, with how many did, for (digest, count)."""
+    first = {trial.environment: trial.id for trial in reversed(report.trials)}
+    records = store.records_of([first[digest] for digest, _ in told])
+    return [
+        (count, record["result"]["environment"]) for (_, count), record in zip(told, records, strict=True)
+    ]

@@ -5,10 +5,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.audit import Finding
+from assay.experiment.types import Severity
 from assay.report import words
 from assay.report.gather import Report
 
+SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
+SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -25,13 +29,14 @@ def print_report(report: Report, console: Console) -> None:
     if report.findings:
         console.print(_text("Findings", "bold"))
     for finding in report.findings:
-        console.print(Padding(_text(f"! {finding.rule}: {finding.message}", "yellow"), (0, 0, 0, 1)))
-        for line in (f"Where: {finding.places}", finding.remedy):
-            console.print(Padding(_text(line, "dim"), (0, 0, 0, 3)))
+        print_finding(finding, console)
     if not report.findings:
         console.print("Findings: none.")
     console.print()
     console.print(_text(_heading(report), "bold"))
+    console.print(_text(words.look(analysis)))
+    if campaign.stopped:
+        console.print(_text(f"Stopped: {campaign.stopped}."))
     for context, rows in words.by_context(report):
         console.print(_text(context, "italic"))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -61,7 +66,22 @@ def print_report(report: Report, console: Console) -> None:
         console.print(table)
         for note in notes:
             console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
+    for line in words.wholes(report):
+        console.print(Padding(_text(line), (0, 0, 0, 2)))
     console.print()
+
+
+def print_finding(finding: Finding, console: Console) -> None:
+    """Print how severe a finding is, what was seen and where, and what to do."""
+    said = Text.assemble(
+        (f"{finding.severity} ", SEVERITY_STYLES[finding.severity]),
+        (finding.rule, "bold"),
+        _text(f": {finding.message}"),
+    )
+    console.print(Padding(said, (0, 0, 0, 1)))
+    for line in (f"Where: {finding.places}" if finding.where else "", finding.remedy):
+        if line:
+            console.print(Padding(_text(line, "dim"), (0, 0, 0, 3)))
 
 
 def _heading(report: Report) -> str:

@@ -1,12 +1,23 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
-from assay.analysis import Comparison, ConditionSummary, Interval
-from assay.audit import condition_name
+from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
+from assay.analysis.types import Aggregate, Estimate, Mode, Verdict
+from assay.audit import Finding, condition_name
 from assay.plan.types import Level
 from assay.report.gather import Report
 from assay.runner.types import Status
+
+SEVERITIES = {
+    "error": "do not believe the verdicts",
+    "warning": "know this before you believe them",
+    "note": "good to know",
+}
+VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
 
 def number(value: float | None) -> str:
@@ -33,6 +44,117 @@ def interval(value: Interval | None) -> str:
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
+def p(value: float | None) -> str:
+    """Return a p-value with two digits that count, none below a ten-thousandth."""
+    if value is None:
+        return "-"
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with as many digits as it needs, three at most."""
+    return f"{100 * share:.3g}%"
+
+
+def modes(found: Iterable[Mode]) -> str:
+    """Return the values around which data gather, each with its share of the data."""
+    return ", ".join(f"{number(mode.center)} ({percent(mode.share)})" for mode in found)
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number of things: "1 trial", "2 trials"."""
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
+def severities(findings: Iterable[Finding]) -> dict[str, int]:
+    """Return severity -> number of findings, the worst first, where there are any."""
+    counts = Counter(finding.severity for finding in findings)
+    return {severity: counts[severity] for severity in SEVERITIES if counts[severity]}
+
+
+def verdicts(comparisons: Iterable[Comparison]) -> dict[str, int]:
+    """Return verdict -> number of comparisons, where there are any."""
+    counts = Counter(comparison.verdict for comparison in comparisons)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def look(analysis: Analysis) -> str:
+    """Return on which look at the results the verdicts rest."""
+    seen = analysis.look
+    if seen is None:
+        return "The first planned look at the results has not come yet: nothing is decided."
+    intervals = f"intervals of {percent(seen.confidence)}"
+    if seen.of == 1:
+        return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
+    return (
+        f"Look {seen.number} of at most {seen.of}, at {counted(seen.blocks, 'block')}; {intervals}, so that over "
+        f"all looks together they hold with {percent(analysis.confidence)}."
+    )
+
+
+def estimate(value: Estimate | Comparison | Aggregate) -> str:
+    """Return a verdict with what it rests on, in one line."""
+    if value.ratio is None:
+        return f"{value.verdict}, no pairs"
+    ends = "" if value.interval is None else f" ({interval(value.interval)})"
+    return f"{value.verdict}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
+
+
+def otherwise(comparison: Comparison) -> list[str]:
+    """Return what other choices of groups would say where their verdict is another."""
+    said = []
+    if comparison.all_groups.verdict != comparison.verdict:
+        said.append(f"without exclusions: {estimate(comparison.all_groups)}")
+    said += [
+        f"in the {mode} mode of the host: {estimate(there)}"
+        for mode, there in comparison.modes.items()
+        if there.verdict != comparison.verdict
+    ]
+    return said
+
+
+def wholes(report: Report) -> Iterator[str]:
+    """Yield the verdicts over several workloads and those of further metrics, a line each."""
+    analysis = report.analysis
+    for whole in analysis.aggregates:
+        place = [f"{analysis.factor}={whole.level}", *([condition_name(whole.context)] if whole.context else [])]
+        against = ", ".join(f"{condition_name(levels)} {verdict}" for levels, verdict in whole.against)
+        yield (
+            f"{', '.join(place)}, over {counted(whole.workloads, 'workload')}: {estimate(whole)}"
+            + (f"; the other way: {against}" if against else "")
+        )
+    for each in analysis.also:
+        place = [f"{analysis.factor}={each.level}", *([condition_name(each.context)] if each.context else [])]
+        yield f"{each.metric}, {', '.join(place)}: {estimate(each)}"
+
+
+class _Estimated(Protocol):
+    @property
+    def ratio(self) -> float | None: ...
+    @property
+    def interval(self) -> Interval | None: ...
+
+
+def ratio_scale(estimates: Iterable[_Estimated], effect_percent: float) -> Callable[[float], float]:
+    """Return where a ratio stands on a logarithmic axis that shows all of some estimates, 0 to 100.
+
+    The axis also shows 1 and the band of the smallest effect. It ends at a tenth and at ten times; what lies
+    beyond is put at its end.
+    """
+    reach = [math.log1p(effect_percent / 100) * 1.5]
+    for each in estimates:
+        ends = (each.interval.low, each.interval.high) if each.interval else (each.ratio,)
+        reach += [abs(math.log(end)) for end in ends if end is not None and 0 < end < math.inf]
+    widest = min(max(reach) * 1.05, math.log(10))
+
+    def place(value: float) -> float:
+        if value <= 0:
+            return 0
+        return round(50 + 50 * max(-1, min(1, math.log(value) / widest)), 2)
+
+    return place
+
+
 def statuses(counts: Mapping[Status, int]) -> str:
     """Return how many trials ended in which way."""
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
@@ -49,6 +171,9 @@ def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[st
         said.append(f"pairs that do not count: {reasons}")
     if comparison is not None and comparison.interval is None:
         said.append(comparison.reason)
+    said.append(condition.shape.note)
+    if comparison is not None:
+        said += otherwise(comparison)
     return [note for note in said if note]
 
 

@@ -1,0 +1,46 @@
+"use strict";
+// Draws charts in the colours of the page, and again when those change.
+function color(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function config() {
+  const text = { labelColor: color("--ink"), titleColor: color("--ink") };
+  const lines = { gridColor: color("--line"), domainColor: color("--quiet"), tickColor: color("--quiet") };
+  return {
+    background: null, font: "system-ui, sans-serif", view: { stroke: null },
+    axis: { ...text, ...lines, titleFontWeight: "normal" }, legend: text, header: text,
+    title: { color: color("--ink") }, text: { color: color("--ink") },
+  };
+}
+
+// A specification's own settings stand above those of the page.
+function merged(ours, theirs = {}) {
+  const names = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
+  const both = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+  return Object.fromEntries([...names].map((name) => [name,
+    both(ours[name]) && both(theirs[name]) ? merged(ours[name], theirs[name]) : theirs[name] ?? ours[name]]));
+}
+
+// Vega's own tooltip would load an image for a field of that name; this one shows names and values as text.
+function tooltip(value, to_html) {
+  if (typeof value !== "object" || value === null) return to_html(value);
+  const rows = Object.entries(value).map(([name, each]) =>
+    `<tr><td class="key">${to_html(name)}</td><td class="value">${to_html(each)}</td></tr>`);
+  return `<table>${rows.join("")}</table>`;
+}
+
+const drawings = new Map();
+function draw(element, specification, file_name = "chart", canvas = false) {
+  drawings.set(element, () => draw(element, specification, file_name, canvas));
+  return vegaEmbed(element, specification, {
+    actions: { export: true, source: false, compiled: false, editor: false },
+    config: merged(config(), specification.config),
+    downloadFileName: file_name, mode: "vega-lite", renderer: canvas ? "canvas" : "svg",
+    tooltip: { formatTooltip: tooltip, disableDefaultStyle: true },
+  }).catch((error) => { element.textContent = `This chart cannot be drawn: ${error.message}`; });
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  drawings.forEach((again, element) => element.isConnected && again());
+});

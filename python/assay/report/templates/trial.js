@@ -1,0 +1,185 @@
+"use strict";
+// The whole record of the trial that the address names, and its throughput over time.
+const campaign = about();
+
+// Numbers that JavaScript would round stay as they were written, where the browser can.
+function exactly(key, value, context) {
+  const rounded = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return rounded && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
+}
+
+async function read(id) {
+  const chunk = campaign.chunks.findLastIndex((first) => first <= id) + 1;
+  const [records, series] = chunk ? await Promise.all([load(`records-${chunk}`), load(`series-${chunk}`)]) : ["{}", ""];
+  const start = records.indexOf("\n");
+  const { trials = [], environments } = JSON.parse(start < 0 ? records : records.slice(0, start));
+  const place = trials.findIndex(([trial]) => trial === id);
+  if (place < 0) throw new Error(`Campaign ${campaign.campaign} has no trial ${id} that has ended.`);
+  const [, condition, environment] = trials[place];
+  const line = records.split("\n")[place + 1];
+  const threads = JSON.parse(series.split("\n")[place]);
+  const whole = (reviver) => {
+    const record = JSON.parse(line, reviver);
+    if (environment !== null) record.result.environment = environments[environment];
+    threads.forEach((counts, i) => { record.result.threads[i].series = counts; });
+    return record;
+  };
+  const neighbours = [trials[place - 1], trials[place + 1]].map((trial) => trial?.[0]);
+  return { record: whole(), raw: JSON.stringify(whole(exactly), null, 2), condition, neighbours };
+}
+
+function section(heading, ...content) {
+  return create("section", {}, create("h2", {}, heading), ...content);
+}
+
+function is_object(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// Names and values, one below the other; what is inside a value is indented below its name.
+function outline(object) {
+  return create("dl", { class: "outline" }, ...Object.entries(object).map(([name, value]) => {
+    const nested = is_object(value) && Object.keys(value).length;
+    const listed = Array.isArray(value) && value.some(is_object);
+    const content = nested ? outline(value) : listed ? outline({ ...value })
+      : typeof value === "object" && value !== null ? JSON.stringify(value) : value === null ? "none" : number(value);
+    return create("div", {}, create("dt", {}, name.replaceAll("_", " ")), create("dd", {}, content === "" ? "-" : content));
+  }));
+}
+
+function threads_table(threads) {
+  const kinds = [...new Set(threads.flatMap((thread) => Object.keys(thread.operations ?? {})))];
+  const columns = ["thread", "bound to", "last ran on", "measured ms", ...kinds.map((kind) => `${kind}: succeeded of attempted`), "seed"];
+  const rows = threads.map((thread, i) => [
+    i, thread.bound_to?.join(" ") ?? "", thread.last_ran_on, thread.measured_ns / 1e6,
+    ...kinds.map((kind) => {
+      const count = thread.operations?.[kind];
+      return count ? `${number(count.succeeded)} of ${number(count.attempted)}` : "";
+    }),
+    thread.seed,
+  ]);
+  return table("Threads", columns, rows);
+}
+
+// Operations per second in each interval. The last interval is as long as the thread measured in it; it is
+// left out where that is less than half of an interval, too short to say a rate.
+function series_rows(record) {
+  const interval = record.request.interval_ms;
+  const threads = record.result?.threads ?? [];
+  const rows = [];
+  const sums = new Map();
+  threads.forEach(({ series, measured_ns }, thread) => series.forEach((count, i) => {
+    const length = Math.min(interval, measured_ns / 1e6 - i * interval);
+    if (length < interval / 2) return;
+    const rate = count / length * 1000;
+    rows.push({ ms: i * interval, rate, series: `thread ${thread}` });
+    const sum = sums.get(i) ?? { rate: 0, threads: 0 };
+    sums.set(i, { rate: sum.rate + rate, threads: sum.threads + 1 });
+  }));
+  for (const [i, { rate, threads: held }] of sums) {
+    if (held === threads.length) rows.push({ ms: i * interval, rate, series: SUM });
+  }
+  return rows;
+}
+
+const SUM = "all threads";
+// The first of the colours that the charts of a campaign use; a thread beyond them is grey.
+const COLORS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377"];
+
+function series_figure(record) {
+  const rows = series_rows(record);
+  if (rows.length < 2) return create("p", {}, "This trial has no throughput series.");
+  const names = [...new Set(rows.map((row) => row.series))];
+  const threads = names.filter((name) => name !== SUM);
+  const several = threads.length > 1;
+  const shown = several ? rows : rows.filter((row) => row.series !== SUM);
+  const ink = color("--ink");
+  const domain = several ? [SUM, ...threads] : threads;
+  const range = domain.map((name, i) => (several && i === 0 ? ink : COLORS[i - Number(several)] ?? "#999999"));
+  const after = record.derived?.steady_after_ms;
+  const steady = record.derived?.steady;
+  const y = { field: "rate", type: "quantitative", title: "operations per second", axis: { format: "~s" } };
+  const layers = [{
+    mark: { type: "line", interpolate: "step-after", point: rows.length <= 400 ? { size: 16 } : false },
+    encoding: {
+      x: { field: "ms", type: "quantitative", title: "milliseconds since the common start" },
+      y,
+      color: {
+        field: "series", type: "nominal", title: null, scale: { domain, range },
+        legend: domain.length > 1 && domain.length <= 8 ? { orient: "bottom", columns: 4 } : null,
+      },
+      strokeWidth: { condition: { test: `datum.series === '${SUM}'`, value: 2.5 }, value: 1.2 },
+      tooltip: [{ field: "series" }, { field: "ms" }, { field: "rate", format: ".4s" }],
+    },
+  }];
+  if (after > 0) {
+    layers.push({
+      data: { values: [{ ms: after }] },
+      mark: { type: "rule", strokeDash: [5, 3], strokeWidth: 1.5, color: ink },
+      encoding: { x: { field: "ms", type: "quantitative" } },
+    });
+  }
+  const holder = create("div", { class: "chart", role: "img", "aria-label": "Throughput over the time of the trial" });
+  draw(holder, {
+    $schema: "https://vega.github.io/schema/vega-lite/v5.json", width: "container", height: 260,
+    autosize: { type: "fit-x", contains: "padding" }, data: { values: shown }, layer: layers,
+  });
+  const found = steady === 1
+    ? after > 0 ? `Steady after ${number(after)} ms (dashed).` : "Steady from the start."
+    : steady === 0 ? "No steady state was found in it." : "";
+  return create("figure", { class: "series" }, create("figcaption", {}, "Operations per second in each interval",
+    create("span", { class: "note" }, `${number(record.request.interval_ms)} ms an interval; a last one cut short to less than half is left out. ${found}`)), holder);
+}
+
+function calibrations(record) {
+  const [before, after] = [record.calibration_before, record.calibration_after];
+  const names = [...new Set([before, after].flatMap((each) => Object.keys(each?.metrics ?? {})))];
+  const rows = names.map((name) => [name, before?.metrics[name] ?? "", after?.metrics[name] ?? ""]);
+  const error = record.calibration_error ? [create("p", {}, record.calibration_error)] : [];
+  return [...error, table("Calibrations of the host", ["calibration", "before", "after"], rows)];
+}
+
+async function show(match) {
+  if (!match) throw new Error("No trial is named: an address such as trial.html#17 names one.");
+  const id = Number(match[1]);
+  const { record, raw, condition, neighbours } = await read(id);
+  const name = campaign.conditions[condition - 1].name;
+  const trials = document.getElementById("condition");
+  trials.textContent = name;
+  trials.href = `trials.html#condition-${condition}`;
+  document.getElementById("here").textContent = `Trial ${id}`;
+  document.getElementById("title").textContent = `Trial ${id}: ${record.status.replace("_", " ")}`;
+  document.getElementById("facts").textContent = `${name}; block ${record.block}, group ${record.group}`;
+  document.title = `Trial ${id}, campaign ${campaign.campaign}`;
+  const { threads = [], metrics = {}, validation, prefill, counters, environment, details, ...others } = record.result ?? {};
+  const { result, request, perturbation, levels, derived, reason, stdout, stderr,
+    calibration_before, calibration_after, calibration_error, ...run } = record;
+  const steps = neighbours.map((to, i) => to === undefined ? ""
+    : create("a", { href: `#${to}`, rel: i ? "next" : "prev" }, i ? `Trial ${to} \u2192` : `\u2190 Trial ${to}`));
+  const printed = [["Standard error", stderr], ["Standard output", stdout]].filter(([, text]) => text);
+  const told = [["Validation", validation], ["Prefill", prefill], ["Counters", counters], ["Details", details]];
+  return [
+    create("p", { class: "steps" }, ...steps),
+    ...(reason ? [create("p", { class: "reason" }, reason)] : []),
+    ...printed.map(([heading, text]) => section(heading, create("pre", {}, text))),
+    section("Throughput over time", series_figure(record)),
+    create("div", { class: "columns" },
+      section("Metrics", table(record.status === "valid" ? "Metrics" : "Metrics, which do not count: the trial is not valid",
+        ["metric", "value"], Object.entries({ ...derived, ...metrics }).sort(([a], [b]) => (a < b ? -1 : 1)))),
+      create("div", {},
+        section("Condition", outline(levels)),
+        section("Calibrations", ...calibrations(record)),
+        section("Drawn at random", outline({ seed: record.seed, ...perturbation })))),
+    ...(threads.length ? [section("Threads", threads_table(threads))] : []),
+    create("div", { class: "columns" },
+      ...told.filter(([, value]) => value && Object.keys(value).length).map(([heading, value]) => section(heading, outline(value))),
+      section("How it was run", outline(run)),
+      section("What it was asked", outline(request)),
+      ...(Object.keys(others).length ? [section("What it answered", outline(others))] : []),
+      ...(environment ? [section("Environment", outline(environment))] : [])),
+    section("Whole record", create("p", {}, "As ", create("code", {}, `assay show ${id} --json`), " gives it."),
+      create("details", { id: "raw" }, create("summary", {}, "JSON"), create("pre", {}, raw))),
+  ];
+}
+
+follow(/^#([0-9]+)$/, show);
