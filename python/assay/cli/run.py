@@ -1,7 +1,8 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,10 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment
-    from assay.plan.types import Plan, PlannedTrial
+    from assay.plan.types import Plan
+    from assay.report import Report
+    from assay.runner.course import Judgement
     from assay.runner.process import StopSignals
-    from assay.runner.types import Outcome
     from assay.store import Store
 
 
@@ -32,23 +34,8 @@ def run(
     Example: `assay run experiments/quickstart.toml`
     """
     from assay.experiment import load
-    from assay.store import Store, runner_lock
 
-    read = load(experiment)
-    plan = _plan(read)
-    with Store.open(store) as opened, runner_lock(store):
-
-        def begin() -> int:
-            return opened.begin_campaign(
-                experiment=read.name,
-                question=read.question,
-                source=read.source,
-                directory=str(experiment.parent.absolute()),
-                plan=plan,
-                host=_host(),
-            )
-
-        _carry_out(opened, begin, as_json)
+    carry_out(load(experiment), store, as_json)
 
 
 def resume(
@@ -79,7 +66,40 @@ def resume(
             if opened.campaign(number).finished:
                 typer.echo(f"Nothing to resume: campaign {number} is finished.", err=True)
                 return
-        _carry_out(opened, lambda: number, as_json)
+        with _carried_out(opened, lambda: number):
+            _report(opened, number, as_json)
+
+
+def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
+    """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
+
+    Raises:
+        AssayError: it cannot run, or a trial was not valid.
+    """
+    from assay.store import Store, runner_lock
+
+    plan = _plan(experiment)
+    with (
+        Store.open(path) as opened,
+        runner_lock(path),
+        _carried_out(opened, lambda: _begin(opened, experiment, plan)) as campaign,
+    ):
+        return _report(opened, campaign, as_json)
+
+
+def run_campaign(store: "Store", experiment: "Experiment", *, quiet: bool = False) -> int:
+    """Run a new campaign of an experiment into an open store, and return its number.
+
+    A signal ends it as it ends `assay run`. The caller holds the store's `runner_lock`.
+
+    Args:
+        store: where its trials are recorded.
+        experiment: what to run.
+        quiet: whether nothing is said of how far it is.
+    """
+    plan = _plan(experiment)
+    with _carried_out(store, lambda: _begin(store, experiment, plan), quiet=quiet) as campaign:
+        return campaign
 
 
 def _plan(experiment: "Experiment") -> "Plan":
@@ -112,8 +132,21 @@ def _host() -> dict[str, object]:
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
 
 
-def _carry_out(store: "Store", begin: Callable[[], int], as_json: bool) -> None:
-    """Run what is pending of a campaign and report it; a signal ends it with the shell's usual exit code.
+def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
+    """Write a new campaign to a store, and return its number."""
+    return store.begin_campaign(
+        experiment=experiment.name,
+        question=experiment.question,
+        source=experiment.source,
+        directory=str(experiment.path.parent.absolute()),
+        plan=plan,
+        host=_host(),
+    )
+
+
+@contextmanager
+def _carried_out(store: "Store", begin: Callable[[], int], *, quiet: bool = False) -> Iterator[int]:
+    """Run what is pending of a campaign; within, it is reported. A signal ends both with its usual exit code.
 
     `begin` gives the campaign's number. It is called when signals are handled already, so that no campaign
     begins without word of how to go on with it.
@@ -125,9 +158,9 @@ def _carry_out(store: "Store", begin: Callable[[], int], as_json: bool) -> None:
     with StopSignals() as stop:
         campaign = begin()
         try:
-            _run_pending(store, campaign, calibrate, stop)
+            _run_pending(store, campaign, calibrate, stop, quiet)
             stop.act_at_once()
-            _report(store, campaign, as_json)
+            yield campaign
         except CannotStartError as error:
             raise AssayError(
                 f"{error}; nothing is lost: put it right (build it), then go on with: "
@@ -144,58 +177,85 @@ def _carry_out(store: "Store", begin: Callable[[], int], as_json: bool) -> None:
             raise typer.Exit(128 + interrupted.signum) from None
 
 
-def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSignals") -> None:
+def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSignals", quiet: bool) -> None:
     """Run the trials of a campaign that have not ended, and record each."""
     import time
 
     from rich.console import Console
 
     from assay.experiment import parse
+    from assay.runner.course import CampaignCourse
     from assay.runner.local import LocalExecutor
     from assay.runner.process import check_startable
     from assay.runner.progress import ProgressDisplay
     from assay.runner.run_trials import run_trials
 
     summary = store.campaign(campaign)
-    metric = parse(summary.source, Path(f"{summary.experiment}.toml")).comparison.metric
+    experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
     pending = store.pending(campaign)
     for program in {trial.program for trial in pending}:
         check_startable(program)
-    measured: set[str] = set()
-
-    def record(trial: "PlannedTrial", outcome: "Outcome") -> None:
-        store.record(campaign, trial.ordinal, outcome)
-        if outcome.status == "valid" and outcome.result and trial.program not in measured:
-            measured.add(trial.program)
-            _check_metric(metric, trial.program, outcome.result["metrics"])
-
-    failed = summary.ended - summary.counts.get("valid", 0)
-    with ProgressDisplay(Console(stderr=True), pending, summary.ended, failed) as display:
-        run_trials(pending, LocalExecutor(calibrate, stop), record, display, time.monotonic)
-
-
-def _check_metric(metric: str, program: str, metrics: Collection[str]) -> None:
-    """Refuse to go on measuring what cannot be compared: a program's first valid trial lacks the metric."""
-    from assay.experiment.schema import nearest
-
-    if metric not in metrics:
-        raise AssayError(
-            f"comparison.metric: {program} does not give the metric {metric}. The trials that have ended are "
-            f"kept; put the experiment's file right and run that: {nearest(metric, sorted(metrics))}"
+    ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
+    blocks = experiment.design.blocks
+    with ProgressDisplay(
+        Console(stderr=True, quiet=quiet),
+        pending,
+        summary.ended,
+        summary.ended - summary.counts.get("valid", 0),
+        may_end_early=blocks.until is not None or blocks.minutes is not None,
+    ) as display:
+        course = CampaignCourse(
+            store,
+            campaign,
+            summary.seed,
+            experiment,
+            judgement=_judgement(experiment),
+            pending=pending,
+            ended=ended,
+            decisions=store.decisions(campaign),
+            clock=time.monotonic,
+            say=display.say,
+        )
+        run_trials(
+            pending,
+            LocalExecutor(calibrate, stop),
+            course,
+            display,
+            time.monotonic,
+            last=ended[-1] if ended else None,
         )
 
 
-def _report(store: "Store", campaign: int, as_json: bool) -> None:
-    """Print the verdicts of a campaign and write its page."""
+def _judgement(experiment: "Experiment") -> "Judgement":
+    """Return what the course of a campaign rests on."""
+    from assay.analysis import summarise
+    from assay.analysis.modes import disagreement
+    from assay.analysis.sequential import looks, settled
+    from assay.analysis.steadiness import derive
+    from assay.runner.course import Judgement
+
+    blocks = experiment.design.blocks
+    return Judgement(
+        derive=derive,
+        disagreement=disagreement,
+        summarise=summarise,
+        settled=lambda analysis: settled(analysis, blocks),
+        looks=frozenset(look.blocks for look in looks(blocks)) if blocks.until is not None else frozenset(),
+    )
+
+
+def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
+    """Keep what the audit finds, print the verdicts of a campaign and write its page."""
     from rich.console import Console
 
     from assay.report import as_json as json_of
     from assay.report import gather, print_verdicts, write_page
 
     gathered = gather(store, campaign)
+    store.write_findings(campaign, gathered.findings)
     if as_json:
-        places = {"store": str(store.path), "page": str(write_page(gathered, store))}
-        typer.echo(json.dumps(json_of(gathered) | places, indent=2))
+        said = json_of(gathered) | {"store": str(store.path), "page": str(write_page(gathered, store))}
+        typer.echo(json.dumps(said, indent=2))
     else:
         print_verdicts(gathered, Console())
         typer.echo(f"page: {write_page(gathered, store)}")
@@ -206,3 +266,4 @@ def _report(store: "Store", campaign: int, as_json: bool) -> None:
         raise AssayError(
             f"{failed} of {summary.planned} trials are not valid and count nowhere; why: {listing}"
         )
+    return gathered

@@ -61,15 +61,25 @@ class ProgressDisplay:
     It draws only between trials: a bar that moves by itself would take processor time from a trial.
     """
 
-    def __init__(self, console: Console, trials: Sequence[PlannedTrial], ended: int, failed: int) -> None:
+    def __init__(
+        self,
+        console: Console,
+        trials: Sequence[PlannedTrial],
+        ended: int,
+        failed: int,
+        *,
+        may_end_early: bool = False,
+    ) -> None:
         """Begin with the trials still to run, and how many have ended and failed before."""
         self._console = console
+        self._at_most = "at most " if may_end_early else ""
         self._conditions: dict[frozenset[tuple[str, Level]], ConditionTimes] = {}
         for trial in trials:
             self._times(trial).remaining += 1
         self._ended = ended
         self._failed = failed
         self._planned = ended + len(trials)
+        self._repeated = 0
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -101,14 +111,28 @@ class ProgressDisplay:
         self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
         line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
         if not self._console.is_terminal and line_due:
-            self._console.print(f"{self._ended} of {self._planned} trials, {self._state()}", highlight=False)
+            self.say(f"{self._ended} of {self._at_most}{self._planned} trials, {self._state()}")
+
+    def added(self, trials: Sequence[PlannedTrial]) -> None:
+        """Take note that a group is repeated: these trials come in addition, and next."""
+        for trial in trials:
+            self._times(trial).remaining += 1
+        self._planned += len(trials)
+        self._repeated += 1
+        self._bar.update(self._task, total=self._planned, state=self._state(), refresh=True)
+
+    def say(self, line: str) -> None:
+        """Print a line, above the bar where there is one."""
+        self._console.print(line, highlight=False, markup=False)
 
     def _state(self) -> str:
-        failed = f"{self._failed} not valid, " if self._failed else ""
+        counts = ((self._failed, "not valid"), (self._repeated, "repeated"))
+        said = "".join(f"{count} {what}, " for count, what in counts if count)
         if self._ended == self._planned:
-            return f"{failed}none left"
-        return f"{failed}{in_words(time_left(self._conditions.values()))} left"
+            return f"{said}none left"
+        return f"{said}{self._at_most}{in_words(time_left(self._conditions.values()))} left"
 
     def _times(self, trial: PlannedTrial) -> ConditionTimes:
         condition = frozenset(trial.levels.items())
-        return self._conditions.setdefault(condition, ConditionTimes(trial.request["duration_ms"] / 1000))
+        interval_s = trial.request.get("duration_ms", 0) / 1000
+        return self._conditions.setdefault(condition, ConditionTimes(interval_s))

@@ -31,6 +31,7 @@ from assay.experiment.types import Extraction
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
+from assay.store.ended import calibrated, metrics_of
 from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained, located, make_folder
 from assay.store.query import Rows, run_query
 from assay.store.schema import (
@@ -246,9 +247,8 @@ class Store:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         result = dict(outcome.result) if outcome.result is not None else None
-        metrics = {**outcome.derived, **(result or {}).get("metrics", {})}
-        before = _calibrated(outcome.calibration_before)
-        after = _calibrated(outcome.calibration_after)
+        metrics = metrics_of(outcome)
+        before, after = calibrated(outcome.calibration_before), calibrated(outcome.calibration_after)
         names: list[tuple[Kind, str]] = [
             *(("metric", name) for name in metrics),
             *(("before", name) for name in before),
@@ -390,6 +390,20 @@ class Store:
                 )
                 for row in connection.execute(statement)
             ]
+
+    def environments(self, campaign_id: int) -> dict[str, Any]:
+        """Return what the trials of a campaign report of machine and program: digest -> content."""
+        statement = (
+            select(environment.c.sha256, environment.c.content)
+            .distinct()
+            .select_from(trial)
+            .join(record, record.c.trial_id == trial.c.id)
+            .join(environment, environment.c.sha256 == record.c.environment)
+            .where(trial.c.campaign_id == campaign_id)
+        )
+        with self._read() as connection:
+            self._experiment_of(connection, campaign_id)
+            return {row.sha256: row.content for row in connection.execute(statement)}
 
     def record_of(self, trial_id: int) -> dict[str, Any]:
         """Return everything known of one ended trial, as values that JSON can express.
@@ -730,11 +744,6 @@ def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
 def _storable(text: str) -> str:
     """Return text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
     return text.encode(errors="replace").decode()
-
-
-def _calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return the numbers of a calibration: what it measured, and how long it took."""
-    return {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
 
 
 def _environment_digest(connection: Connection, content: Any) -> str:

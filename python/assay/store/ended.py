@@ -1,0 +1,39 @@
+"""What is kept of an outcome for analysis: the numbers, without the raw record."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.plan.types import PlannedTrial
+from assay.runner.types import Outcome
+from assay.store.types import StoredTrial
+
+
+def metrics_of(outcome: Outcome) -> dict[str, float]:
+    """Return what a trial reported, and what was derived where it reported nothing of that name."""
+    reported = {} if outcome.result is None else outcome.result.get("metrics", {})
+    return {**outcome.derived, **reported}
+
+
+def calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
+    """Return the numbers of a calibration: what it measured, and how long it took."""
+    return {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
+
+
+def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredTrial:
+    """Return a trial that has just been recorded as `Store.trials` will, save for its `environment`."""
+    return StoredTrial(
+        id=trial_id,
+        ordinal=trial.ordinal,
+        block=trial.block,
+        group=trial.group,
+        levels=trial.levels,
+        status=outcome.status,
+        reason=outcome.reason,
+        metrics=metrics_of(outcome),
+        calibration_before=calibrated(outcome.calibration_before),
+        calibration_after=calibrated(outcome.calibration_after),
+        started_at=outcome.started_at,
+        wall_s=outcome.wall_s,
+        environment=None,
+        repeats=trial.repeats,
+    )
