@@ -13,6 +13,7 @@
 #include <string>
 
 #include "assay/host/build_info.h"
+#include "assay/host/placement.h"
 #include "assay/host/topology.h"
 
 namespace assay::host {
@@ -87,6 +88,12 @@ json virtualised(const path& root) {
   return unavailable("neither /proc/cpuinfo nor /sys/hypervisor/type tells");
 }
 
+json describe(const sharing_marks& marks) {
+  json described{{"smt", nullptr}, {"socket", marks.socket}};
+  if (marks.smt) described["smt"] = *marks.smt;
+  return described;
+}
+
 json describe(const topology& machine) {
   hwloc_topology* const all = machine.get();
   json caches = json::array();
@@ -104,7 +111,11 @@ json describe(const topology& machine) {
           {"hardware_threads", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_PU)},
           {"numa_nodes", hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_NUMANODE)},
           {"caches", caches},
-          {"allowed", to_vector(machine.allowed())}};
+          {"allowed", to_vector(machine.allowed())},
+          {"marks",
+           {{"compact", describe(marks_of(pinning::policy::compact, machine))},
+            {"scatter", describe(marks_of(pinning::policy::scatter, machine))},
+            {"cores_first", describe(marks_of(pinning::policy::cores_first, machine))}}}};
 }
 
 json kernel() {

@@ -20,7 +20,8 @@ namespace assay::host {
 // processor.boost     boolean
 // topology            packages, cores, hardware_threads, numa_nodes: numbers; caches: a list of
 //                     {level, bytes, shared_by: hardware threads}; allowed: processors of this
-//                     process
+//                     process; marks: {compact, scatter, cores_first: {smt: number or null,
+//                     socket: list of numbers}}, see sharing_marks in placement.h
 // virtualised         {value: boolean, because: text}
 // kernel              {release, version}
 // program             {compiler: text; optimised, assertions: boolean; sanitizers: list of text}

@@ -57,6 +57,11 @@ TEST(environment, describes_this_machine) {
   EXPECT_GE(found["topology"]["numa_nodes"], 1);
   EXPECT_EQ(found["memory"]["page_bytes"], sysconf(_SC_PAGESIZE));
   EXPECT_TRUE(found["kernel"]["release"].is_string());
+  for (const char* pinning : {"compact", "scatter", "cores_first"}) {
+    const json& marks = found["topology"]["marks"][pinning];
+    EXPECT_TRUE(marks["smt"].is_null() || marks["smt"] <= bound_to().size()) << pinning;
+    EXPECT_LT(marks["socket"].size(), found["topology"]["packages"]) << pinning;
+  }
 }
 
 TEST(environment, describes_the_library) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -157,6 +158,26 @@ void placement::bind_this_thread(unsigned thread_index) const {
   if (binds_) {
     bind_this_thread_to(by_thread_[thread_index % by_thread_.size()]);
   }
+}
+
+sharing_marks marks_of(pinning::policy kind, const topology& machine) {
+  sharing_marks marks;
+  std::set<hwloc_obj_t> cores, packages;
+  unsigned threads = 0;
+  for (const unsigned processor : order_of({.kind = kind, .processors = {}}, machine)) {
+    ++threads;
+    hwloc_obj* const pu = hwloc_get_pu_obj_by_os_index(machine.get(), processor);
+    const auto first_in = [&](hwloc_obj_type_t type, std::set<hwloc_obj_t>& used) {
+      return used.insert(hwloc_get_ancestor_obj_by_type(machine.get(), type, pu)).second;
+    };
+    // Where a virtual machine shows no cores, nothing is known to share one.
+    if (hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_CORE) > 0 &&
+        !first_in(HWLOC_OBJ_CORE, cores) && !marks.smt) {
+      marks.smt = threads;
+    }
+    if (first_in(HWLOC_OBJ_PACKAGE, packages) && threads > 1) marks.socket.push_back(threads);
+  }
+  return marks;
 }
 
 void bind_this_thread_to(unsigned processor) {

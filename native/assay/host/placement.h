@@ -66,6 +66,15 @@ class placement {
   std::vector<unsigned> processors_;
 };
 
+// Numbers of threads at which a curve over threads may bend under a policy, since threads then
+// begin to share what they had to themselves. Past the number of allowed processors they share
+// those.
+struct sharing_marks {
+  std::optional<unsigned> smt;   // the first of which two share a core, if that happens
+  std::vector<unsigned> socket;  // those with which each further package gets its first thread
+};
+sharing_marks marks_of(pinning::policy kind, const topology& machine);
+
 // Binds the calling thread to one processor. Throws std::system_error if the operating system
 // refuses.
 void bind_this_thread_to(unsigned processor);

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "assay/host/topology.h"
 
@@ -70,6 +72,45 @@ TEST(placement, every_policy_orders_exactly_the_allowed_processors) {
 TEST(placement, scatter_skips_what_is_not_allowed) {
   const topology machine("package:2 core:2 pu:2", "1,4-7");
   EXPECT_THAT(order(policy::scatter, 5, machine), ElementsAre(1, 4, 6, 5, 7));
+}
+
+struct expected_marks {
+  policy kind;
+  std::optional<unsigned> smt;
+  std::vector<unsigned> socket;
+};
+
+void expect_marks(const topology& machine, const std::vector<expected_marks>& expected) {
+  for (const auto& [kind, smt, socket] : expected) {
+    const sharing_marks marks = marks_of(kind, machine);
+    EXPECT_EQ(marks.smt, smt) << static_cast<int>(kind);
+    EXPECT_EQ(marks.socket, socket) << static_cast<int>(kind);
+  }
+}
+
+TEST(marks, are_where_a_core_is_shared_and_where_each_further_package_is_used) {
+  expect_marks(
+      two_packages(),
+      {{policy::compact, 2, {5}}, {policy::cores_first, 5, {3}}, {policy::scatter, 5, {2}}});
+  expect_marks(topology("package:3 numa:2 core:2 pu:2"), {{policy::compact, 2, {9, 17}},
+                                                          {policy::cores_first, 13, {5, 9}},
+                                                          {policy::scatter, 13, {2, 3}}});
+}
+
+TEST(marks, are_not_where_nothing_is_shared_or_only_one_package_is_there) {
+  expect_marks(topology("package:1 core:4 pu:1"), {{policy::compact, std::nullopt, {}},
+                                                   {policy::cores_first, std::nullopt, {}},
+                                                   {policy::scatter, std::nullopt, {}}});
+  expect_marks(topology("package:2 pu:2"), {{policy::compact, std::nullopt, {3}},
+                                            {policy::cores_first, std::nullopt, {3}},
+                                            {policy::scatter, std::nullopt, {2}}});
+}
+
+TEST(marks, know_only_the_allowed_processors) {
+  const topology machine("package:2 core:2 pu:2", "1,4-7");
+  expect_marks(
+      machine,
+      {{policy::compact, 3, {2}}, {policy::cores_first, 4, {2}}, {policy::scatter, 4, {2}}});
 }
 
 TEST(placement, uses_no_more_processors_than_threads) {

@@ -18,9 +18,10 @@ using nlohmann::json;
   throw bad_request(key + ": " + mistake);
 }
 
-// An object whose keys are exactly `keys`; `place` is its own key, empty for the whole request.
+// An object whose keys are exactly `keys`, and perhaps `optional`; `place` is its own key, empty
+// for the whole request.
 void require_keys(const json& object, const std::string& place,
-                  std::initializer_list<const char*> keys) {
+                  std::initializer_list<const char*> keys, std::string_view optional = {}) {
   const auto named = [&](const std::string& key) {
     return place.empty() ? key : place + "." + key;
   };
@@ -29,7 +30,7 @@ void require_keys(const json& object, const std::string& place,
     if (!object.contains(key)) refuse(named(key), "is missing");
   }
   for (const auto& item : object.items()) {
-    if (std::ranges::find(keys, item.key()) == keys.end()) {
+    if (std::ranges::find(keys, item.key()) == keys.end() && item.key() != optional) {
       refuse(place.empty() ? "request" : place, "has no key " + shown(item.key()));
     }
   }
@@ -96,7 +97,8 @@ request parse_request(std::string_view text_of_request) {
   const json object = parse(text_of_request);
   require_keys(object, "",
                {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "mix",
-                "duration_ms", "interval_ms"});
+                "duration_ms", "interval_ms"},
+               "warm_up_ms");
   whole_number(object, "protocol", 1, 1);
   return {
       .subject = text(object, "subject"),
@@ -106,6 +108,8 @@ request parse_request(std::string_view text_of_request) {
       .key_range = whole_number(object, "key_range", 2, std::uint64_t{1} << 40),
       .keys = parse_keys(text(object, "keys")),
       .mix = parse_mix(object.at("mix")),
+      .warm_up = std::chrono::milliseconds(
+          object.contains("warm_up_ms") ? whole_number(object, "warm_up_ms", 0, 3'600'000) : 0),
       .duration = std::chrono::milliseconds(whole_number(object, "duration_ms", 1, 3'600'000)),
       .interval = std::chrono::milliseconds(whole_number(object, "interval_ms", 1, 60'000)),
   };

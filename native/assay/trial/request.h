@@ -30,12 +30,13 @@ struct request {
   std::uint64_t key_range;
   workload::key_layout keys;
   workload::mix mix;
+  std::chrono::milliseconds warm_up{};  // before the measured interval
   std::chrono::milliseconds duration;
   std::chrono::milliseconds interval;
 };
 
-// Reads a request from JSON. Every key is required, and no other is allowed.
-// Throws bad_request.
+// Reads a request from JSON. Every key is required but `warm_up_ms`, which is 0 if it is missing,
+// and no other is allowed. Throws bad_request.
 [[nodiscard]] request parse_request(std::string_view json);
 
 }  // namespace assay::trial

@@ -42,8 +42,17 @@ TEST(parse_request, reads_every_key) {
   EXPECT_EQ(request.mix.insert, 20.5);
   EXPECT_EQ(request.mix.erase, 9.5);
   EXPECT_EQ(request.mix.find, 70);
+  EXPECT_EQ(request.warm_up.count(), 0);
   EXPECT_EQ(request.duration.count(), 200);
   EXPECT_EQ(request.interval.count(), 10);
+}
+
+TEST(parse_request, takes_a_warm_up) {
+  json request = good();
+  for (const int most : {0, 1, 3'600'000}) {
+    request["warm_up_ms"] = most;
+    EXPECT_EQ(parse_request(request.dump()).warm_up.count(), most);
+  }
 }
 
 TEST(parse_request, demands_every_key_and_no_other) {
@@ -132,6 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
                       bad_value{"/mix/insert", "-1"}, bad_value{"/mix/insert", "101"},
                       bad_value{"/mix/erase", "\"10\""}, bad_value{"/mix/find", "null"},
                       bad_value{"/duration_ms", "0"}, bad_value{"/duration_ms", "3600001"},
+                      bad_value{"/warm_up_ms", "-1"}, bad_value{"/warm_up_ms", "3600001"},
+                      bad_value{"/warm_up_ms", "0.5"}, bad_value{"/warm_up_ms", "null"},
                       bad_value{"/interval_ms", "0"}, bad_value{"/interval_ms", "60001"}));
 
 TEST(parse_request, takes_percentages_that_add_to_100_but_for_rounding) {

@@ -82,11 +82,13 @@ class detach_at_end {
   std::span<worker> workers_;
 };
 
-// The measured interval of all threads.
+// The warm-up and the measured interval of all threads.
 void measure_together(crew& threads, std::span<worker> workers, const request& request,
                       const workload::key_space& space, std::uint64_t salt) {
   using std::chrono::nanoseconds;
-  const auto interval_ns = static_cast<std::uint64_t>(nanoseconds(request.interval).count());
+  const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  timetable times{
+      .start_ns = 0, .warm_up_ns = in_ns(request.warm_up), .interval_ns = in_ns(request.interval)};
   const auto full_intervals = static_cast<std::size_t>(request.duration / request.interval);
 
   // Everything that allocates or makes a system call, before the common start.
@@ -99,18 +101,15 @@ void measure_together(crew& threads, std::span<worker> workers, const request& r
   });
 
   std::stop_source stop;
-  std::uint64_t start_ns = 0;
   std::chrono::steady_clock::time_point deadline;
   std::barrier common_start(static_cast<std::ptrdiff_t>(workers.size() + 1), [&]() noexcept {
-    start_ns = host::now_ns();
-    deadline = std::chrono::steady_clock::now() + request.duration;
+    times.start_ns = host::now_ns();
+    deadline = std::chrono::steady_clock::now() + request.warm_up + request.duration;
   });
   threads.start([&](unsigned i) {
     worker& self = workers[i];
     common_start.arrive_and_wait();
-    self.meter->start();
-    measure(self, start_ns, interval_ns, salt, stop.get_token());
-    self.meter->stop();
+    measure(self, times, salt, stop.get_token());
     self.last_ran_on = host::last_ran_on();
   });
   common_start.arrive_and_wait();
@@ -173,6 +172,7 @@ result run(const request& request, const subject_entry& subject) {
   tally total;
   for (auto& worker : workers) {
     total += worker.prefilled;
+    total += worker.warmed_up;
     total += worker.measured;
     if (&worker == workers.data()) {
       report.usage = worker.meter->reading();

@@ -1,5 +1,5 @@
-// One trial from beginning to end: pin, build, prefill, start together, measure, stop, join,
-// validate.
+// One trial from beginning to end: pin, build, prefill, start together, warm up, measure, stop,
+// join, validate.
 
 #ifndef ASSAY_TRIAL_RUN_H_
 #define ASSAY_TRIAL_RUN_H_

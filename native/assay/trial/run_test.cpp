@@ -81,6 +81,37 @@ TEST(run, of_a_correct_map_is_valid_and_its_numbers_agree) {
   }
 }
 
+// Calls its base's operations, and counts them.
+struct counting_map : test_map<counting_map> {
+  static inline std::atomic<std::uint64_t> updates = 0;
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    ++updates;
+    return sound_map::insert(key, value);
+  }
+  bool erase(std::uint64_t key) {
+    ++updates;
+    return sound_map::erase(key);
+  }
+};
+
+TEST(run, validates_the_operations_of_a_warm_up_and_does_not_count_them) {
+  request request = short_request();
+  request.mix = {50, 50, 0};
+  for (const int warm_up : {1, 10, 50}) {
+    request.warm_up = milliseconds(warm_up);
+    counting_map::updates = 0;
+    const result result = run_with<counting_map>(request);
+    EXPECT_THAT(result.problems, IsEmpty());
+    std::uint64_t counted = result.prefill.operations;
+    for (const auto& thread : result.threads) {
+      counted += thread.operations.operations();
+      EXPECT_EQ(thread.series.size(), 6U);
+    }
+    EXPECT_LT(counted, counting_map::updates);
+    for (const auto& [name, value] : result.metrics) EXPECT_TRUE(std::isfinite(value)) << name;
+  }
+}
+
 TEST(run, gives_every_thread_its_own_seed) {
   request request = short_request();
   request.threads = 4;
@@ -410,6 +441,21 @@ TEST(run, reports_the_operation_that_a_stop_interrupted_and_does_not_count_it) {
   EXPECT_EQ(result.metrics.at("throughput"), 0);
   const auto json = to_json(result, {});
   EXPECT_EQ(json["threads"][0]["unfinished"]["operation"], "find");
+}
+
+TEST(run, reports_the_operation_of_a_warm_up_that_only_the_stop_ended) {
+  request request = short_request();
+  request.mix = {0, 0, 100};
+  request.warm_up = milliseconds(5);
+  const result result = run_with<waiting_map>(request);
+  EXPECT_THAT(result.problems, IsEmpty());
+  for (const auto& thread : result.threads) {
+    EXPECT_EQ(thread.operations.operations(), 0U);
+    ASSERT_TRUE(thread.unfinished);
+    EXPECT_GT(thread.unfinished->age_ns, 0U);
+  }
+  EXPECT_EQ(result.metrics.at("throughput"), 0);
+  for (const auto& [name, value] : result.metrics) EXPECT_TRUE(std::isfinite(value)) << name;
 }
 
 // Counts handles, knows the thread of each, and runs out of memory after a while.

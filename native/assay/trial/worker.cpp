@@ -21,28 +21,45 @@ std::uint64_t processor_time_ns() {
 
 }  // namespace
 
-void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
+void measure(worker& self, const timetable& times, std::uint64_t salt,
              const std::stop_token& stop) {
-  const std::uint64_t processor_start = processor_time_ns();
   batch_pacer pacer;
-  std::size_t slot = 0;
-  std::uint64_t slot_end = start_ns + interval_ns;
-  std::uint64_t now = host::now_ns();
-  while (!stop.stop_requested()) {
+  std::uint64_t now = 0;
+  const auto perform_batch = [&](tally& sums) {
     const std::uint64_t batch_start = now;
     self.operations->fill(self.batch, pacer.size());
-    const progress done = self.handle->perform(self.batch, salt, stop, self.measured);
+    const progress done = self.handle->perform(self.batch, salt, stop, sums);
     now = host::now_ns();
-    while (now >= slot_end && slot + 1 < self.series.size()) {
-      ++slot;
-      slot_end += interval_ns;
-    }
-    self.series[slot] += done.performed;
     pacer.took(now - batch_start);
     if (done.gave_up) self.unfinished = {self.batch.kinds[done.performed], now - batch_start};
+    return done.performed;
+  };
+
+  const std::uint64_t series_start = times.start_ns + times.warm_up_ns;
+  now = host::now_ns();
+  std::uint64_t own_start = std::min(now, series_start);
+  while (now < series_start && !stop.stop_requested()) {
+    perform_batch(self.warmed_up);
+    own_start = now;
   }
-  self.measured_ns = now - start_ns;
+
+  // Some microseconds of system calls. They count as measured time, so that they are no gap.
+  self.meter->start();
+  const std::uint64_t processor_start = processor_time_ns();
+  std::size_t slot = 0;
+  std::uint64_t slot_end = series_start + times.interval_ns;
+  now = host::now_ns();
+  while (!stop.stop_requested()) {
+    const std::size_t performed = perform_batch(self.measured);
+    while (now >= slot_end && slot + 1 < self.series.size()) {
+      ++slot;
+      slot_end += times.interval_ns;
+    }
+    self.series[slot] += performed;
+  }
+  self.measured_ns = now - own_start;
   self.processor_ns = processor_time_ns() - processor_start;
+  self.meter->stop();
 }
 
 void time_generation(worker& self) {

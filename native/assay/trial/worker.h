@@ -1,4 +1,5 @@
-// What one thread of a trial has to itself, and what it does in the measured interval.
+// What one thread of a trial has to itself, and what it does in the warm-up and the measured
+// interval.
 
 #ifndef ASSAY_TRIAL_WORKER_H_
 #define ASSAY_TRIAL_WORKER_H_
@@ -37,8 +38,9 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<host::thread_meter> meter;
 
   tally prefilled;
+  tally warmed_up;
   tally measured;
-  std::uint64_t measured_ns = 0;   // from the common start to the end of the last batch
+  std::uint64_t measured_ns = 0;   // until the end of the last batch
   std::uint64_t processor_ns = 0;  // processor time taken by the measured operations
   std::vector<std::uint64_t>
       series;  // operations in each interval; the last holds what came after the others
@@ -46,10 +48,19 @@ struct alignas(workload::interference_bytes) worker {
   double generation_ns = 0;
 };
 
-// Operates on the map until a stop is requested. `start_ns` is the common start of all threads;
-// `series` must have at least one entry, and its size is not changed.
-void measure(worker& self, std::uint64_t start_ns, std::uint64_t interval_ns, std::uint64_t salt,
-             const std::stop_token& stop);
+// What all threads of a trial agree on, by host::now_ns().
+struct timetable {
+  std::uint64_t start_ns;     // when they start
+  std::uint64_t warm_up_ns;   // how much later the measured interval and its series begin
+  std::uint64_t interval_ns;  // length of one interval of the series
+};
+
+// Operates on the map until a stop is requested, and measures all of it but the warm-up. The thread
+// goes over from one to the other without a pause, at the end of its first batch that ends after
+// the warm-up; its `measured_ns` counts from there, or from the common start without a warm-up. The
+// worker needs a meter, which is used up, and at least one entry in `series`, whose size is not
+// changed.
+void measure(worker& self, const timetable& times, std::uint64_t salt, const std::stop_token& stop);
 
 // Measures how much processor time an operation takes to generate, with nothing done in between,
 // into `generation_ns`.

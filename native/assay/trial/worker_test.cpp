@@ -55,45 +55,50 @@ TEST(batch_pacer, shortens_at_once_when_operations_become_slow) {
   EXPECT_EQ(pacer.size(), 1U);
 }
 
-// A handle that notes the lengths of its batches, takes its time, and asks for a stop after some
-// batches.
+struct notes {
+  std::unique_ptr<worker> self = std::make_unique<worker>();
+  std::vector<std::size_t> sizes;
+  std::vector<std::uint64_t> keys;
+};
+
+// A handle that notes its batches, takes its time, and asks for a stop after some batches.
 class noting_handle final : public attached_handle {
  public:
-  noting_handle(std::vector<std::size_t>& sizes, microseconds operation, std::size_t batches,
-                std::stop_source& stop)
-      : sizes_(sizes), operation_(operation), batches_(batches), stop_(stop) {}
+  noting_handle(notes& notes, microseconds operation, std::size_t batches, std::stop_source& stop)
+      : notes_(notes), operation_(operation), batches_(batches), stop_(stop) {}
 
   progress perform(const operation_batch& batch, std::uint64_t, const std::stop_token&,
                    tally& sums) override {
-    sizes_.push_back(batch.size);
+    notes_.sizes.push_back(batch.size);
+    notes_.keys.insert(notes_.keys.end(), batch.keys.begin(), batch.keys.begin() + batch.size);
     std::this_thread::sleep_for(operation_ * batch.size);
     for (std::size_t i = 0; i < batch.size; ++i) {
       ++sums.attempted[static_cast<std::size_t>(batch.kinds[i])];
     }
-    if (sizes_.size() == batches_) stop_.request_stop();
+    if (notes_.sizes.size() == batches_) stop_.request_stop();
     return {batch.size, false};
   }
 
  private:
-  std::vector<std::size_t>& sizes_;
+  notes& notes_;
   microseconds operation_;
   std::size_t batches_;
   std::stop_source& stop_;
 };
 
-struct noted {
-  std::unique_ptr<worker> self = std::make_unique<worker>();
-  std::vector<std::size_t> sizes;
-};
+std::unique_ptr<workload::generator> any_operations() {
+  return workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+}
 
-noted measure_noting(microseconds operation, std::size_t batches, std::uint64_t interval_ns) {
-  noted result;
+notes measure_noting(microseconds operation, std::size_t batches, std::uint64_t interval_ns,
+                     std::uint64_t warm_up_ns = 0) {
+  notes result;
   std::stop_source stop;
-  result.self->handle = std::make_unique<noting_handle>(result.sizes, operation, batches, stop);
-  result.self->operations =
-      workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+  result.self->handle = std::make_unique<noting_handle>(result, operation, batches, stop);
+  result.self->operations = any_operations();
+  result.self->meter.emplace();
   result.self->series.resize(5);
-  measure(*result.self, host::now_ns(), interval_ns, 0, stop.get_token());
+  measure(*result.self, {host::now_ns(), warm_up_ns, interval_ns}, 0, stop.get_token());
   return result;
 }
 
@@ -102,25 +107,25 @@ std::uint64_t sum(const auto& numbers) {
 }
 
 TEST(measure, begins_with_one_operation_and_at_most_doubles) {
-  const auto [self, sizes] = measure_noting(microseconds(0), 30, 1'000'000'000);
-  ASSERT_EQ(sizes.size(), 30U);
-  EXPECT_EQ(sizes[0], 1U);
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    EXPECT_LE(sizes[i], std::min(2 * sizes[i - 1], capacity));
+  const auto noted = measure_noting(microseconds(0), 30, 1'000'000'000);
+  ASSERT_EQ(noted.sizes.size(), 30U);
+  EXPECT_EQ(noted.sizes[0], 1U);
+  for (std::size_t i = 1; i < noted.sizes.size(); ++i) {
+    EXPECT_LE(noted.sizes[i], std::min(2 * noted.sizes[i - 1], capacity));
   }
 }
 
 TEST(measure, gives_slow_operations_batches_of_their_own) {
-  const auto [self, sizes] = measure_noting(microseconds(200), 10, 1'000'000'000);
-  EXPECT_EQ(sizes, std::vector<std::size_t>(10, 1));
+  EXPECT_EQ(measure_noting(microseconds(200), 10, 1'000'000'000).sizes,
+            std::vector<std::size_t>(10, 1));
 }
 
 TEST(measure, puts_every_operation_into_the_series_even_those_after_its_end) {
   for (const std::uint64_t interval_ns : {1ULL, 300'000ULL, 1'000'000'000ULL}) {
-    const auto [self, sizes] = measure_noting(microseconds(100), 20, interval_ns);
-    EXPECT_EQ(self->series.size(), 5U);
-    EXPECT_EQ(sum(self->series), sum(sizes));
-    EXPECT_EQ(sum(self->series), self->measured.operations());
+    const auto noted = measure_noting(microseconds(100), 20, interval_ns);
+    EXPECT_EQ(noted.self->series.size(), 5U);
+    EXPECT_EQ(sum(noted.self->series), sum(noted.sizes));
+    EXPECT_EQ(sum(noted.self->series), noted.self->measured.operations());
   }
 }
 
@@ -132,8 +137,58 @@ TEST(measure, puts_operations_into_the_interval_in_which_they_ended) {
 }
 
 TEST(measure, lasts_as_long_as_its_batches) {
-  const auto [self, sizes] = measure_noting(microseconds(1000), 5, 1'000'000'000);
-  EXPECT_GE(self->measured_ns, 5'000'000U);
+  const auto noted = measure_noting(microseconds(1000), 5, 1'000'000'000);
+  EXPECT_GE(noted.self->measured_ns, 5'000'000U);
+}
+
+// Where the warm-up ends among the batches is up to the machine; these hold wherever it does.
+TEST(measure, measures_what_a_warm_up_leaves) {
+  for (const std::uint64_t warm_up_ns : {1ULL, 500'000ULL, 3'000'000ULL, 1'000'000'000'000ULL}) {
+    const std::uint64_t before = host::now_ns();
+    const auto noted = measure_noting(microseconds(100), 40, 1'000'000, warm_up_ns);
+    const worker& self = *noted.self;
+    EXPECT_EQ(self.warmed_up.operations() + self.measured.operations(), sum(noted.sizes));
+    EXPECT_EQ(sum(self.series), self.measured.operations());
+    EXPECT_GE(self.measured_ns, 100'000 * self.measured.operations());
+    EXPECT_LE(self.measured_ns + 100'000 * self.warmed_up.operations(), host::now_ns() - before);
+    EXPECT_EQ(self.series.size(), 5U);
+  }
+}
+
+TEST(measure, counts_nothing_of_a_warm_up_that_the_stop_ends) {
+  const auto noted = measure_noting(microseconds(100), 10, 1, 3'600'000'000'000);
+  EXPECT_EQ(noted.self->warmed_up.operations(), sum(noted.sizes));
+  EXPECT_EQ(noted.self->measured.operations(), 0U);
+  EXPECT_EQ(noted.self->series, std::vector<std::uint64_t>(5));
+}
+
+TEST(measure, counts_all_when_its_thread_comes_after_the_warm_up) {
+  notes noted;
+  std::stop_source stop;
+  noted.self->handle = std::make_unique<noting_handle>(noted, microseconds(0), 10, stop);
+  noted.self->operations = any_operations();
+  noted.self->meter.emplace();
+  noted.self->series.resize(1);
+  measure(*noted.self, {host::now_ns() - 1000, 1000, 1}, 0, stop.get_token());
+  EXPECT_EQ(noted.self->warmed_up.operations(), 0U);
+  EXPECT_EQ(noted.self->measured.operations(), sum(noted.sizes));
+}
+
+TEST(measure, begins_the_series_with_the_measured_interval) {
+  const auto noted = measure_noting(microseconds(100), 40, 1'000'000'000'000, 2'000'000);
+  EXPECT_EQ(noted.self->series[0], noted.self->measured.operations());
+}
+
+TEST(measure, does_not_begin_the_sequence_of_operations_anew_after_the_warm_up) {
+  const auto noted = measure_noting(microseconds(0), 2000, 1'000'000'000, 1'000'000);
+  const auto operations = any_operations();
+  operation_batch batch;
+  std::vector<std::uint64_t> keys;
+  for (const std::size_t size : noted.sizes) {
+    operations->fill(batch, size);
+    keys.insert(keys.end(), batch.keys.begin(), batch.keys.begin() + size);
+  }
+  EXPECT_EQ(noted.keys, keys);
 }
 
 TEST(measure, does_nothing_when_the_stop_came_first) {
@@ -141,17 +196,19 @@ TEST(measure, does_nothing_when_the_stop_came_first) {
   stop.request_stop();
   worker self;
   self.series.resize(1);
-  const std::uint64_t start = host::now_ns();
-  measure(self, start, 1, 0, stop.get_token());
-  EXPECT_EQ(self.measured.operations(), 0U);
-  EXPECT_FALSE(self.unfinished);
-  EXPECT_LE(self.measured_ns, host::now_ns() - start);
+  for (const std::uint64_t warm_up_ns : {0ULL, 1'000'000'000'000ULL}) {
+    self.meter.emplace();
+    const std::uint64_t start = host::now_ns();
+    measure(self, {start, warm_up_ns, 1}, 0, stop.get_token());
+    EXPECT_EQ(self.warmed_up.operations() + self.measured.operations(), 0U);
+    EXPECT_FALSE(self.unfinished);
+    EXPECT_LE(self.measured_ns, host::now_ns() - start);
+  }
 }
 
 TEST(time_generation, finds_that_generating_takes_time) {
   worker self;
-  self.operations =
-      workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+  self.operations = any_operations();
   time_generation(self);
   EXPECT_GT(self.generation_ns, 0);
 }

@@ -1,0 +1,59 @@
+// A difference that no experiment may miss: std_map_mutex with all that it does done twice.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "assay/maps/plain_handle.h"
+#include "assay/trial/subject.h"
+
+// Two trees behind one mutex. Each operation is done in the first and then, with the mutex taken
+// anew, in the second: twice the searches, allocations and acquisitions of the same mutex. The
+// first alone answers and is walked through, so that the contents are right whatever order
+// concurrent operations have in the second.
+class std_map_mutex_twice {
+  using tree = std::map<std::uint64_t, std::uint64_t>;
+
+  template <class Operate>
+  auto twice(Operate operate) {
+    const auto locked = [&](tree& map) {
+      const std::scoped_lock guard(mutex_);
+      return operate(map);
+    };
+    const auto answer = locked(first_);
+    const auto discarded = locked(second_);
+    asm volatile("" ::"m"(discarded));  // or the compiler might leave the second search out
+    return answer;
+  }
+
+ public:
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    return twice([&](tree& map) { return map.emplace(key, value).second; });
+  }
+  bool erase(std::uint64_t key) {
+    return twice([&](tree& map) { return map.erase(key) != 0; });
+  }
+  std::optional<std::uint64_t> find(std::uint64_t key) {
+    return twice([&](tree& map) {
+      const auto found = map.find(key);
+      return found == map.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+
+  auto attach() { return assay::plain_handle(*this); }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, value] : first_) visit(key, value);
+  }
+
+ private:
+  std::mutex mutex_;
+  tree first_;
+  tree second_;
+};
+
+static const assay::trial::subject<std_map_mutex_twice> registered{
+    "std_map_mutex_twice",
+    "std_map_mutex doing every operation twice, in two trees behind one std::mutex"};
