@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import browse, new, report, run, serve
+from assay.cli import audit, browse, new, report, run, serve
 
 app = typer.Typer(
     name="assay",
@@ -25,6 +25,7 @@ app.command("resume")(run.resume)
 app.command("list")(browse.list_)
 app.command("show")(browse.show)
 app.command("report")(report.report)
+app.command("audit")(audit.audit)
 app.command("query")(browse.query)
 app.command("serve")(serve.serve)
 new_app = typer.Typer(
