@@ -3,13 +3,15 @@
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from assay import protocol
+from assay import programs, protocol
+from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
+from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
 from assay.runner.types import Outcome, Status
 
@@ -20,9 +22,17 @@ _STDOUT_KEPT = 2**16
 class LocalExecutor:
     """Runs each trial in a process of its own on this machine, with a calibration before and after it."""
 
-    def __init__(self, calibrate: Path, stop: StopSignals) -> None:
+    def __init__(self, calibrate: Path, stop: StopSignals, directory: Path | None = None) -> None:
+        """Take what all trials share.
+
+        Args:
+            calibrate: the program that calibrates.
+            stop: ends the trial that is running.
+            directory: where commands run, the folder of the experiment's file; needed for them alone.
+        """
         self._calibrate = str(calibrate)
         self._stop = stop
+        self._directory = directory
 
     def execute(self, trial: PlannedTrial) -> Outcome:
         """Run one trial and say what became of it.
@@ -34,23 +44,27 @@ class LocalExecutor:
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
         started_at = datetime.now(UTC)
+        is_command = trial.extract != "protocol"
         ended = run_process(
             trial.program,
-            json.dumps(trial.request),
+            "" if is_command else json.dumps(trial.request),
             environment=environment,
+            arguments=trial.arguments,
+            directory=self._directory if is_command else None,
+            meter=programs.find("assay-meter") if is_command else None,
             timeout_s=trial.timeout_s,
             memory_limit_mb=trial.memory_limit_mb,
             stop=self._stop,
         )
         after, error_after = self._calibration(trial, environment)
-        status, reason, result = judge(ended, trial.timeout_s)
+        status, reason, result = judge(ended, trial)
         errors = {"before": error_before, "after": error_after}
         return Outcome(
             status=status,
             reason=reason,
             exit_code=ended.exit_code,
             result=result,
-            stdout="" if result else _text(ended.stdout[:_STDOUT_KEPT]),
+            stdout="" if result and not is_command else _text(ended.stdout[:_STDOUT_KEPT]),
             stderr=_text(ended.stderr),
             calibration_before=before,
             calibration_after=after,
@@ -89,11 +103,27 @@ def trial_environment(padding: int) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C", "ASSAY_PADDING": "x" * padding}
 
 
-def judge(ended: Ended, timeout_s: float) -> tuple[Status, str, dict[str, Any] | None]:
+def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
     """Say what became of a trial from what its process left behind: status, reason, result."""
-    failure = _failure(ended, timeout_s)
+    failure = _failure(ended, trial.timeout_s)
     if failure:
         return *failure, None
+    return _protocol_result(ended) if trial.extract == "protocol" else _extracted(ended, trial.extract)
+
+
+def _extracted(
+    ended: Ended, rules: Literal["lines"] | Sequence[Extraction]
+) -> tuple[Status, str, dict[str, Any] | None]:
+    """Make a result of what a command printed and used."""
+    try:
+        metrics = {**ended.used, **extract(_text(ended.stdout), rules)}
+    except ValueError as error:
+        return "invalid", str(error), None
+    return "valid", "", {"protocol": 1, "status": "valid", "metrics": metrics}
+
+
+def _protocol_result(ended: Ended) -> tuple[Status, str, dict[str, Any] | None]:
+    """Read the result that a program printed."""
     if not ended.stdout.strip():
         return "invalid", "printed no result", None
     try:

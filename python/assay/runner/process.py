@@ -1,14 +1,16 @@
 """Runs one process to its end, whatever it does: it can be neither hung by it nor outlived by it."""
 
 import errno
+import json
+import math
 import os
 import selectors
 import signal
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -105,6 +107,7 @@ class Ended:
         stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
         timed_out: it was killed because it took too long.
         wall_s: how long it lived, seconds.
+        used: metric -> what it used by its meter's account; empty without one, and where it was killed.
     """
 
     exit_code: int
@@ -112,6 +115,7 @@ class Ended:
     stderr: bytes
     timed_out: bool
     wall_s: float
+    used: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_process(
@@ -119,13 +123,27 @@ def run_process(
     stdin: str,
     *,
     environment: Mapping[str, str],
-    timeout_s: float,
-    memory_limit_mb: int,
+    arguments: Sequence[str] = (),
+    directory: Path | None = None,
+    meter: Path | None = None,
+    timeout_s: float = math.inf,
+    memory_limit_mb: int | None = None,
     stop: StopSignals | None = None,
 ) -> Ended:
     """Run a program in a session of its own, and end whatever of its process group is left at the end.
 
     To be called from the main thread: the process dies with the thread that started it.
+
+    Args:
+        program: the executable, an absolute path.
+        stdin: what it reads.
+        environment: all that is in its environment.
+        arguments: of its command line.
+        directory: where it runs; the program's own folder by default.
+        meter: `assay-meter`, where what it uses is to be told.
+        timeout_s: seconds after which it is killed.
+        memory_limit_mb: data segment that it may use, MiB; None for no limit.
+        stop: ends it too.
 
     Raises:
         Interrupted: `stop` was signalled; the process is gone.
@@ -133,35 +151,42 @@ def run_process(
     """
     began = time.monotonic()
     check_startable(program)
-    try:
-        with _input_file(stdin) as request:
+    limit = "unlimited" if memory_limit_mb is None else str(memory_limit_mb * 1024)
+    with _memory_file(stdin) as request, _memory_file("") as report:
+        metered = [] if meter is None else [str(meter), str(report.fileno())]
+        try:
             process = subprocess.Popen(  # noqa: S603
-                [*LAUNCHER, str(os.getpid()), str(memory_limit_mb * 1024), program],
+                [*LAUNCHER, str(os.getpid()), limit, *metered, program, *arguments],
                 stdin=request,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=Path(program).parent,
+                cwd=directory or Path(program).parent,
                 env=environment,
                 start_new_session=True,
+                pass_fds=[report.fileno()] if metered else [],
             )
-    except OSError as error:
-        raise CannotStartError(f"{error.filename or program} cannot be started: {error.strerror}") from error
-    output = _Output(process)
-    try:
-        timed_out = output.collect(began + timeout_s, stop)
-        wall_s = time.monotonic() - began
-    finally:
-        # Before the process is waited for: until then its number, and so its group's, is not used again.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        output.close()
+        except OSError as error:
+            raise CannotStartError(
+                f"{error.filename or program} cannot be started: {error.strerror}"
+            ) from error
+        output = _Output(process)
+        try:
+            timed_out = output.collect(began + timeout_s, stop)
+            wall_s = time.monotonic() - began
+        finally:
+            # Before the process is waited for: until then its number, and so its group's, is not used again.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            output.close()
+        report.seek(0)
+        used = json.loads(report.read() or "{}")
     if stop is not None:
         stop.check()
     stderr = output.end_of_stderr()
     if process.returncode in _CANNOT_EXECUTE and stderr.startswith(f"{_LAUNCHER}: ".encode()):
         why = stderr.decode(errors="replace").strip().rpartition(": ")[2]
         raise CannotStartError(f"{program} cannot be started: {why}")
-    return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s)
+    return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s, used)
 
 
 def check_startable(program: str) -> None:
@@ -201,7 +226,7 @@ class _Output:
             if stop is not None:
                 selector.register(stop.wakes, selectors.EVENT_READ)
             while (left := deadline - time.monotonic()) > 0:
-                ready = [key.fileobj for key, _ in selector.select(left)]
+                ready = [key.fileobj for key, _ in selector.select(None if left == math.inf else left)]
                 for pipe in self._pipes:
                     if pipe in ready and not self._read(pipe):
                         selector.unregister(pipe)
@@ -242,9 +267,9 @@ class _Output:
         return bool(read)
 
 
-def _input_file(text: str) -> IO[bytes]:
+def _memory_file(text: str) -> IO[bytes]:
     """Return a file in memory that holds the text: unlike a pipe it never blocks the one who fills it."""
-    file = os.fdopen(os.memfd_create("request"), "w+b")
+    file = os.fdopen(os.memfd_create("assay"), "w+b")
     file.write(text.encode())
     file.seek(0)
     return file

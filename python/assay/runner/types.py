@@ -18,7 +18,8 @@ class Outcome:
         reason: why it is not valid, for a person; empty for a valid trial.
         exit_code: the process's exit status, negative for the number of the signal that ended it.
         result: the message that it printed, schema `trial-result`, where one could be read.
-        stdout: the start of what it printed, kept only where no result could be read.
+        stdout: the start of what it printed, kept only where no result could be read and of commands, whose
+            metrics are extracted from it.
         stderr: the end of its standard error.
         calibration_before, calibration_after: schema `calibration-result`; None with the reason in
             `calibration_error`.
