@@ -184,6 +184,7 @@ def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSign
     from rich.console import Console
 
     from assay.experiment import parse
+    from assay.runner.build import run_builds
     from assay.runner.course import CampaignCourse
     from assay.runner.local import LocalExecutor
     from assay.runner.process import check_startable
@@ -193,6 +194,7 @@ def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSign
     summary = store.campaign(campaign)
     experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
     pending = store.pending(campaign)
+    run_builds(experiment, (lambda _: None) if quiet else (lambda text: typer.echo(text, err=True)), stop)
     for program in {trial.program for trial in pending}:
         check_startable(program)
     ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
@@ -218,7 +220,7 @@ def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSign
         )
         run_trials(
             pending,
-            LocalExecutor(calibrate, stop),
+            LocalExecutor(calibrate, stop, Path(summary.directory)),
             course,
             display,
             time.monotonic,
