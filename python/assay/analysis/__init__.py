@@ -1,7 +1,10 @@
 """What a campaign's trials say: medians and verdicts with intervals, as pure functions over arrays."""
 
+from assay.analysis.aggregate import averaged_distribution
+from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, SignFlips, median, median_interval, sign_flips
-from assay.analysis.summary import summarise, verdict
+from assay.analysis.sequential import looks, settled
+from assay.analysis.summary import summarise
 from assay.analysis.types import (
     Aggregate,
     Analysis,
@@ -15,6 +18,7 @@ from assay.analysis.types import (
     Shape,
     Verdict,
 )
+from assay.analysis.verdicts import verdict
 
 __all__ = [
     "CONFIDENCE",
@@ -30,8 +34,12 @@ __all__ = [
     "Shape",
     "SignFlips",
     "Verdict",
+    "averaged_distribution",
+    "holm",
+    "looks",
     "median",
     "median_interval",
+    "settled",
     "sign_flips",
     "summarise",
     "verdict",

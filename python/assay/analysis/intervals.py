@@ -4,6 +4,8 @@
 """
 
 from dataclasses import dataclass
+from functools import cache
+from math import ceil, log2
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +15,16 @@ from assay.analysis.types import Interval
 CONFIDENCE = 0.95
 
 GENERATORS = 14
-"""Sign flips are drawn from a group of at most 2**14: all of them up to 14 pairs, a subgroup beyond."""
+"""Sign flips are drawn from a group of 2**14, or of all there are up to 14 pairs."""
+
+MOST_GENERATORS = 18
+"""The same where the level of one of many comparisons asks for a finer group."""
 
 NEGLIGIBLE = 1e-12
 """Subset means of log ratios below this are zero: what rounding leaves of values that cancel."""
 
-CHUNK = 256
-"""Comparisons handled at once, so that the table of their subset means stays near 32 MiB."""
+CHUNK = 1 << 17
+"""Subset means held at once, so that each table of them takes 1 MiB and stays in a cache."""
 
 
 def median(values: ArrayLike) -> float:
@@ -68,6 +73,8 @@ class SignFlips:
         low, high: the ends of the intervals of the center of symmetry; None if there are too few pairs for
             the confidence asked for.
         p: two-sided p-values of a center of 0.
+        p_equivalent: twice the larger of the one-sided p-values of a center beyond `bound` and of one beyond
+            its negative; at most 1 - confidence where the interval lies between the two.
         confidence: what the intervals attain, at least what was asked for; 0 without intervals.
     """
 
@@ -75,10 +82,13 @@ class SignFlips:
     low: NDArray[np.float64] | None
     high: NDArray[np.float64] | None
     p: NDArray[np.float64]
+    p_equivalent: NDArray[np.float64]
     confidence: float
 
 
-def sign_flips(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> SignFlips:
+def sign_flips(
+    log_ratios: ArrayLike, confidence: float = CONFIDENCE, bound: float = 0, family: int = 1
+) -> SignFlips:
     """Test by sign flips whether log ratios are centered on 0, and invert the test to intervals.
 
     For pairs that are independent and symmetric about theta, flipping the signs of `log_ratios` - theta
@@ -92,47 +102,107 @@ def sign_flips(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> SignFli
     (Hartigan 1969, "typical values"): with k the largest number such that 2k/|G| <= 1 - confidence, the
     k-th smallest and the k-th largest. Ties only make the test more careful.
 
-    Up to 14 pairs G holds all flips. Beyond, it is a fixed subgroup of 2**14, with which the level stays
-    exact because it is a group (Hartigan 1969; Hemerik & Goeman 2018; Koning & Hemerik 2024).
+    Up to 14 pairs G holds all flips. Beyond, it is a fixed subgroup of 2**14 or more, with which the level
+    stays exact because it is a group (Hartigan 1969; Hemerik & Goeman 2018; Koning & Hemerik 2024).
 
     Args:
         log_ratios: shape (comparisons, pairs), finite, at least one pair.
         confidence: between 0 and 1.
+        bound: the log ratio up to which two are equivalent, not negative.
+        family: number of comparisons among which these p-values will be corrected, so that G is fine enough.
     """
     data = np.asarray(log_ratios, dtype=np.float64)
-    members = _subsets(data.shape[1])
-    sizes = members.sum(axis=0)
-    order = len(sizes) + 1  # of the group: the subsets and the empty set
+    generators = _generators(data.shape[1], confidence, family)
+    order = 1 << generators  # of the group: the subsets and the empty set
     k = int((1 - confidence) / 2 * order * (1 + NEGLIGIBLE))
-    low, high, p = (np.empty(len(data)) for _ in range(3))
-    for start in range(0, len(data), CHUNK):
-        rows = slice(start, start + CHUNK)
-        means = data[rows] @ members / sizes
+    low, high, p, p_equivalent = (np.empty(len(data)) for _ in range(4))
+    step = max(1, CHUNK >> generators)
+    for start in range(0, len(data), step):
+        rows = slice(start, start + step)
+        means = _subset_means(data[rows], generators)
         means[np.abs(means) < NEGLIGIBLE] = 0
         fewer = np.minimum((means <= 0).sum(axis=1), (means >= 0).sum(axis=1))
         p[rows] = np.minimum(1, 2 * (1 + fewer) / order)
+        outside = bound + NEGLIGIBLE
+        beyond = np.maximum((means < -outside).sum(axis=1), (means > outside).sum(axis=1))
+        p_equivalent[rows] = np.minimum(1, 2 * (1 + beyond) / order)
         if k > 0:
             means.partition((k - 1, order - 1 - k), axis=1)
             low[rows], high[rows] = means[:, k - 1], means[:, order - 1 - k]
     center = data.mean(axis=1)
     if k == 0:
-        return SignFlips(center, None, None, p, 0)
-    return SignFlips(center, low, high, p, 1 - 2 * k / order)
+        return SignFlips(center, None, None, p, p_equivalent, 0)
+    return SignFlips(center, low, high, p, p_equivalent, 1 - 2 * k / order)
 
 
-def _subsets(pairs: int) -> NDArray[np.float64]:
-    """Return a group of subsets without the empty one, shape (pairs, subsets), as 0 and 1.
+def _generators(pairs: int, confidence: float, family: int) -> int:
+    """Return the binary logarithm of the order of the group of flips.
 
-    Pair i has a code c_i of m = min(pairs, GENERATORS) bits, and belongs to subset g where g and c_i share an
-    odd number of bits. The first m codes are the single bits, so that up to GENERATORS pairs the subsets are
-    all there are. The codes are of odd weight, and distinct as far as there are enough: then the complement
-    of a subset is a subset (the test is symmetric), and any three pairs are flipped independently.
+    At the level of one of a family, at least 8 flips on either side are asked for, as far as there are.
     """
-    m = min(pairs, GENERATORS)
-    numbers = np.arange(1 << m, dtype=np.uint32)
-    single = np.uint32(1) << np.arange(m, dtype=np.uint32)
+    wanted = ceil(log2(16 * family / (1 - confidence)))
+    return min(pairs, max(GENERATORS, min(wanted, MOST_GENERATORS)))
+
+
+def _codes(pairs: int, generators: int) -> NDArray[np.uint32]:
+    """Return the code of each pair, which says to which subsets it belongs.
+
+    Pair i has a code c_i of `generators` bits, and belongs to subset g where g and c_i share an odd number of
+    bits. The first codes are the single bits, so that as many pairs as generators have all subsets that there
+    are. The codes are of odd weight, and distinct as far as there are enough: then the complement of a
+    subset is a subset (the test is symmetric), and any three pairs are flipped independently.
+    """
+    numbers = np.arange(1 << generators, dtype=np.uint32)
+    single = np.uint32(1) << np.arange(generators, dtype=np.uint32)
     odd = numbers[np.bitwise_count(numbers) % 2 == 1]
-    others = np.random.default_rng(m).permutation(np.setdiff1d(odd, single))
-    codes = np.resize(np.concatenate((single, others)), pairs)
-    shared: NDArray[np.uint8] = np.bitwise_count(codes[:, None] & numbers[None, 1:])
-    return (shared % 2).astype(np.float64)
+    others = np.random.default_rng(generators).permutation(np.setdiff1d(odd, single))
+    codes: NDArray[np.uint32] = np.resize(np.concatenate((single, others)), pairs)
+    return codes
+
+
+def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.float64]:
+    """Return the mean of each non-empty subset, shape (comparisons, 2**generators - 1).
+
+    The sum over subset g is half of what the sum over all pairs is above the sum with each pair's sign
+    turned where it is in g. The latter, for all g at once, is the Walsh-Hadamard transform of the data laid
+    out by code, which takes as long however many pairs there are.
+    """
+    codes, sizes = _layout(data.shape[1], generators)
+    signed = _signed_sums(data, codes, generators)[:, 1:]
+    sums: NDArray[np.float64] = (data.sum(axis=1, keepdims=True) - signed) / 2
+    return sums / sizes
+
+
+@cache
+def _layout(pairs: int, generators: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Return the codes of pairs and the sizes of the non-empty subsets."""
+    codes = _codes(pairs, generators)
+    signed = _signed_sums(np.ones((1, pairs)), codes, generators)[0]
+    return codes, (pairs - signed[1:]) / 2
+
+
+def _signed_sums(
+    data: NDArray[np.float64], codes: NDArray[np.uint32], generators: int
+) -> NDArray[np.float64]:
+    """Return the sum over all pairs with the signs of each subset's turned, the empty set first."""
+    order = 1 << generators
+    laid_out = np.zeros((len(data), order))
+    for start in range(0, len(codes), order // 2):  # within so many, codes are distinct
+        some = slice(start, start + order // 2)
+        laid_out[:, codes[some]] += data[:, some]
+    return _walsh_hadamard(laid_out)
+
+
+def _walsh_hadamard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the product of each row with the matrix of (-1)**(number of bits that row and column share).
+
+    Each step adds and subtracts neighbours, which become the two halves of the next (Pease 1968).
+    """
+    half = values.shape[1] // 2
+    step = values
+    for _ in range(values.shape[1].bit_length() - 1):
+        even, odd = step[:, ::2], step[:, 1::2]
+        step = np.empty_like(values)
+        np.add(even, odd, out=step[:, :half])
+        np.subtract(even, odd, out=step[:, half:])
+    return step

@@ -1,27 +1,28 @@
 """When a campaign that may end early looks at its results, and whether it may end.
 
-Each look tests at a level of its own, and the levels of all looks sum to 5%: whatever the looks have to do with
-each other, the chance that any of them is wrong is at most that sum. `docs/statistics.md` says why the levels
-are split as they are.
+Each look tests at a level of its own, and the levels of all looks sum to 5%: whatever the looks have to do
+with each other, the chance that any of them is wrong is at most that sum. `docs/statistics.md` says why the
+levels are split as they are.
 """
 
-from math import ceil, log
+import math
+from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Analysis, Look
+from assay.analysis.types import Aggregate, Analysis, Comparison, Look
 from assay.experiment.types import Blocks
 
 GROWTH = 1.5
-"""About how much more is known at each look than at the one before."""
+"""About how much larger each look is than the one before."""
 
 
 def looks(blocks: Blocks, comparisons: int = 1) -> tuple[Look, ...]:
     """Return the planned looks at the results, the first one first.
 
-    Looks are spread evenly on the logarithmic scale from `fewest` to `most` blocks, and each has a share of the 5%
-    in proportion to its blocks. Looks at the start that could not decide anything are left out: the smallest
-    two-sided p-value of n pairs is 2 / 2**n, and has to be below the level after a correction for the number of
-    comparisons. A campaign that never ends early has one look at the 95% interval.
+    Looks are spread evenly on the logarithmic scale from `fewest` to `most` blocks, and each has a share of
+    the 5% in proportion to the square root of its blocks. Looks at the start that could not decide anything
+    are left out: the smallest two-sided p-value of n pairs is 2 / 2**n, and times the number of comparisons
+    it has to be at most the level of the look. A campaign that never ends early has one look, at 95%.
 
     Args:
         blocks: how many times each condition is run.
@@ -33,12 +34,34 @@ def looks(blocks: Blocks, comparisons: int = 1) -> tuple[Look, ...]:
         growth = (blocks.most / blocks.fewest) ** (1 / steps)
         counts = [ceil(blocks.fewest * growth**step - 1e-9) for step in range(steps)] + [blocks.most]
     family = comparisons if blocks.until == "verdict" else 1
-    while len(counts) > 1 and family * 2.0 ** (1 - counts[0]) > (1 - CONFIDENCE) * counts[0] / sum(counts):
+    levels = _split(counts)
+    while len(counts) > 1 and family * 2.0 ** (1 - counts[0]) > levels[0]:
         counts = counts[1:]
+        levels = _split(counts)
     return tuple(
-        Look(number, len(counts), count, 1 - (1 - CONFIDENCE) * count / sum(counts))
-        for number, count in enumerate(counts, 1)
+        Look(number, len(counts), count, 1 - level)
+        for number, (count, level) in enumerate(zip(counts, levels, strict=True), 1)
     )
+
+
+def _split(counts: list[int]) -> list[float]:
+    """Return the level of each look."""
+    total = sum(map(sqrt, counts))
+    return [(1 - CONFIDENCE) * sqrt(count) / total for count in counts]
+
+
+def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
+    """Return the look that verdicts rest on when so many blocks are complete; None before the first one.
+
+    Without `until` there is one look and nothing to wait for: at all that is there or, where the campaign has
+    a time budget, at the blocks that were completed in it.
+    """
+    planned = looks(blocks, comparisons)
+    if blocks.until is not None:
+        return next((look for look in reversed(planned) if look.blocks <= complete), None)
+    if blocks.minutes is not None:
+        return Look(1, 1, complete, CONFIDENCE) if complete else None
+    return planned[0]
 
 
 def settled(analysis: Analysis, blocks: Blocks) -> str:
@@ -46,14 +69,16 @@ def settled(analysis: Analysis, blocks: Blocks) -> str:
 
     The comparisons of the main metric and the aggregates decide; further metrics do not.
     """
-    found = (*analysis.comparisons, *analysis.aggregates)
     if analysis.look is None or blocks.until is None:
         return ""
+    decided: tuple[Comparison | Aggregate, ...] = (*analysis.comparisons, *analysis.aggregates)
     if blocks.until == "verdict":
-        return "" if any(one.verdict == "undecided" for one in found) else "every comparison has a verdict"
-    intervals = [one.interval for one in found if one.interval is not None]
-    if len(intervals) < len(found) or any(
-        100 * (interval.high / interval.low - 1) > blocks.until for interval in intervals
-    ):
-        return ""
-    return f"every interval is at most {blocks.until:g}% wide"
+        undecided = any(one.verdict == "undecided" for one in decided)
+        return "" if undecided else "every comparison has a verdict"
+    widths = [
+        math.inf if one.interval is None else 100 * (one.interval.high / one.interval.low - 1)
+        for one in decided
+    ]
+    return (
+        "" if max(widths, default=0) > blocks.until else f"every interval is at most {blocks.until:g}% wide"
+    )

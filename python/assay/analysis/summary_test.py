@@ -211,7 +211,7 @@ def test_neither_the_unit_nor_the_order_of_trials_matters(
 
 def test_extreme_values_do_not_overflow() -> None:
     analysis = summarise(
-        campaign(6, lambda _, s, __: throughput(1e300 if s == "other" else 1e-300)), experiment()
+        campaign(9, lambda _, s, __: throughput(1e300 if s == "other" else 1e-300)), experiment()
     )
     found = only(analysis.comparisons, "other", 1)
     assert found.verdict == "faster"

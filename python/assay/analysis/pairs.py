@@ -1,0 +1,109 @@
+"""The pairs that comparisons rest on: the two trials of a group, as one log ratio."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.types import HostModes, Look
+from assay.experiment.types import Experiment
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+
+Context = tuple[Level, ...]
+Groups = Mapping[int, Mapping[Level, StoredTrial]]
+
+HOST_CHANGED = "host changed"
+"""Why a group does not count whose calibrations disagree."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A group that has no log ratio, and why."""
+
+    block: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One level against the baseline in one context.
+
+    Attributes:
+        log_ratios: of the groups in which both trials count.
+        groups, blocks: the number of each one's group and block.
+        dropped: group -> why it has no log ratio.
+    """
+
+    log_ratios: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    dropped: Mapping[int, Dropped]
+
+    def counted(self) -> dict[str, int]:
+        """Return reason -> number of groups that were dropped for it."""
+        return dict(Counter(one.reason for one in self.dropped.values()))
+
+    def in_mode(self, modes: HostModes | None, mode: str) -> NDArray[np.float64]:
+        """Return the log ratios of the groups that ran in one mode of the host."""
+        of_group = {} if modes is None else modes.of_group
+        return self.log_ratios[[of_group.get(group) == mode for group in self.groups.tolist()]]
+
+    def steady(self, modes: HostModes | None) -> "Pairs":
+        """Return the pairs less those of groups whose calibrations disagree."""
+        of_group = {} if modes is None else modes.of_group
+        mixed = np.array([of_group.get(group) == "mixed" for group in self.groups.tolist()], dtype=bool)
+        changed = {
+            group: Dropped(block, HOST_CHANGED)
+            for group, block in zip(self.groups[mixed].tolist(), self.blocks[mixed].tolist(), strict=True)
+        }
+        return Pairs(
+            self.log_ratios[~mixed], self.groups[~mixed], self.blocks[~mixed], {**self.dropped, **changed}
+        )
+
+
+def counted_trials(trials: Iterable[StoredTrial], look: Look | None) -> list[StoredTrial]:
+    """Return the trials that a look sees, in the order in which they ran; before the first look, all."""
+    seen = (trial for trial in trials if look is None or trial.block < look.blocks)
+    return sorted(seen, key=lambda trial: trial.ordinal)
+
+
+def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping[Context, Groups]:
+    """Return context -> group -> level of the compared factor -> trial."""
+    found: dict[Context, dict[int, dict[Level, StoredTrial]]] = defaultdict(lambda: defaultdict(dict))
+    compared = experiment.comparison.factor
+    for trial in trials:
+        found[experiment.context(trial.levels)][trial.group][trial.levels[compared]] = trial
+    return found
+
+
+def pairs(groups: Groups, level: Level, baseline: Level, metric: str) -> Pairs:
+    """Return the log ratios of a metric between two levels, and which groups have none for what reason."""
+    log_ratios, numbers, blocks = [], [], []
+    dropped: dict[int, Dropped] = {}
+    for number, group in groups.items():
+        pair = [group[one] for one in (level, baseline) if one in group]
+        values = [trial.metrics.get(metric) for trial in pair]
+        usable = [value for value in values if value is not None and 0 < value < math.inf]
+        block = next(iter(group.values())).block
+        if any(trial.status != "valid" for trial in pair):
+            dropped[number] = Dropped(block, "not valid")
+        elif len(pair) < 2:
+            dropped[number] = Dropped(block, "not run")
+        elif None in values:
+            dropped[number] = Dropped(block, "metric missing")
+        elif len(usable) < 2:
+            dropped[number] = Dropped(block, "not above zero")
+        else:
+            log_ratios.append(math.log(usable[0]) - math.log(usable[1]))
+            numbers.append(number)
+            blocks.append(block)
+    return Pairs(
+        np.array(log_ratios, dtype=np.float64),
+        np.array(numbers, dtype=np.int64),
+        np.array(blocks, dtype=np.int64),
+        dropped,
+    )

@@ -1,0 +1,181 @@
+"""From log ratios to estimates, and from a family of estimates to verdicts."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, log2
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.holm import holm
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.types import Estimate, Interval, Look, Verdict
+
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every comparison of a family.
+
+    Attributes:
+        correction: how p-values are corrected for their number.
+        look: None where no look has been reached.
+        family: number of comparisons whose p-values are corrected together; 1 without correction.
+    """
+
+    smallest_effect_percent: float
+    correction: Literal["holm", "none"]
+    look: Look | None
+    family: int = 1
+
+    def of(self, comparisons: int) -> "Question":
+        """Return the same, asked of so many comparisons at once."""
+        return replace(self, family=max(1, comparisons) if self.correction == "holm" else 1)
+
+    @property
+    def confidence(self) -> float:
+        """What is asked of an interval."""
+        return CONFIDENCE if self.look is None else self.look.confidence
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One sample of log ratios by itself, and the p-value of a ratio beyond the smallest effect."""
+
+    better: Better
+    estimate: Estimate
+    p_equivalent: float | None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What may be said of one comparison of a family; `reason` is why it is undecided."""
+
+    p_adjusted: float | None
+    verdict: Verdict
+    reason: str
+
+
+def verdict(interval: Interval | None, better: Better, smallest_effect_percent: float) -> Verdict:
+    """Return what the interval of a ratio allows to be said by itself.
+
+    Equivalent: it lies within the smallest effect of 1, that is, in [1 / (1 + e), 1 + e]. Otherwise faster or
+    slower: it excludes 1. Otherwise, and without an interval, undecided.
+    """
+    if interval is None:
+        return "undecided"
+    largest = 1 + smallest_effect_percent / 100
+    if 1 / largest <= interval.low and interval.high <= largest:
+        return "equivalent"
+    if interval.low > 1:
+        return "faster" if better == "higher" else "slower"
+    if interval.high < 1:
+        return "slower" if better == "higher" else "faster"
+    return "undecided"
+
+
+def estimates(
+    samples: Sequence[NDArray[np.float64]], better: Sequence[Better], question: Question
+) -> list[Tested]:
+    """Test each sample of log ratios by itself; samples of the same size are tested together."""
+    same_size: dict[int, list[int]] = defaultdict(list)
+    for index, sample in enumerate(samples):
+        same_size[len(sample)].append(index)
+    nothing = Estimate(None, None, None, "undecided", 0)
+    found = [Tested(each, nothing, None) for each in better]
+    bound = math.log1p(question.smallest_effect_percent / 100)
+    for size, indices in same_size.items():
+        if not size:
+            continue
+        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, question.family)
+        for row, index in enumerate(indices):
+            interval = None
+            if tests.low is not None and tests.high is not None:
+                interval = Interval(_exp(tests.low[row]), _exp(tests.high[row]), tests.confidence)
+            found[index] = Tested(
+                better[index],
+                Estimate(
+                    ratio=_exp(tests.center[row]),
+                    interval=interval,
+                    p=float(tests.p[row]),
+                    verdict=verdict(interval, better[index], question.smallest_effect_percent),
+                    pairs=size,
+                ),
+                float(tests.p_equivalent[row]),
+            )
+    return found
+
+
+def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
+    """Give the verdicts of a family, of which `tested` is all.
+
+    Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
+    slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
+    """
+    different = _adjusted([one.estimate.p for one in tested], question)
+    equivalent = _adjusted([one.p_equivalent for one in tested], question)
+    return [
+        _decide(one, p, p_equivalent, question)
+        for one, p, p_equivalent in zip(tested, different, equivalent, strict=True)
+    ]
+
+
+def _adjusted(p_values: Sequence[float | None], question: Question) -> list[float]:
+    """Return p-values corrected for the family and the looks: each is to be compared with 5%."""
+    known = [1.0 if p is None else p for p in p_values]
+    corrected = holm(known) if question.family > 1 else known
+    share = (1 - CONFIDENCE) / (1 - question.confidence)
+    return [min(1.0, p * share) for p in corrected]
+
+
+def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -> Decided:
+    estimate = tested.estimate
+    level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
+    if question.look is None:
+        return Decided(None, "undecided", "the first planned look at the results has not been reached")
+    adjusted = None if estimate.p is None else p
+    if p_equivalent <= level:
+        return Decided(adjusted, "equivalent", "")
+    if p <= level:
+        assert estimate.ratio is not None
+        faster = (estimate.ratio > 1) == (tested.better == "higher")
+        return Decided(adjusted, "faster" if faster else "slower", "")
+    return Decided(adjusted, "undecided", _why_undecided(estimate, question))
+
+
+def _why_undecided(estimate: Estimate, question: Question) -> str:
+    interval = estimate.interval
+    if interval is None:
+        takes = _fewest_pairs(1, question.confidence)
+        return (
+            f"{estimate.pairs} pairs are too few for an interval of {100 * question.confidence:.4g}%: "
+            f"it takes {takes}"
+        )
+    if estimate.verdict == "undecided":
+        return "the interval holds 1 and reaches beyond the smallest effect"
+    takes = _fewest_pairs(question.family, question.confidence)
+    if estimate.pairs < takes:
+        return (
+            f"{estimate.pairs} pairs are too few for a verdict among {question.family} comparisons: "
+            f"it takes {takes}"
+        )
+    if estimate.verdict == "equivalent":
+        return (
+            f"the interval lies within the smallest effect, but among {question.family} comparisons "
+            "chance alone does that"
+        )
+    return f"the interval excludes 1, but among {question.family} comparisons chance alone does that"
+
+
+def _fewest_pairs(family: int, confidence: float) -> int:
+    """Return how many pairs it takes that the smallest p-value, 2 / 2**pairs, is significant in a family."""
+    return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
+
+
+def _exp(log_ratio: float) -> float:
+    """Return the ratio, short of where a double overflows."""
+    return math.exp(min(max(log_ratio, -700), 700))
