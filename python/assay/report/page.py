@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assay.analysis.aa import false_alarms
 from assay.audit import RULES, condition_name
 from assay.errors import AssayError
 from assay.experiment import parse
@@ -59,6 +60,7 @@ def campaign_files(
         beside=any(each.modes or each.all_groups.pairs != each.pairs for each in comparisons),
         beside_differ=any(words.otherwise(each) for each in comparisons),
         beside_modes=[mode for mode in ("fast", "slow") if any(mode in each.modes for each in comparisons)],
+        false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
         source=source,
         commands=_commands(report, store, folder if same_plan else None),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),

@@ -1,12 +1,10 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Estimate, Mode, Verdict
+from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
 from assay.audit import Finding, condition_name
 from assay.plan.types import Level
 from assay.report.gather import Report
@@ -14,7 +12,7 @@ from assay.runner.types import Status
 
 SEVERITIES = {
     "error": "do not believe the verdicts",
-    "warning": "know this before you believe them",
+    "warning": "know this before you believe the verdicts",
     "note": "good to know",
 }
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
@@ -100,6 +98,11 @@ def estimate(value: Estimate | Comparison | Aggregate) -> str:
     return f"{value.verdict}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
 
 
+def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
+    """Return what every group says, then what the groups of each of some modes say, where there are any."""
+    return [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]
+
+
 def otherwise(comparison: Comparison) -> list[str]:
     """Return what other choices of groups would say where their verdict is another."""
     said = []
@@ -128,33 +131,6 @@ def wholes(report: Report) -> Iterator[str]:
         yield f"{each.metric}, {', '.join(place)}: {estimate(each)}"
 
 
-class _Estimated(Protocol):
-    @property
-    def ratio(self) -> float | None: ...
-    @property
-    def interval(self) -> Interval | None: ...
-
-
-def ratio_scale(estimates: Iterable[_Estimated], effect_percent: float) -> Callable[[float], float]:
-    """Return where a ratio stands on a logarithmic axis that shows all of some estimates, 0 to 100.
-
-    The axis also shows 1 and the band of the smallest effect. It ends at a tenth and at ten times; what lies
-    beyond is put at its end.
-    """
-    reach = [math.log1p(effect_percent / 100) * 1.5]
-    for each in estimates:
-        ends = (each.interval.low, each.interval.high) if each.interval else (each.ratio,)
-        reach += [abs(math.log(end)) for end in ends if end is not None and 0 < end < math.inf]
-    widest = min(max(reach) * 1.05, math.log(10))
-
-    def place(value: float) -> float:
-        if value <= 0:
-            return 0
-        return round(50 + 50 * max(-1, min(1, math.log(value) / widest)), 2)
-
-    return place
-
-
 def statuses(counts: Mapping[Status, int]) -> str:
     """Return how many trials ended in which way."""
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
@@ -169,7 +145,7 @@ def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[st
     if comparison is not None and comparison.dropped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
         said.append(f"pairs that do not count: {reasons}")
-    if comparison is not None and comparison.interval is None:
+    if comparison is not None and not _explained(comparison):
         said.append(comparison.reason)
     said.append(condition.shape.note)
     if comparison is not None:
@@ -191,3 +167,8 @@ def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummar
         contexts.setdefault(context, []).append((condition, comparisons.get((context, level))))
     for rows in contexts.values():
         yield condition_name(report.context(rows[0][0])), rows
+
+
+def _explained(comparison: Comparison) -> bool:
+    """Tell whether an interval that holds 1 says by itself why there is no verdict."""
+    return comparison.interval is not None and comparison.interval.low <= 1 <= comparison.interval.high

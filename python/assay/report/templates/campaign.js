@@ -1,6 +1,6 @@
 "use strict";
-// Draws the figures of a campaign: those in view at once, then the others one after the other while nothing
-// else is to be done, so that a print has them all.
+// Draws the figures of a campaign: those in view first, then the others one after the other, so that a
+// print has them all.
 const specifications = JSON.parse(document.getElementById("specifications").textContent);
 const data = JSON.parse(document.getElementById("data").textContent);
 const MANY = 2000; // marks that are slow as elements of a page
@@ -19,14 +19,14 @@ const watch = new IntersectionObserver(
 );
 waiting.forEach((element) => watch.observe(element));
 
-const idle = window.requestIdleCallback ?? ((run) => setTimeout(run, 20));
+// A pause after each figure leaves the page responsive.
 async function draw_next() {
   const [next] = waiting;
   if (next) {
     await draw_figure(next);
-    idle(draw_next);
+    setTimeout(draw_next);
   } else {
     document.body.dataset.drawn = "all";
   }
 }
-addEventListener("load", () => idle(draw_next));
+requestAnimationFrame(() => setTimeout(draw_next));

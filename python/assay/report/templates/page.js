@@ -35,10 +35,11 @@ function create(tag, attributes = {}, ...children) {
   return element;
 }
 
+// A whole number has all its digits, any other six.
 function number(value) {
   if (typeof value !== "number") return value == null ? "" : String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en", { useGrouping: Math.abs(value) >= 1e4 });
-  return Math.abs(value) >= 1e4 && Math.abs(value) < 1e15 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(6)));
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
 // A table in a region that can be scrolled by keyboard. A cell is text, a number or an element.

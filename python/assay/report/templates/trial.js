@@ -42,7 +42,8 @@ function outline(object) {
     const nested = is_object(value) && Object.keys(value).length;
     const listed = Array.isArray(value) && value.some(is_object);
     const content = nested ? outline(value) : listed ? outline({ ...value })
-      : typeof value === "object" && value !== null ? JSON.stringify(value) : value === null ? "none" : number(value);
+      : value === null ? "none" : typeof value === "object" ? JSON.stringify(value)
+      : Number.isInteger(value) ? String(value) : number(value);
     return create("div", {}, create("dt", {}, name.replaceAll("_", " ")), create("dd", {}, content === "" ? "-" : content));
   }));
 }
@@ -121,7 +122,7 @@ function series_figure(record) {
   }
   const holder = create("div", { class: "chart", role: "img", "aria-label": "Throughput over the time of the trial" });
   draw(holder, {
-    $schema: "https://vega.github.io/schema/vega-lite/v5.json", width: "container", height: 260,
+    width: "container", height: 260,
     autosize: { type: "fit-x", contains: "padding" }, data: { values: shown }, layer: layers,
   });
   const found = steady === 1
