@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import audit, browse, new, report, run, serve
+from assay.cli import aa, audit, browse, new, report, run, serve
 
 app = typer.Typer(
     name="assay",
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("resume")(run.resume)
+app.command("aa")(aa.aa)
 app.command("list")(browse.list_)
 app.command("show")(browse.show)
 app.command("report")(report.report)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.plan.types import Plan
     from assay.report import Report
     from assay.runner.course import Judgement
-    from assay.runner.process import StopSignals
+    from assay.runner.local import LocalExecutor
     from assay.store import Store
 
 
@@ -52,6 +52,7 @@ def resume(
 
     Example: `assay resume 3`
     """
+    from assay.experiment import parse
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
@@ -66,7 +67,9 @@ def resume(
             if opened.campaign(number).finished:
                 typer.echo(f"Nothing to resume: campaign {number} is finished.", err=True)
                 return
-        with _carried_out(opened, lambda: number):
+        summary = opened.campaign(number)
+        experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
+        with _carried_out(opened, experiment, lambda: number):
             _report(opened, number, as_json)
 
 
@@ -82,7 +85,7 @@ def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
     with (
         Store.open(path) as opened,
         runner_lock(path),
-        _carried_out(opened, lambda: _begin(opened, experiment, plan)) as campaign,
+        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan)) as campaign,
     ):
         return _report(opened, campaign, as_json)
 
@@ -98,7 +101,7 @@ def run_campaign(store: "Store", experiment: "Experiment", *, quiet: bool = Fals
         quiet: whether nothing is said of how far it is.
     """
     plan = _plan(experiment)
-    with _carried_out(store, lambda: _begin(store, experiment, plan), quiet=quiet) as campaign:
+    with _carried_out(store, experiment, lambda: _begin(store, experiment, plan), quiet=quiet) as campaign:
         return campaign
 
 
@@ -145,20 +148,31 @@ def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
 
 
 @contextmanager
-def _carried_out(store: "Store", begin: Callable[[], int], *, quiet: bool = False) -> Iterator[int]:
-    """Run what is pending of a campaign; within, it is reported. A signal ends both with its usual exit code.
+def _carried_out(
+    store: "Store", experiment: "Experiment", begin: Callable[[], int], *, quiet: bool = False
+) -> Iterator[int]:
+    """Build what is measured and run what is pending of a campaign; within, it is reported.
+
+    A signal ends any of it with the shell's usual exit code.
 
     `begin` gives the campaign's number. It is called when signals are handled already, so that no campaign
     begins without word of how to go on with it.
     """
     from assay import programs
+    from assay.runner.build import run_builds
+    from assay.runner.local import LocalExecutor
     from assay.runner.process import CannotStartError, Interrupted, StopSignals
 
     calibrate = programs.find("assay-calibrate")
     with StopSignals() as stop:
-        campaign = begin()
         try:
-            _run_pending(store, campaign, calibrate, stop, quiet)
+            run_builds(experiment, lambda line: None if quiet else typer.echo(line, err=True), stop)
+        except Interrupted as interrupted:
+            raise typer.Exit(128 + interrupted.signum) from None
+        campaign = begin()
+        executor = LocalExecutor(calibrate, stop, experiment.path.parent.absolute())
+        try:
+            _run_pending(store, campaign, experiment, executor, quiet)
             stop.act_at_once()
             yield campaign
         except CannotStartError as error:
@@ -177,24 +191,21 @@ def _carried_out(store: "Store", begin: Callable[[], int], *, quiet: bool = Fals
             raise typer.Exit(128 + interrupted.signum) from None
 
 
-def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSignals", quiet: bool) -> None:
+def _run_pending(
+    store: "Store", campaign: int, experiment: "Experiment", executor: "LocalExecutor", quiet: bool
+) -> None:
     """Run the trials of a campaign that have not ended, and record each."""
     import time
 
     from rich.console import Console
 
-    from assay.experiment import parse
-    from assay.runner.build import run_builds
     from assay.runner.course import CampaignCourse
-    from assay.runner.local import LocalExecutor
     from assay.runner.process import check_startable
     from assay.runner.progress import ProgressDisplay
     from assay.runner.run_trials import run_trials
 
     summary = store.campaign(campaign)
-    experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
     pending = store.pending(campaign)
-    run_builds(experiment, (lambda _: None) if quiet else (lambda text: typer.echo(text, err=True)), stop)
     for program in {trial.program for trial in pending}:
         check_startable(program)
     ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
@@ -220,7 +231,7 @@ def _run_pending(store: "Store", campaign: int, calibrate: Path, stop: "StopSign
         )
         run_trials(
             pending,
-            LocalExecutor(calibrate, stop, Path(summary.directory)),
+            executor,
             course,
             display,
             time.monotonic,

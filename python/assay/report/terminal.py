@@ -1,10 +1,13 @@
 """The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.analysis.aa import false_alarms
 from assay.audit import Finding
 from assay.experiment.types import Severity
 from assay.report import words
@@ -66,7 +69,7 @@ def print_report(report: Report, console: Console) -> None:
         console.print(table)
         for note in notes:
             console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
-    for line in words.wholes(report):
+    for line in (*words.wholes(report), *_false_alarms(report)):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     console.print()
 
@@ -82,6 +85,12 @@ def print_finding(finding: Finding, console: Console) -> None:
     for line in (f"Where: {finding.places}" if finding.where else "", finding.remedy):
         if line:
             console.print(Padding(_text(line, "dim"), (0, 0, 0, 3)))
+
+
+def _false_alarms(report: Report) -> Iterator[str]:
+    """Yield what a comparison of identical code says of the laboratory."""
+    if report.experiment.identical:
+        yield false_alarms(report.analysis).summary
 
 
 def _heading(report: Report) -> str:

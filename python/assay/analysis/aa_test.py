@@ -1,0 +1,80 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest  # type: ignore[import-untyped]
+
+from assay.analysis.aa import binomial_interval, false_alarms
+from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
+
+
+def comparison(p: float, verdict: Verdict = "undecided", *, interval: bool = True) -> Comparison:
+    there = Interval(0.9, 1.1, 0.95) if interval else None
+    fields: dict[str, Any] = {
+        "metric": "throughput",
+        "context": {},
+        "level": "b",
+        "baseline": "a",
+        "dropped": {},
+    }
+    alone = Estimate(1.0, there, p, verdict, 20)
+    return Comparison(
+        **fields,
+        ratio=1.0,
+        interval=there,
+        p=p,
+        p_adjusted=p,
+        verdict=verdict,
+        pairs=20,
+        reason="",
+        all_groups=alone,
+    )
+
+
+def analysis(comparisons: list[Comparison], look: Look | None = None) -> Analysis:
+    return Analysis("throughput", "copy", "a", "higher", 3, 0.95, (), tuple(comparisons), look=look)
+
+
+def test_false_alarms_are_counted_by_p_value_and_by_verdict() -> None:
+    found = [comparison(0.01, "faster"), comparison(0.05), *[comparison(0.5, "equivalent")] * 38]
+    alarms = false_alarms(analysis(found))
+    assert (alarms.comparisons, alarms.uncorrected, alarms.verdicts) == (40, 2, 1)
+    assert alarms.compatible
+    assert alarms.summary.startswith(
+        "Identical code was called different in 2 of 40 comparisons, each tested by itself at 5%: "
+        "a rate of 0.6% to 16.9% (95% interval), which is compatible with at most 5%."
+    )
+
+
+def test_too_many_false_alarms_are_not_compatible_and_few_are() -> None:
+    assert not false_alarms(analysis([comparison(0.01)] * 8 + [comparison(0.5)] * 32)).compatible
+    assert false_alarms(analysis([comparison(0.5)] * 1000)).compatible
+
+
+def test_at_a_look_the_level_is_that_of_the_look() -> None:
+    look = Look(1, 4, 8, 0.99)
+    alarms = false_alarms(analysis([comparison(0.02)] * 10, look))
+    assert alarms.uncorrected == 0
+    assert alarms.level == pytest.approx(0.01)
+
+
+def test_comparisons_that_could_not_be_false_alarms_do_not_count() -> None:
+    alarms = false_alarms(analysis([comparison(0.0625, interval=False)] * 10))
+    assert (alarms.comparisons, alarms.interval, alarms.compatible) == (0, None, False)
+    assert "run more blocks" in alarms.summary
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_is_that_of_clopper_and_pearson(case: tuple[int, int]) -> None:
+    successes, trials = case
+    found = binomial_interval(successes, trials)
+    known = binomtest(successes, trials).proportion_ci(0.95, method="exact")
+    assert [found.low, found.high] == pytest.approx([known.low, known.high])
+
+
+@pytest.mark.parametrize("p", [0.01, 0.05, 0.5])
+def test_the_interval_covers_the_rate_at_least_as_often_as_it_says(p: float) -> None:
+    intervals = [binomial_interval(k, 40) for k in range(41)]
+    covered = sum(binom.pmf(k, 40, p) for k, each in enumerate(intervals) if each.low <= p <= each.high)
+    assert covered >= 0.95
