@@ -119,9 +119,7 @@ class NoSteadyState:
     title = "Trials without a steady state"
     source = WARMUP
 
-    noted = (
-        0.1  # of a condition's trials: below, it is what disturbances and the detection's own errors come to
-    )
+    noted = 0.2  # of the trials of a condition; up to here it may be the detection that errs
     typical = 0.5
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
@@ -169,7 +167,7 @@ class WarmUp:
             settings = evidence.experiment.settings(trials[0].levels)
             after = [trial.metrics["steady_after_ms"] for trial in trials if trial.metrics.get("steady")]
             typical = median(after) if after else 0.0
-            if typical > self.limit * settings["duration_ms"]:
+            if after and typical > self.limit * settings["duration_ms"]:
                 late[name] = typical
                 wanted = max(wanted, settings.get("warm_up_ms", 0) + typical)
         if late:
@@ -243,9 +241,10 @@ def _preemptions(evidence: Evidence, trial: StoredTrial) -> float | None:
     switches = trial.metrics.get("involuntary_context_switches")
     threads: int = settings["threads"]
     processors = processors_of(settings["pinning"], evidence.host.get("processors"))
-    if switches is None or processors is None or threads > processors:
+    duration_ms = settings.get("duration_ms")  # a command may have none
+    if switches is None or duration_ms is None or processors is None or threads > processors:
         return None
-    return switches / threads / float(settings["duration_ms"] / 1000)
+    return switches / threads / float(duration_ms / 1000)
 
 
 def _migrations_of_pinned(evidence: Evidence, trial: StoredTrial) -> float | None:
