@@ -36,8 +36,6 @@ def read_program(source: Source, name: str, table: SubjectTable) -> Program:
 
 def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
     at = ("subjects", name, "extract")
-    if not rules:
-        raise source.mistake(at, 'has no rules; give one, METRIC = "regular expression", or write "lines"')
     read = []
     for metric, rule in rules.items():
         if metric in PROCESS_METRICS:
