@@ -1,0 +1,308 @@
+"""How many blocks and minutes an answer will probably take, from trials that have run.
+
+The bootstrap and the variance components here serve planning alone; no verdict rests on them.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.intervals import sign_flips
+from assay.analysis.modes import host_modes
+from assay.analysis.pairs import by_context, pairs
+from assay.analysis.sequential import looks
+from assay.experiment.types import Experiment
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+
+FEWEST_PAIRS = 6
+"""Fewer pairs say next to nothing of their scatter, and have no interval of 95% themselves."""
+
+ASSURANCE = 0.8
+"""The share of campaigns of the forecast length whose interval is narrow enough."""
+
+DRAWS = 200
+
+LARGEST_DRAWN = 40
+"""Pairs up to which samples are drawn; the width of larger ones falls as it does for normal noise."""
+
+LARGEST_SIZE = 10_000
+"""Beyond, it falls with the square root of the pairs."""
+
+LONGER_PAYS = 1.5
+"""Longer trials are advised where the best length is at least this many times the present one."""
+
+LONGEST = 10.0
+"""The advice is to try at most this many times the present length."""
+
+_Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Components:
+    """Where the variance of a comparison's log ratios comes from (after Kalibera & Jones 2013).
+
+    Attributes:
+        within_share: the share that comes from within trials, from 0 to 1; longer trials lessen it.
+        duration_ms: the length of trials that gives the narrowest interval in the same time, at most
+            `LONGEST` times the present one.
+        longer_pays: whether that is much longer than the trials are now.
+    """
+
+    within_share: float
+    duration_ms: float
+    longer_pays: bool
+
+
+@dataclass(frozen=True)
+class ComparisonForecast:
+    """What one comparison will take.
+
+    Attributes:
+        context: factor -> level, without the compared factor.
+        pairs: the pairs that the forecast rests on; without the rest below `FEWEST_PAIRS`.
+        scatter_percent: standard deviation of the ratios within groups, percent.
+        planned_width_percent: the width that the experiment's planned number of blocks will probably give.
+        blocks: the blocks after which the interval is probably narrow enough.
+        minutes: the time that so many blocks take, with all other comparisons.
+        components: None where the trials have no series of throughput.
+    """
+
+    context: Mapping[str, Level]
+    level: Level
+    pairs: int
+    scatter_percent: float | None = None
+    planned_width_percent: float | None = None
+    blocks: int | None = None
+    minutes: float | None = None
+    components: Components | None = None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What an answer to an experiment's question will take.
+
+    Attributes:
+        width_percent: the full width of every interval, 100 (high / low - 1).
+        confidence: of the intervals; that of the last look where the experiment looks early.
+        planned: the blocks that the experiment plans; with a time budget, those that fit into it.
+        minutes_per_block: the time that a block takes with repeats, calibrations and all around it.
+        comparisons: by context, then by level, in the experiment's order.
+    """
+
+    width_percent: float
+    confidence: float
+    planned: int
+    minutes_per_block: float
+    comparisons: tuple[ComparisonForecast, ...]
+
+    @property
+    def slowest(self) -> ComparisonForecast | None:
+        """The comparison that takes the most blocks; None where there is a forecast for none."""
+        known = [one for one in self.comparisons if one.blocks is not None]
+        return max(known, key=lambda one: one.blocks or 0, default=None)
+
+
+def forecast(
+    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, width_percent: float
+) -> Forecast:
+    """Say how many blocks it will take that intervals are at most so wide.
+
+    Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
+    them with replacement; n blocks are enough where the sign-flip intervals of 80% of the samples are narrow
+    enough. Where some groups do not count (a trial is not valid, the calibrations disagree), it takes so
+    many more blocks.
+
+    Args:
+        campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
+        width_percent: full width of the interval of a ratio, 100 (high / low - 1), above zero.
+    """
+    blocks = experiment.design.blocks
+    confidence = looks(blocks)[-1].confidence
+    seconds = _seconds_per_block(campaigns, experiment)
+    planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
+    comparisons = []
+    for sample in _samples(campaigns, experiment):
+        size = sample.residuals.size
+        if size < FEWEST_PAIRS:
+            comparisons.append(ComparisonForecast(sample.context, sample.level, size))
+            continue
+        widths = _Widths(sample.residuals, confidence)
+        needed = math.ceil(widths.pairs_for(math.log1p(width_percent / 100)) / sample.per_block)
+        planned_width = widths.at(int(planned * sample.per_block))
+        comparisons.append(
+            ComparisonForecast(
+                context=sample.context,
+                level=sample.level,
+                pairs=size,
+                scatter_percent=100 * math.expm1(float(np.std(sample.residuals))),
+                planned_width_percent=(
+                    100 * math.expm1(planned_width) if math.isfinite(planned_width) else None
+                ),
+                blocks=needed,
+                minutes=needed * seconds / 60,
+                components=_components(sample, campaigns, experiment, seconds),
+            )
+        )
+    return Forecast(width_percent, confidence, planned, seconds / 60, tuple(comparisons))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1."""
+
+    context: Mapping[str, Level]
+    level: Level
+    residuals: _Values
+    per_block: float
+
+
+def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> Iterator[_Sample]:
+    """Yield the sample of each comparison: by context, then by level, in the experiment's order."""
+    asked = experiment.comparison
+    parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
+    conditions = experiment.conditions()
+    compared = {experiment.context(one) for one in conditions if one[asked.factor] == asked.baseline}
+    place = {experiment.context(one): at for at, one in reversed(list(enumerate(conditions)))}
+    for condition in sorted(conditions, key=lambda one: place[experiment.context(one)]):
+        key, level = experiment.context(condition), condition[asked.factor]
+        if level == asked.baseline or key not in compared:
+            continue
+        log_ratios, groups = [], 0
+        for contexts, modes in parts:
+            in_context = contexts.get(key, {})
+            groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
+            log_ratios.append(pairs(in_context, level, asked.baseline, asked.metric).steady(modes).log_ratios)
+        residuals = _residuals(log_ratios)
+        per_block = min(1.0, sum(one.size for one in log_ratios) / max(groups, 1))
+        context = {name: value for name, value in condition.items() if name != asked.factor}
+        yield _Sample(context, level, residuals, per_block)
+
+
+def _residuals(log_ratios: Sequence[_Values]) -> _Values:
+    """Return log ratios about the means of their campaigns, with the variance of those about true means."""
+    parts = [(one - one.mean()) * math.sqrt(one.size / (one.size - 1)) for one in log_ratios if one.size > 1]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+class _Widths:
+    """Widths of intervals, as log ratios, that samples of a size probably reach."""
+
+    def __init__(self, residuals: _Values, confidence: float) -> None:
+        self._residuals = residuals
+        self._confidence = confidence
+        fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
+        self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
+        self._normal = _normal_widths(self._sizes, confidence)
+
+    def at(self, size: int) -> float:
+        """Return the width that `ASSURANCE` of samples of this size keep to; inf where they have none."""
+        if size < self._sizes[0]:
+            return math.inf
+        drawn = min(size, LARGEST_DRAWN)
+        return self._draw(drawn) * self._normal_width(size) / self._normal_width(drawn)
+
+    def pairs_for(self, width: float) -> int:
+        """Return the fewest pairs whose intervals are probably at most so wide.
+
+        Drawn for one size and carried to others as normal noise would go; then once more near the answer.
+        """
+        size = 2 * int(self._sizes[0])
+        for _ in range(2):
+            drawn = min(size, LARGEST_DRAWN)
+            factor = self._draw(drawn) / self._normal_width(drawn)
+            enough = int(np.searchsorted(-self._normal * factor, -width))  # the widths decrease
+            size = int(self._sizes[min(enough, self._sizes.size - 1)])
+        largest = float(self._normal[-1]) * factor
+        return size if largest <= width else math.ceil(LARGEST_SIZE * (largest / width) ** 2)
+
+    def _normal_width(self, size: int) -> float:
+        return float(self._normal[min(size, LARGEST_SIZE) - self._sizes[0]])
+
+    def _draw(self, size: int) -> float:
+        chance = np.random.default_rng(size)  # the same forecast each time
+        chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
+        tests = sign_flips(self._residuals[chosen], self._confidence)
+        assert tests.low is not None
+        assert tests.high is not None
+        return float(np.quantile(tests.high - tests.low, ASSURANCE))
+
+
+def _normal_widths(sizes: NDArray[np.int64], confidence: float) -> _Values:
+    """Return the widths that `ASSURANCE` of Student's intervals keep to, up to a factor, for normal noise."""
+    # Loaded late because it is slow; it ships no types.
+    from scipy.special import chdtri, stdtrit  # type: ignore[import-untyped] # noqa: PLC0415
+
+    freedom = sizes - 1
+    deviation = np.sqrt(chdtri(freedom, 1 - ASSURANCE) / freedom)
+    widths: _Values = stdtrit(freedom, (1 + confidence) / 2) * deviation / np.sqrt(sizes)
+    return widths
+
+
+def _seconds_per_block(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> float:
+    """Return the seconds that a block takes, repeats among them: from each trial's start to the next one's.
+
+    The median is taken for each condition, so that a campaign that was resumed a day later counts no day.
+    """
+    took: dict[tuple[Level, ...], list[float]] = defaultdict(list)
+    lived: dict[tuple[Level, ...], list[float]] = defaultdict(list)
+    ended = firsts = 0
+    for trials in campaigns:
+        ordered = sorted(trials, key=lambda trial: trial.started_at)
+        ended += len(ordered)
+        firsts += sum(trial.repeats is None for trial in ordered)
+        for trial in ordered:
+            lived[_key(trial.levels, experiment)].append(trial.wall_s)
+        for trial, following in pairwise(ordered):
+            seconds = (following.started_at - trial.started_at).total_seconds()
+            took[_key(trial.levels, experiment)].append(seconds)
+    per_trial = fmean(median(took.get(key, seconds)) for key, seconds in lived.items())
+    return per_trial * len(experiment.conditions()) * ended / firsts
+
+
+def _components(
+    sample: _Sample, campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, block_s: float
+) -> Components | None:
+    """Part the variance of log ratios into that within trials and that between them.
+
+    Throughput is a mean over the intervals of a trial, so its variance within is the squared variation of
+    the intervals over their number: a lower bound where neighbouring intervals are correlated.
+    """
+    asked = experiment.comparison
+    if asked.metric != "throughput":
+        return None
+    within = 0.0  # of one interval, both trials together, relative to the mean
+    for compared in (sample.level, asked.baseline):
+        condition = {**sample.context, asked.factor: compared}
+        variations = [
+            trial.metrics["throughput_variation"]
+            for trials in campaigns
+            for trial in trials
+            if trial.levels == condition
+            and trial.status == "valid"
+            and "throughput_variation" in trial.metrics
+        ]
+        settings = experiment.settings(condition)
+        if not variations or not {"duration_ms", "interval_ms"} <= settings.keys():
+            return None
+        within += fmean(one**2 for one in variations)
+        duration_ms, interval_ms = settings["duration_ms"], settings["interval_ms"]
+    total = float(np.mean(sample.residuals**2))
+    if total == 0:
+        return None
+    intervals = duration_ms / interval_ms
+    share = min(1.0, within / intervals / total)
+    around_ms = max(0.0, 1000 * block_s / len(experiment.conditions()) - duration_ms)
+    between = max(total - within / intervals, 1e-9 * total)
+    best_ms = interval_ms * math.sqrt(around_ms / interval_ms * within / between)
+    return Components(share, min(best_ms, LONGEST * duration_ms), best_ms >= LONGER_PAYS * duration_ms)
+
+
+def _key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
+    return tuple(levels[factor] for factor in experiment.factors)
