@@ -16,6 +16,7 @@ from assay.report.charts.distribution import distribution
 from assay.report.charts.drawings import Specification
 from assay.report.charts.drawn import Drawn
 from assay.report.charts.host import host
+from assay.report.charts.own import own
 from assay.report.charts.panels import Panels, short
 from assay.report.gather import Report
 
@@ -91,5 +92,5 @@ def figures(report: Report) -> Iterator[Figure]:
 
 def _draw(report: Report) -> Iterator[Drawn]:
     panels = Panels(report)
-    for section in (comparison, distribution, cost, host):
+    for section in (comparison, own, distribution, cost, host):
         yield from section(panels)

@@ -1,0 +1,266 @@
+"""The comparison itself: medians over threads with what they have to beat, and ratios to the baseline."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from assay.analysis import Comparison
+from assay.analysis.aggregate import averaged_distribution
+from assay.analysis.types import Aggregate
+from assay.audit import condition_name
+from assay.plan.types import Level
+from assay.report.charts import drawings
+from assay.report.charts.drawings import Across, Up
+from assay.report.charts.drawn import Drawn, measured, titled, wide
+from assay.report.charts.panels import STEPS, Condition, Panel, Panels, thinned
+from assay.report.charts.style import Series
+
+Summary = tuple[float, float | None, float | None, int]
+"""Median, both ends of its 95% interval (None with too few values), number of values."""
+
+
+def comparison(panels: Panels) -> Iterator[Drawn]:
+    """Yield medians and ratios side by side for each panel, then the ratios over workloads."""
+    for panel in panels.over_threads():
+        yield _estimates(panels, panel)
+        yield from _ratios(panels, panel)
+    yield from _aggregates(panels)
+
+
+def medians(
+    panels: Panels,
+    panel: Panel,
+    of: Callable[[Condition], Summary | None],
+    *,
+    section: str,
+    kind: str,
+    what: str,
+) -> Drawn:
+    """Return medians with intervals over threads where those vary, else in rows."""
+    series = panels.series if panels.by_threads else panels.levels
+    across = Across("threads", panels.experiment.factors.get("threads", ()))
+    rows: list[list[Any]] = []
+    for condition in panel.conditions:
+        found = of(condition)
+        if found is None:
+            continue
+        if panels.by_threads:
+            name, threads = panels.series_of(condition.levels), condition.levels["threads"]
+            x, at = str(threads), across.at(threads, series.names.index(name), len(series.names))
+        else:
+            name, x, at = str(condition.levels[panels.factor]), None, None
+        rows.append(["point", name, x, at, *found, condition.number, None])
+    log = wide([row[4] for row in rows])
+    up = Up(what, log)
+    return Drawn(
+        section=section,
+        kind=f"{kind}-log" if log else kind,
+        title=titled(what, panel.shared),
+        columns=drawings.MEDIAN_COLUMNS,
+        rows=rows,
+        specification=partial(drawings.lines, across, up, series)
+        if panels.by_threads
+        else partial(drawings.rows, up, series.without_legend()),
+        note="" if rows else "No valid trial reports it.",
+    )
+
+
+def _estimates(panels: Panels, panel: Panel) -> Drawn:
+    """Return the medians of the compared metric, with what belongs to the number of threads."""
+    analysis = panels.report.analysis
+
+    def of(condition: Condition) -> Summary | None:
+        found = analysis.conditions[condition.number - 1]
+        if found.median is None:
+            return None
+        ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
+        return found.median, *ends, found.values
+
+    what = measured(panels.experiment, analysis.metric)
+    drawn = medians(panels, panel, of, section="comparison", kind="estimates", what=what)
+    if not panels.by_threads or not drawn.rows:
+        return drawn
+    across = Across("threads", panels.experiment.factors["threads"])
+    best, note = _single_threaded(panels, panel)
+    boundaries = [
+        ["boundary", None, None, at, None, None, None, None, None, label]
+        for at, label in _boundaries(panels, panel, across)
+    ]
+    return replace(drawn, rows=[*boundaries, *best, *drawn.rows], note=note)
+
+
+def _single_threaded(panels: Panels, panel: Panel) -> tuple[list[list[Any]], str]:
+    """Return the row of the best median with one thread, and at how many threads which series beats it.
+
+    After McSherry, Isard and Murray 2015 ("Scalability! But at what COST?"): a program that scales has gained
+    nothing before it beats the best one that does without.
+    """
+    analysis = panels.report.analysis
+    sign = 1 if analysis.better == "higher" else -1
+    known = [
+        (condition, median)
+        for condition in panel.conditions
+        if (median := analysis.conditions[condition.number - 1].median) is not None
+    ]
+    single = [(condition, median) for condition, median in known if condition.levels["threads"] == 1]
+    if not single:
+        return [], ""
+    best, value = max(single, key=lambda each: sign * each[1])
+    name = str(best.levels[panels.factor]) if panels.factor != "threads" else "1 thread"
+    first: dict[str, int] = {}
+    for condition, median in known:
+        threads = condition.levels["threads"]
+        if isinstance(threads, int) and sign * median > sign * value:
+            series = panels.series_of(condition.levels)
+            first[series] = min(threads, first.get(series, threads))
+    beaten = ", ".join(
+        f"{name} at {first[name]} threads" if panels.factor != "threads" else f"{first[name]} threads"
+        for name in panels.series.names
+        if name in first
+    )
+    row = ["best", None, None, None, value, None, None, None, best.number, f"best with 1 thread: {name}"]
+    return [row], f"The best with 1 thread is {name}; first to beat it: {beaten or 'none'}."
+
+
+def _boundaries(panels: Panels, panel: Panel, across: Across) -> Iterator[tuple[float, str]]:
+    """Yield where threads begin to share cores and where each further socket begins, between two numbers."""
+    topology = panels.report.example.get("environment", {}).get("topology", {})
+    pinnings = {
+        str(panels.experiment.settings(condition.levels).get("pinning")) for condition in panel.conditions
+    }
+    marks = topology.get("marks", {}).get(pinnings.pop(), {}) if len(pinnings) == 1 else {}
+    low, high = across.domain() if across.numeric else (0.0, 0.0)
+    sockets = marks.get("socket")
+    for threads, label in (
+        (marks.get("smt"), "cores shared"),
+        *((each, "next socket") for each in (sockets if isinstance(sockets, list) else [sockets])),
+    ):
+        if threads is not None and low < threads - 0.5 < high:
+            yield threads - 0.5, label
+
+
+_RATIOS = ("part", "row", "ratio", "low", "high", "verdict", "pairs", "about", "condition")
+
+
+def _key(panels: Panels, found: Comparison) -> tuple[Level, ...]:
+    """Return the levels of the condition that is compared with the baseline."""
+    levels = {**found.context, panels.factor: found.level}
+    return tuple(levels[factor] for factor in panels.experiment.factors)
+
+
+def _ratio_row(
+    part: str, row: str, found: Comparison | Aggregate, about: Mapping[str, Level], condition: int | None
+) -> list[Any]:
+    ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return [
+        part,
+        row,
+        found.ratio,
+        *ends,
+        found.verdict,
+        found.pairs,
+        condition_name(about) if about else "",
+        condition,
+    ]
+
+
+def _forest(panels: Panels, kind: str, title: str, rows: Sequence[list[Any]], note: str) -> Drawn:
+    analysis = panels.report.analysis
+    some = any(row[2] is not None for row in rows)
+    return Drawn(
+        section="comparison",
+        kind=kind,
+        title=title,
+        columns=_RATIOS,
+        rows=rows if some else [],
+        specification=partial(
+            drawings.forest,
+            f"ratio to {analysis.baseline}, log scale",
+            analysis.smallest_effect_percent,
+            panels.factor,
+            max(len(panel.conditions) for panel in panels.over_threads()),
+        ),
+        note=note if some else "There is no pair of valid trials to compare yet.",
+    )
+
+
+def _ratios(panels: Panels, panel: Panel) -> Iterator[Drawn]:
+    """Yield the ratios of a panel in rows, by threads where those vary."""
+    report = panels.report
+    comparisons = {_key(panels, found): found for found in report.analysis.comparisons}
+    threads = panels.by_threads and panels.factor != "threads"
+    rows = []
+    for condition in sorted(
+        panel.conditions,
+        key=lambda each: (
+            panels.experiment.factors["threads"].index(each.levels["threads"]) if threads else 0,
+            each.number,
+        ),
+    ):
+        found = comparisons.get(tuple(condition.levels.values()))
+        if found is not None:
+            level = str(found.level)
+            name = f"{condition.levels['threads']} · {level}" if threads else level
+            rows.append(_ratio_row("ratio", name, found, found.context, condition.number))
+    if rows:
+        title = titled(f"Ratios of {report.analysis.metric}", panel.shared)
+        yield _forest(panels, "ratios", title, rows, f"Rows: threads · {panels.factor}." if threads else "")
+
+
+def _aggregates(panels: Panels) -> Iterator[Drawn]:
+    """Yield the ratios over several workloads, with those of the workloads beside them."""
+    report = panels.report
+    groups: dict[tuple[tuple[str, Level], ...], list[Aggregate]] = {}
+    for aggregate in report.analysis.aggregates:
+        groups.setdefault(tuple(aggregate.context.items()), []).append(aggregate)
+    for context, aggregates in groups.items():
+        rows, against = [], []
+        for aggregate in aggregates:
+            level = str(aggregate.level)
+            rows.append(_ratio_row("ratio", level, aggregate, aggregate.context, None))
+            for found in report.analysis.comparisons:
+                if found.level == aggregate.level and aggregate.context.items() <= found.context.items():
+                    workload = {name: found.context[name] for name in aggregate.across}
+                    number = report.numbers[_key(panels, found)]
+                    rows.append(_ratio_row("workload", level, found, workload, number))
+            against += [
+                f"{level} with {condition_name(workload)} ({verdict})"
+                for workload, verdict in aggregate.against
+            ]
+        across = ", ".join(aggregates[0].across)
+        note = f"Filled: over {aggregates[0].workloads} workloads ({across}); hollow: each of them."
+        if against:
+            note += f" The other way: {'; '.join(against)}."
+        title = titled(f"Ratios of {report.analysis.metric} over workloads", dict(context))
+        yield _forest(panels, "aggregates", title, rows, note)
+        yield _averaged(panels, aggregates)
+
+
+def _averaged(panels: Panels, aggregates: Sequence[Aggregate]) -> Drawn:
+    """Return the averages of the workloads' distributions of ratios (Blackwell 1998, figure 4)."""
+    report = panels.report
+    curves = []
+    for aggregate in aggregates:
+        every = averaged_distribution(report.trials, report.experiment, report.analysis, aggregate)
+        kept, _ = thinned(every, STEPS)
+        steps = [(every[0][0], 0.0), *kept, every[-1]] if every else []
+        curves += [[str(aggregate.level), ratio, share, None] for ratio, share in steps]
+    return Drawn(
+        section="comparison",
+        kind="averaged",
+        title=titled("Ratios of pairs, averaged over workloads", aggregates[0].context),
+        columns=("series", "value", "share", "trial"),
+        rows=curves,
+        specification=partial(
+            drawings.cumulative,
+            f"ratio to {report.analysis.baseline}",
+            True,
+            Series.of(panels.factor, panels.levels.names, {str(each.level) for each in aggregates}),
+            "pairs",
+            report.analysis.smallest_effect_percent,
+        ),
+        note="Each workload has the same weight (Blackwell 1998, figure 4)."
+        if curves
+        else "There is a workload without pairs.",
+    )

@@ -1,0 +1,132 @@
+"""What each operation costs: counters, events of the kernel, memory, and how evenly threads were served."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from assay.report.charts import drawings
+from assay.report.charts.comparison import medians
+from assay.report.charts.drawings import Across, Up
+from assay.report.charts.drawn import Drawn, titled
+from assay.report.charts.panels import Panels, Value, of_metric, quartiles, summary
+from assay.store.types import StoredTrial
+
+COUNTERS = {
+    "cycles": "Cycles per operation",
+    "instructions": "Instructions per operation",
+    "cache_misses": "Cache misses per operation",
+    "branch_misses": "Branch misses per operation",
+}
+EVENTS = {
+    "page_faults": ("Page faults per million operations", ("minor_page_faults", "major_page_faults")),
+    "context_switches": (
+        "Context switches per million operations",
+        ("voluntary_context_switches", "involuntary_context_switches"),
+    ),
+}
+MIB = 2**20
+
+
+def cost(panels: Panels) -> Iterator[Drawn]:
+    """Yield counters, events of the kernel and memory by condition, and the shares of the slowest threads."""
+    yield from _counters(panels)
+    for kind, (what, names) in EVENTS.items():
+        yield from _by_condition(panels, kind, what, _per_million(panels, names))
+    resident = of_metric("peak_resident_bytes")
+    yield from _by_condition(
+        panels,
+        "memory",
+        "Peak resident memory (MiB)",
+        lambda trial: None if (value := resident(trial)) is None else value / MIB,
+    )
+    yield from _fairness(panels)
+
+
+def _reported(panels: Panels, value: Value) -> bool:
+    return any(condition.values(value) for condition in panels.conditions)
+
+
+def _by_condition(panels: Panels, kind: str, what: str, value: Value) -> Iterator[Drawn]:
+    if _reported(panels, value):
+        for panel in panels.over_threads():
+            yield medians(
+                panels,
+                panel,
+                lambda condition: summary(condition, value),
+                section="cost",
+                kind=kind,
+                what=what,
+            )
+
+
+def _counters(panels: Panels) -> Iterator[Drawn]:
+    """Yield the counters that trials report, and a figure that says why there are no others."""
+    missing = []
+    for name, what in COUNTERS.items():
+        value = of_metric(f"{name}_per_operation")
+        if _reported(panels, value):
+            yield from _by_condition(panels, name, what, value)
+        else:
+            missing.append(name)
+    if missing:
+        said = panels.report.example.get("counters", {}).get("unavailable", {})
+        reasons = list(dict.fromkeys(str(said[name]) for name in missing if name in said))
+        listed = ", ".join(name.replace("_", " ") for name in missing)
+        yield Drawn(
+            section="cost",
+            kind="counters",
+            title="Hardware counters per operation",
+            columns=(),
+            rows=(),
+            specification=dict,
+            note=f"No trial reports {listed}: {'; '.join(reasons) or 'no reason was given'}.",
+        )
+
+
+def _per_million(panels: Panels, names: Sequence[str]) -> Value:
+    """Return what gives the sum of some counts for each million of operations.
+
+    Trials report no number of operations: it is their throughput times the length of the measured interval.
+    """
+
+    def value(trial: StoredTrial) -> float | None:
+        counts = [trial.metrics[name] for name in names if name in trial.metrics]
+        throughput = trial.metrics.get("throughput", 0)
+        ms: float = panels.settings(trial).get("duration_ms", 0)
+        if not counts or throughput <= 0 or ms <= 0:
+            return None
+        return 1e6 * sum(counts) / (throughput * ms / 1e3)
+
+    return value
+
+
+def _fairness(panels: Panels) -> Iterator[Drawn]:
+    """Yield the distribution of the slowest thread's share, where there are several threads."""
+    share = of_metric("slowest_thread_share")
+    several = [level for level in panels.experiment.factors.get("threads", ()) if level != 1]
+    series = panels.series if panels.by_threads else panels.levels.without_legend()
+    across = (
+        Across("threads", several)
+        if panels.by_threads
+        else Across(panels.factor, panels.levels.names, aside=False)
+    )
+    for panel in panels.over_threads():
+        rows = []
+        for condition in panel.conditions:
+            values = [value for value, _ in condition.values(share)]
+            if not values or panels.settings(condition).get("threads") == 1:
+                continue
+            if panels.by_threads:
+                name, x = panels.series_of(condition.levels), str(condition.levels["threads"])
+            else:
+                name = x = str(condition.levels[panels.factor])
+            rows.append([x, name, *quartiles(values), len(values), condition.number])
+        if rows:
+            yield Drawn(
+                section="cost",
+                kind="fairness",
+                title=titled("Slowest thread / mean of all threads", panel.shared),
+                columns=drawings.BOX_COLUMNS,
+                rows=rows,
+                specification=partial(drawings.boxes, across, Up("slowest thread / mean"), series),
+                note="1 is even. Box: quartiles and median; whiskers: the extremes.",
+            )

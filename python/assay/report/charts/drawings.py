@@ -1,0 +1,489 @@
+"""The kinds of drawing, as Vega-Lite specifications made with Vega-Altair.
+
+Each function says which columns of the table `rows` it draws. What others have written (names of levels,
+factors and metrics) is in a specification only as the text of a scale or a title, never in an expression.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from assay.plan.types import Level
+from assay.report.charts import style
+from assay.report.charts.style import Series
+
+Specification = dict[str, Any]
+
+TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
+TO_TRIAL = "'trial.html#' + datum.trial"
+
+HEIGHT = 240  # of a chart's plane, pixels
+MEDIAN_COLUMNS = ("part", "series", "x", "at", "value", "low", "high", "values", "condition", "label")
+HISTOGRAM_COLUMNS = ("series", "from", "to", "count", "condition")
+HEAT_MAP_COLUMNS = ("x", "y", "value", "dark", "condition")
+BOX_COLUMNS = ("x", "series", "least", "lower", "median", "upper", "most", "values", "condition")
+LONG_NAMES = 44  # characters of all names on an axis, beyond which they are slanted
+
+
+@dataclass(frozen=True)
+class Across:
+    """The horizontal axis of a factor.
+
+    Attributes:
+        title: the factor.
+        levels: those that are drawn, in order.
+        aside: whether series stand side by side; they need not where they are the levels themselves.
+    """
+
+    title: str
+    levels: Sequence[Level]
+    aside: bool = True
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the levels are numbers that differ, so that their distances mean something."""
+        return len(set(self.levels)) > 1 and all(
+            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
+        )
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the levels double rather than step."""
+        numbers = [float(level) for level in self.levels] if self.numeric else [0.0]
+        return min(numbers) > 0 and max(numbers) >= 8 * min(numbers)
+
+    def domain(self) -> tuple[float, float]:
+        """Return where a numeric axis begins and ends, a little beyond its levels."""
+        low, high = min(map(float, self.levels)), max(map(float, self.levels))
+        if self.logarithmic:
+            room = (high / low) ** 0.07
+            return low / room, high * room
+        room = 0.07 * (high - low)
+        return low - room, high + room
+
+    def at(self, level: Level, place: int, of: int) -> float | None:
+        """Return where a numeric level is drawn for one of several series, moved aside so that none hides."""
+        if not self.numeric:
+            return None
+        low, high = self.domain()
+        aside = (place - (of - 1) / 2) * min(0.012, 0.06 / of) * self.aside
+        if self.logarithmic:
+            return float(float(level) * (high / low) ** aside)
+        return float(level) + (high - low) * aside
+
+    def numeric_axis(self) -> Any:
+        """Return the axis of column `at`."""
+        scale = {"type": "log", "base": 2} if self.logarithmic else {"type": "linear"}
+        return (
+            alt.X("at:Q", title=self.title)
+            .scale(domain=list(self.domain()), nice=False, zero=False, **scale)
+            .axis(values=[float(level) for level in self.levels], format="~r", grid=False)
+        )
+
+    def named_axis(self, series: Series) -> dict[str, Any]:
+        """Return the axis of column `x` with the series side by side."""
+        levels = [str(level) for level in self.levels]
+        axis: dict[str, Any]
+        slanted = sum(map(len, levels)) > LONG_NAMES
+        axis = {"labelAngle": -30, "labelAlign": "right", "labelLimit": 150} if slanted else {"labelAngle": 0}
+        x = alt.X("x:N", title=self.title, sort=None).scale(domain=levels).axis(grid=False, **axis)
+        if not self.aside or len(series.names) < 2:
+            return {"x": x}
+        beside = alt.XOffset("series:N").scale(domain=series.names, paddingInner=0.15)
+        return {"x": x, "xOffset": beside}
+
+
+@dataclass(frozen=True)
+class OfMetric:
+    """The horizontal axis of a metric: column `at`."""
+
+    title: str
+    numeric: bool = True
+
+    def numeric_axis(self) -> Any:
+        """Return the axis of column `at`."""
+        return alt.X("at:Q", title=self.title).scale(zero=False).axis(format="~s", grid=False, tickCount=5)
+
+
+@dataclass(frozen=True)
+class Up:
+    """The vertical axis of a number.
+
+    Attributes:
+        title: what it is, with its unit.
+        log: whether equal distances are equal ratios.
+        domain: where several charts are to share it.
+    """
+
+    title: str
+    log: bool = False
+    domain: tuple[float, float] | None = None
+
+    def scale(self, zero: bool = True) -> Any:
+        """Return the scale; a linear one begins at 0 unless told otherwise."""
+        shared: dict[str, Any] = {} if self.domain is None else {"domain": list(self.domain)}
+        if self.log:
+            return alt.Scale(type="log", nice=False, padding=8, **shared)
+        return alt.Scale(zero=zero, **shared)
+
+    def axis(self) -> Any:
+        """Return the axis."""
+        return alt.Axis(format="~s", tickCount=5, gridOpacity=0.5 if self.log else 1)
+
+    def described(self) -> str:
+        """Return the title, which says so where the scale is no usual one."""
+        return f"{self.title}, log scale" if self.log else self.title
+
+
+def _rows(href: str | None = None) -> Any:
+    base = alt.Chart(alt.NamedData("rows"))
+    return base.transform_calculate(href=href) if href else base
+
+
+def _tooltip(*columns: tuple[str, str]) -> list[Any]:
+    number: dict[str, Any] = {"format": ".5~g"}
+    return [
+        alt.Tooltip(column, title=title, **(number if column.endswith(":Q") else {}))
+        for column, title in columns
+    ]
+
+
+def _median_tooltip(series: Series, x: str | None, value: str) -> list[Any]:
+    return _tooltip(
+        ("series:N", series.title),
+        *([] if x is None else [("x:N", x)]),
+        ("value:Q", value),
+        ("low:Q", "95% from"),
+        ("high:Q", "to"),
+        ("values:Q", "trials"),
+    )
+
+
+def lines(across: Across | OfMetric, up: Up, series: Series) -> Specification:
+    """Draw medians with intervals over a factor, one line for each series.
+
+    Columns: MEDIAN_COLUMNS, where part is "point", "boundary" or "best", x the level, and at where a numeric
+    level is drawn. A line over a metric runs through its conditions in their order.
+    A boundary is a vertical rule at `at`; the best is a horizontal rule at `value`.
+    """
+    base = _rows(TO_CONDITION)
+    points = base.transform_filter(alt.datum.part == "point")
+    named = isinstance(across, Across) and not across.numeric
+    x = across.named_axis(series) if isinstance(across, Across) and named else {"x": across.numeric_axis()}
+    along = {"order": alt.Order("condition:Q")} if isinstance(across, OfMetric) else {}
+    color = series.color()
+    y = alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
+    tooltip = _median_tooltip(series, across.title, up.title)
+    dash, shape = series.dash(), series.shape()
+    layers = [
+        points.mark_line(strokeWidth=1.2, opacity=0.8).encode(
+            y=y, color=color, strokeDash=dash, **along, **x
+        ),
+        points.mark_rule(strokeWidth=1.6).encode(
+            y=alt.Y("low:Q", title=up.described()), y2="high:Q", color=color, tooltip=tooltip, **x
+        ),
+        points.mark_point(filled=True, size=55, opacity=1).encode(
+            y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x
+        ),
+    ]
+    if not named:
+        best = base.transform_filter(alt.datum.part == "best")
+        boundary = base.transform_filter(alt.datum.part == "boundary")
+        layers = [
+            best.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
+                y=y, href="href:N", tooltip=_tooltip(("label:N", "best with 1 thread"), ("value:Q", up.title))
+            ),
+            boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY).encode(x=x["x"]),
+            boundary.mark_text(angle=270, align="left", baseline="bottom", dx=4, dy=-2).encode(
+                x=x["x"], y=alt.value("height"), text="label:N"
+            ),
+            *layers,
+            best.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
+                x=alt.value("width"), y=alt.value(0), text="label:N"
+            ),
+        ]
+    return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
+
+
+def rows(up: Up, series: Series) -> Specification:
+    """Draw medians with intervals, one row for each series. Columns as those of `lines`."""
+    base = _rows(TO_CONDITION)
+    y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
+    color = series.color()
+    x = alt.X("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
+    tooltip = _median_tooltip(series, None, up.title)
+    chart = alt.layer(
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", title=up.described()), x2="high:Q", y=y, color=color, tooltip=tooltip
+        ),
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
+        ),
+    )
+    return style.to_dict(chart, {"step": 30})
+
+
+def _band(smallest_effect_percent: float, title: str) -> list[Any]:
+    """Return the band of ratios within the smallest effect, with a rule at 1."""
+    largest = 1 + smallest_effect_percent / 100
+    band = alt.Chart(alt.InlineData([{"from": 1 / largest, "to": largest, "one": 1}]))
+    return [
+        band.mark_rect(color=style.GREY, opacity=0.25).encode(x=alt.X("from:Q", title=title), x2="to:Q"),
+        band.mark_rule(color=style.GREY, strokeWidth=1).encode(x=alt.X("one:Q", title=title)),
+    ]
+
+
+def forest(title: str, smallest_effect_percent: float, factor: str, most: int) -> Specification:
+    """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
+
+    Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
+    verdict, pairs, about, condition. `most` is the largest number of rows of a figure.
+    """
+    base = _rows(TO_CONDITION)
+    y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
+    scale = alt.Scale(type="log", nice=False, padding=14)
+    x = alt.X("ratio:Q", title=title).scale(scale).axis(format=".4~g", tickCount=6)
+    looks = style.states(style.VERDICTS, "verdict")
+    tooltip = _tooltip(
+        ("row:N", factor),
+        ("about:N", "where"),
+        ("verdict:N", "verdict"),
+        ("ratio:Q", "ratio"),
+        ("low:Q", "95% from"),
+        ("high:Q", "to"),
+        ("pairs:Q", "pairs"),
+    )
+    whole = base.transform_filter(alt.datum.part == "ratio")
+    workloads = base.transform_filter(alt.datum.part == "workload")
+    chart = alt.layer(
+        *_band(smallest_effect_percent, title),
+        whole.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=looks["color"], tooltip=tooltip
+        ),
+        whole.mark_point(filled=True, size=75, opacity=1).encode(
+            x=x, y=y, href="href:N", tooltip=tooltip, **looks
+        ),
+        workloads.mark_point(filled=False, size=40, opacity=1, yOffset=8).encode(
+            x=x, y=y, href="href:N", tooltip=tooltip, **looks
+        ),
+    )
+    return style.to_dict(chart, {"step": 26 if most <= 12 else 17}, list(style.VERDICTS))
+
+
+def cumulative(
+    title: str, log: bool, series: Series, what: str = "trials", smallest_effect_percent: float | None = None
+) -> Specification:
+    """Draw distributions as cumulative curves: the share of trials, or of `what`, with at most each value.
+
+    Of ratios, the band of the smallest effect is drawn with them. Columns: series, value, share, trial (None
+    where there is none to lead to).
+    """
+    base = _rows(TO_TRIAL)
+    up = Up(title, log)
+    x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis())
+    y = (
+        alt.Y("share:Q", title=f"share of {what}")
+        .scale(domain=[0, 1])
+        .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
+    )
+    color = series.color()
+    curve = base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
+        x=x, y=y, color=color, strokeDash=series.dash()
+    )
+    points = (
+        base.transform_filter("isValid(datum.trial)")
+        .mark_point(filled=True, size=22, opacity=0.9)
+        .encode(
+            x=x,
+            y=y,
+            color=color,
+            shape=series.shape(),
+            href="href:N",
+            tooltip=_tooltip(
+                ("series:N", series.title), ("value:Q", title), ("share:Q", "share"), ("trial:Q", "trial")
+            ),
+        )
+    )
+    half = alt.Chart(alt.InlineData([{"half": 0.5}]))
+    median = half.mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2]).encode(y="half:Q")
+    around_one = [] if smallest_effect_percent is None else _band(smallest_effect_percent, up.described())
+    return style.to_dict(alt.layer(*around_one, median, curve, points), HEIGHT, series.names)
+
+
+def over_time(up: Up, series: Series) -> Specification:
+    """Draw every trial over the time of the campaign. Columns: minute, value, series, trial."""
+    points = (
+        _rows(TO_TRIAL)
+        .mark_point(filled=True, size=20, opacity=0.75)
+        .encode(
+            x=alt.X("minute:Q", title="minutes since the first trial").axis(grid=False).scale(nice=False),
+            y=alt.Y("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis()),
+            color=series.color(),
+            shape=series.shape(),
+            href="href:N",
+            tooltip=_tooltip(
+                ("minute:Q", "minute"),
+                ("series:N", series.title),
+                ("value:Q", up.title),
+                ("trial:Q", "trial"),
+            ),
+        )
+    )
+    return style.to_dict(points, HEIGHT, series.names)
+
+
+def host_over_time(title: str, boundary: float | None, several: bool) -> Specification:
+    """Draw calibrations over the time of the campaign, by the host's mode where it has several.
+
+    Columns: minute, value, when ("before" or "after" the trial), mode, trial.
+    """
+    up = Up(title, log=True)
+    points = (
+        _rows(TO_TRIAL)
+        .mark_point(filled=True, size=18, opacity=0.75)
+        .encode(
+            x=alt.X("minute:Q", title="minutes since the first trial").axis(grid=False).scale(nice=False),
+            y=alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis()),
+            href="href:N",
+            tooltip=_tooltip(
+                ("minute:Q", "minute"),
+                ("value:Q", title),
+                ("mode:N", "mode of the group"),
+                ("when:N", "calibration"),
+                ("trial:Q", "trial"),
+            ),
+            **(style.states(style.MODES, "mode") if several else {"color": alt.value(style.COLORS[0])}),
+        )
+    )
+    layers = [points]
+    if boundary is not None:
+        between = alt.Chart(alt.InlineData([{"boundary": boundary}]))
+        layers.insert(
+            0,
+            between.mark_rule(color=style.GREY, strokeDash=[5, 3]).encode(
+                y=alt.Y("boundary:Q", title=up.described())
+            ),
+        )
+    return style.to_dict(alt.layer(*layers), 180, list(style.MODES))
+
+
+def boxes(across: Across, up: Up, series: Series) -> Specification:
+    """Draw a box from quartile to quartile with the median, and whiskers to the extremes.
+
+    Columns: BOX_COLUMNS.
+    """
+    base = _rows(TO_CONDITION)
+    x = across.named_axis(series)
+    color = series.color()
+    tooltip = _tooltip(
+        ("series:N", series.title),
+        ("x:N", across.title),
+        ("least:Q", "least"),
+        ("lower:Q", "lower quartile"),
+        ("median:Q", "median"),
+        ("upper:Q", "upper quartile"),
+        ("most:Q", "most"),
+        ("values:Q", "trials"),
+    )
+
+    def y(column: str) -> Any:
+        return alt.Y(f"{column}:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis())
+
+    layers = [
+        base.mark_rule(strokeWidth=1.2).encode(y=y("least"), y2="lower:Q", color=color, **x),
+        base.mark_rule(strokeWidth=1.2).encode(y=y("upper"), y2="most:Q", color=color, **x),
+        base.mark_bar(fillOpacity=0.35).encode(
+            y=y("lower"), y2="upper:Q", color=color, href="href:N", tooltip=tooltip, **x
+        ),
+        base.mark_tick(thickness=2).encode(y=y("median"), color=color, **x),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            y=y("median"),
+            color=color,
+            shape=series.shape(),
+            href="href:N",
+            tooltip=tooltip,
+            **x,
+        ),
+    ]
+    return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
+
+
+def bars(across: Across, up: Up, series: Series) -> Specification:
+    """Draw medians as bars from 0, with intervals. Columns: MEDIAN_COLUMNS."""
+    base = _rows(TO_CONDITION)
+    x = across.named_axis(series)
+    color, shape = series.color(), series.shape()
+    y = alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
+    tooltip = _median_tooltip(series, across.title, up.title)
+    layers = [
+        base.mark_bar(fillOpacity=0.6).encode(y=y, color=color, href="href:N", tooltip=tooltip, **x),
+        base.mark_rule(strokeWidth=1.6).encode(y=alt.Y("low:Q", title=up.described()), y2="high:Q", **x),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x
+        ),
+    ]
+    return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
+
+
+def histogram(title: str, ends: tuple[float, float], most: int | None, series: Series) -> Specification:
+    """Draw how many trials have a value in each bin, the series over each other. Columns: HISTOGRAM_COLUMNS.
+
+    Args:
+        ends: where the first bin begins and the last one ends.
+        most: the largest number, where several charts are to share the axis.
+    """
+    up = alt.Scale() if most is None else alt.Scale(domain=[0, most])
+    chart = (
+        _rows(TO_CONDITION)
+        .mark_bar(fillOpacity=0.3, strokeWidth=1.4)
+        .encode(
+            x=alt.X("from:Q", title=title)
+            .scale(domain=list(ends), nice=False, zero=False)
+            .axis(format="~s", grid=False),
+            x2="to:Q",
+            y=alt.Y("count:Q", title="trials", stack=None).scale(up).axis(format="d", tickMinStep=1),
+            y2=alt.datum(0),
+            color=series.color(),
+            stroke=series.color(),
+            strokeDash=series.dash(),
+            href="href:N",
+            tooltip=_tooltip(
+                ("series:N", series.title), ("from:Q", "from"), ("to:Q", "to"), ("count:Q", "trials")
+            ),
+        )
+    )
+    return style.to_dict(chart, HEIGHT, series.names)
+
+
+def heat_map(across: Across, down: Across, value: Up) -> Specification:
+    """Draw medians as colours, with their numbers. Columns: HEAT_MAP_COLUMNS; dark ones get a light text."""
+    base = _rows(TO_CONDITION)
+    levels = [str(level) for level in down.levels]
+    x = across.named_axis(style.ONE)["x"]
+    y = alt.Y("y:N", title=down.title, sort=None).scale(domain=levels).axis(grid=False, labelLimit=150)
+    scale = alt.Scale(
+        scheme="viridis", type="log" if value.log else "linear", domain=list(value.domain or ())
+    )
+    tooltip = _tooltip(("x:N", across.title), ("y:N", down.title), ("value:Q", value.title))
+    layers = [
+        base.mark_rect(stroke=style.GREY, strokeWidth=0.5).encode(
+            x=x,
+            y=y,
+            color=alt.Color("value:Q", title=value.described())
+            .scale(scale)
+            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=4, gradientLength=200),
+            href="href:N",
+            tooltip=tooltip,
+        ),
+        base.mark_text(fontSize=11).encode(
+            x=x,
+            y=y,
+            text=alt.Text("value:Q", format=".3~s"),
+            color=alt.condition("datum.dark", alt.value("#ffffff"), alt.value("#000000")),
+            href="href:N",
+            tooltip=tooltip,
+        ),
+    ]
+    return style.to_dict(alt.layer(*layers), {"step": 36})

@@ -1,0 +1,96 @@
+"""A report for the tests of charts: trials with chosen values, planned as an experiment says."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.analysis import summarise
+from assay.experiment import parse
+from assay.plan.make_plan import make_plan
+from assay.plan.types import PlannedTrial
+from assay.report.gather import Report
+from assay.runner.types import Status
+from assay.store.types import CampaignSummary, StoredTrial
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def experiment_text(
+    factors: str, more: str = "", *, factor: str = "subject", baseline: str = '"noop"'
+) -> str:
+    """Return the text of an experiment; `factors` and `more` are TOML."""
+    return f"""
+name = "example"
+question = "Which is faster?"
+[factors]
+{factors}
+[trial]
+key_range = 100
+mix = {{ insert = 10, erase = 10, find = 80 }}
+duration_ms = 100
+[design]
+blocks = 12
+seed = 1
+[comparison]
+metric = "throughput"
+factor = "{factor}"
+baseline = {baseline}
+smallest_effect_percent = 5
+{more}
+"""
+
+
+def example_report(
+    text: str,
+    metrics: Callable[[PlannedTrial], Mapping[str, float]],
+    *,
+    status: Callable[[PlannedTrial], Status] = lambda _: "valid",
+    calibration: Callable[[PlannedTrial], Mapping[str, float]] = lambda _: {"memory_ns": 90.0},
+    example: Mapping[str, Any] | None = None,
+) -> Report:
+    """Return the report of a campaign all of whose trials have ended, five seconds apart."""
+    experiment = parse(text, Path("example.toml"))
+    plan = make_plan(experiment, 1, lambda _: "/bin/true", 1000)
+    trials = [
+        StoredTrial(
+            id=planned.ordinal + 1,
+            ordinal=planned.ordinal,
+            block=planned.block,
+            group=planned.group,
+            levels=planned.levels,
+            status=status(planned),
+            reason="",
+            metrics=metrics(planned) if status(planned) == "valid" else {},
+            calibration_before=calibration(planned),
+            calibration_after=calibration(planned),
+            started_at=START + timedelta(seconds=5 * planned.ordinal),
+            wall_s=0.5,
+            environment="digest",
+        )
+        for planned in plan.trials
+    ]
+    return Report(
+        campaign=CampaignSummary(
+            id=1,
+            experiment=experiment.name,
+            question=experiment.question,
+            seed=1,
+            source=text,
+            directory="/",
+            started_at=START,
+            planned=len(trials),
+            counts={},
+            host={},
+        ),
+        experiment=experiment,
+        trials=trials,
+        analysis=summarise(trials, experiment),
+        findings=[],
+        numbers={
+            tuple(condition.values()): number
+            for number, condition in enumerate(experiment.conditions(), start=1)
+        },
+        decisions=[],
+        example=example or {},
+    )

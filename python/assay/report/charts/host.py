@@ -1,0 +1,60 @@
+"""The host over the campaign: its calibrations, and the modes that they tell apart."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from assay.analysis.types import HostModes
+from assay.report.charts import drawings
+from assay.report.charts.drawn import Drawn
+from assay.report.charts.panels import Panels, minutes, thinned
+
+CALIBRATIONS = {
+    "core_to_core_ns": "One way between cores (ns)",
+    "memory_ns": "Load from memory (ns)",
+    "arithmetic_ns": "Step of arithmetic (ns)",
+}
+POINTS = 1000  # at most in one figure
+
+
+def host(panels: Panels) -> Iterator[Drawn]:
+    """Yield one figure for each calibration that there is."""
+    report = panels.report
+    modes = report.analysis.host_modes
+    several = modes is not None and modes.boundary is not None
+    for metric, what in CALIBRATIONS.items():
+        rows: list[list[Any]] = [
+            [
+                minutes(report, trial),
+                values[metric],
+                when,
+                modes.of_group.get(trial.group, "unknown") if modes is not None and several else "one mode",
+                trial.id,
+            ]
+            for trial in report.trials
+            for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
+            if metric in values
+        ]
+        kept, every = thinned(rows, POINTS)
+        boundary = modes.boundary if modes is not None and modes.metric == metric else None
+        notes = [_said(modes)] if modes is not None and modes.metric == metric else []
+        if every > 1:
+            notes.append(f"Every {every}th calibration is drawn.")
+        if rows:
+            yield Drawn(
+                section="host",
+                kind=metric,
+                title=what,
+                columns=("minute", "value", "when", "mode", "trial"),
+                rows=kept,
+                specification=partial(drawings.host_over_time, what, boundary, several),
+                note=" ".join(notes),
+            )
+
+
+def _said(modes: HostModes) -> str:
+    """Return what the calibrations say of the host's modes."""
+    if modes.boundary is None:
+        return "The calibrations show one mode of the host."
+    centers = ", ".join(f"{mode} around {center:.4g} ns" for mode, center in modes.centers.items())
+    return f"Two modes of the host: {centers}; the rule is the boundary."

@@ -1,0 +1,174 @@
+"""The tables behind the charts: the trials of a report by condition and panel, summarised and thinned."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, isfinite
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assay.analysis.intervals import median, median_interval
+from assay.experiment import Experiment
+from assay.plan.types import Level
+from assay.report.charts.style import ONE, Series
+from assay.report.gather import Report
+from assay.store.types import StoredTrial
+
+STEPS = 200  # at most in one cumulative curve
+
+Value = Callable[[StoredTrial], float | None]
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of the experiment with its valid trials, in the order in which they ran.
+
+    Attributes:
+        number: from 1, as in links.
+    """
+
+    number: int
+    levels: Mapping[str, Level]
+    trials: Sequence[StoredTrial]
+
+    def values(self, value: Value) -> list[tuple[float, StoredTrial]]:
+        """Return the finite values of the trials that have one."""
+        found = ((value(trial), trial) for trial in self.trials)
+        return [(number, trial) for number, trial in found if number is not None and isfinite(number)]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The conditions that are drawn in one figure, and the levels that they share."""
+
+    shared: Mapping[str, Level]
+    conditions: Sequence[Condition]
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The conditions of a report, cut into panels."""
+
+    report: Report
+
+    @property
+    def experiment(self) -> Experiment:
+        """Return the experiment."""
+        return self.report.experiment
+
+    @property
+    def factor(self) -> str:
+        """Return the compared factor."""
+        return self.report.analysis.factor
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """Return every condition, in the experiment's order."""
+        trials: dict[int, list[StoredTrial]] = defaultdict(list)
+        for trial in self.report.trials:
+            if trial.status == "valid":
+                trials[self.report.number(trial)].append(trial)
+        return [
+            Condition(number, condition.levels, trials[number])
+            for number, condition in enumerate(self.report.analysis.conditions, start=1)
+        ]
+
+    @cached_property
+    def by_threads(self) -> bool:
+        """Whether several numbers of threads were run, so that metrics can be drawn over them."""
+        return len(self.experiment.factors.get("threads", ())) > 1
+
+    @cached_property
+    def levels(self) -> Series:
+        """Return the levels of the compared factor."""
+        return Series.of(self.factor, [str(level) for level in self.experiment.factors[self.factor]])
+
+    @cached_property
+    def series(self) -> Series:
+        """Return what is told apart where the number of threads is the horizontal axis."""
+        return ONE if self.factor == "threads" else self.levels
+
+    def series_of(self, levels: Mapping[str, Level]) -> str:
+        """Return the series that a condition belongs to where threads are the horizontal axis."""
+        return ONE.names[0] if self.factor == "threads" else str(levels[self.factor])
+
+    @cached_property
+    def _settings(self) -> dict[tuple[Level, ...], dict[str, Any]]:
+        return {
+            tuple(condition.levels.values()): self.experiment.settings(condition.levels)
+            for condition in self.conditions
+        }
+
+    def settings(self, of: Condition | StoredTrial) -> dict[str, Any]:
+        """Return the trial settings of a condition, or of a trial's, before any perturbation."""
+        return self._settings[tuple(of.levels[factor] for factor in self.experiment.factors)]
+
+    def over_threads(self) -> Iterator[Panel]:
+        """Yield one panel for each context, less the number of threads where that is drawn across."""
+        return self.cut({self.factor, "threads"} if self.by_threads else {self.factor})
+
+    def contexts(self) -> Iterator[Panel]:
+        """Yield one panel for each context."""
+        return self.cut({self.factor})
+
+    def cut(self, free: set[str]) -> Iterator[Panel]:
+        """Yield one panel for each combination of the factors that are not free."""
+        panels: dict[tuple[tuple[str, Level], ...], list[Condition]] = defaultdict(list)
+        for condition in self.conditions:
+            shared = tuple((name, level) for name, level in condition.levels.items() if name not in free)
+            panels[shared].append(condition)
+        for shared, conditions in panels.items():
+            yield Panel(dict(shared), conditions)
+
+
+def of_metric(name: str) -> Value:
+    """Return what gives a metric of a trial."""
+    return lambda trial: trial.metrics.get(name)
+
+
+def summary(condition: Condition, value: Value) -> tuple[float, float | None, float | None, int] | None:
+    """Return median, both ends of its 95% interval (None with too few) and number of values; None of none."""
+    values = [number for number, _ in condition.values(value)]
+    if not values:
+        return None
+    interval = median_interval(values)
+    ends = (interval.low, interval.high) if interval else (None, None)
+    return median(values), *ends, len(values)
+
+
+def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, float, int | None]]:
+    """Return a cumulative curve as (value, share of values at most that, trial), with at most STEPS steps.
+
+    It begins at the smallest value with a share of 0 and no trial. Where there are more values, every n-th is
+    kept and both extremes.
+    """
+    ordered = sorted(values, key=lambda each: (each[0], each[1].id))
+    every = ceil(len(ordered) / STEPS)
+    kept = sorted({0, len(ordered) - 1, *range(every - 1, len(ordered), every)}) if ordered else []
+    curve = [(ordered[place][0], (place + 1) / len(ordered), ordered[place][1].id) for place in kept]
+    return [(curve[0][0], 0.0, None), *curve] if curve else []
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float, float, float]:
+    """Return the least value, the lower quartile, the median, the upper quartile and the largest value."""
+    least, lower, middle, upper, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    return float(least), float(lower), float(middle), float(upper), float(most)
+
+
+def minutes(report: Report, trial: StoredTrial) -> float:
+    """Return how many minutes after the first trial a trial was started."""
+    return (trial.started_at - report.trials[0].started_at).total_seconds() / 60
+
+
+def thinned(rows: Sequence[Row], most: int) -> tuple[Sequence[Row], int]:
+    """Return every n-th row so that there are at most `most`, and n."""
+    every = max(1, ceil(len(rows) / most))
+    return rows[::every], every
+
+
+def short(value: Any) -> Any:
+    """Return a number with six digits, which is more than a chart shows; anything else as it is."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
