@@ -1,12 +1,13 @@
 """Rules about what an experiment asks for. They can be checked before it runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil, log2
 
-from assay.analysis import CONFIDENCE
+from assay.analysis import CONFIDENCE, Comparison
 from assay.analysis.sequential import looks
 from assay.audit.types import Evidence, Finding, condition_name
 from assay.audit.wording import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES, counted
+from assay.experiment.types import Severity
 
 
 def pairs_needed(comparisons: int, level: float) -> int:
@@ -30,12 +31,15 @@ class TooFewBlocks:
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield a finding for comparisons below what is needed, and one for those below what is advised."""
         asked = evidence.experiment.comparison
-        pairs = _pairs(evidence)
+        comparisons = evidence.analysis.comparisons
+        names = [evidence.name_of(comparison.context, comparison.level) for comparison in comparisons]
+        pairs = dict(zip(names, _pairs(evidence, comparisons), strict=True))
         needed = pairs_needed(1, _level(evidence))
-        for severity, low, high, effect in (
+        bounds: tuple[tuple[Severity, int, int, str], ...] = (
             ("error", 0, needed, "give no 95% interval"),
             ("warning", needed, self.advised, "give a fragile 95% interval"),
-        ):
+        )
+        for severity, low, high, effect in bounds:
             few = {name: count for name, count in pairs.items() if low <= count < high}
             if few:
                 yield Finding(
@@ -46,7 +50,7 @@ class TooFewBlocks:
                     {"comparisons": len(few), "fewest_pairs": min(few.values())},
                     f"Set design.blocks to {max(needed, self.advised)} or more, and see to trials that do not"
                     " count.",
-                    "error" if severity == "error" else "warning",
+                    severity,
                 )
 
 
@@ -58,23 +62,29 @@ class FamilyTooLarge:
     source = "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding if the smallest possible p-value of the family is above the level."""
+        """Yield a finding for each family whose smallest possible p-value is above the level."""
         if evidence.experiment.comparison.correction == "none":
             return
-        pairs, level = _pairs(evidence), _level(evidence)
-        most = max(pairs.values(), default=0)
-        needed = pairs_needed(len(pairs), level) if pairs else 0
-        if pairs_needed(1, level) <= most < needed:
-            yield Finding(
-                self.id,
-                f"With {counted(most, 'pair')} none of {len(pairs)} comparisons can come out faster or"
-                f" slower: the smallest p-value is {2 / 2**most:.2%}, which their number corrects to"
-                f" {len(pairs) * 2 / 2**most:.2%}; it takes {100 * level:.2g}%.",
-                (),
-                {"comparisons": len(pairs), "pairs": most, "pairs_needed": needed},
-                f"Set design.blocks to {needed} or more, or ask less in one experiment.",
-                "error",
-            )
+        level = _level(evidence)
+        analysis = evidence.analysis
+        families: tuple[tuple[tuple[Comparison, ...], str, Severity], ...] = (
+            (analysis.comparisons, "comparisons", "error"),
+            (analysis.also, "comparisons of further metrics", "warning"),
+        )
+        for comparisons, what, severity in families:
+            family = len(comparisons)
+            most = max(_pairs(evidence, comparisons), default=0)
+            if family and pairs_needed(1, level) <= most < (needed := pairs_needed(family, level)):
+                yield Finding(
+                    self.id,
+                    f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
+                    f" p-value is {2 / 2**most:.2%}, which their number corrects to"
+                    f" {family * 2 / 2**most:.2%}; it takes {level:.2%}.",
+                    (),
+                    {"comparisons": family, "pairs": most, "pairs_needed": needed},
+                    f"Set design.blocks to {needed} or more, or ask less in one experiment.",
+                    severity,
+                )
 
 
 class ShortTrials:
@@ -167,20 +177,16 @@ def processors_of(pinning: str | list[int], available: int | None) -> int | None
     return available
 
 
-def _pairs(evidence: Evidence) -> dict[str, int]:
-    """Return name of a compared condition -> the pairs that its verdict rests on, or will at most."""
-    experiment = evidence.experiment
-    return {
-        evidence.name_of(comparison.context, comparison.level): (
-            comparison.pairs if evidence.has_run else experiment.design.blocks.most
-        )
-        for comparison in evidence.analysis.comparisons
-    }
+def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
+    """Return the pairs that each verdict rests on or, before the campaign, will at most."""
+    if evidence.has_run:
+        return [comparison.pairs for comparison in comparisons]
+    return [evidence.experiment.design.blocks.most] * len(comparisons)
 
 
 def _level(evidence: Evidence) -> float:
     """Return the error rate of the look at the results that the verdicts rest on, or that sees all blocks."""
-    if not evidence.has_run:
-        return 1 - looks(evidence.experiment.design.blocks)[-1].confidence
-    look = evidence.analysis.look
-    return 1 - (look.confidence if look else CONFIDENCE)
+    analysis = evidence.analysis
+    if evidence.has_run:
+        return 1 - (analysis.look.confidence if analysis.look else CONFIDENCE)
+    return 1 - looks(evidence.experiment.design.blocks, len(analysis.comparisons))[-1].confidence

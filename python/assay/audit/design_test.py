@@ -1,0 +1,138 @@
+"""What the rules say of an experiment, before it runs and after."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis import sign_flips
+from assay.analysis.holm import holm
+from assay.audit import Finding, audit_experiment
+from assay.audit.design import pairs_needed
+from assay.audit.testing import HOST, experiment, findings, sometimes
+
+
+def before(**settings: Any) -> dict[str, Finding]:
+    """Return rule -> what is said of an experiment that has not run."""
+    return {finding.rule: finding for finding in audit_experiment(experiment(**settings), HOST)}
+
+
+def test_an_experiment_with_nothing_wrong_has_no_findings() -> None:
+    assert before() == {}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected", "severity"),
+    [(1, "no 95%", "error"), (5, "no 95%", "error"), (6, "fragile", "warning"), (9, "fragile", "warning")],
+)
+def test_too_few_blocks(blocks: int, expected: str, severity: str) -> None:
+    for finding in (before(blocks=str(blocks))["too-few-blocks"], *findings(blocks=blocks)["too-few-blocks"]):
+        assert expected in finding.message
+        assert finding.where == (f"subject=other, threads=1: {blocks}", f"subject=other, threads=2: {blocks}")
+        assert finding.evidence["fewest_pairs"] == blocks
+        assert finding.severity == severity
+
+
+def test_pairs_lost_to_trials_that_are_not_valid_make_too_few() -> None:
+    found = findings(sometimes(status="crashed"))
+    (finding,) = found["too-few-blocks"]
+    assert finding.where == ("subject=other, threads=2: 2",)
+
+
+def test_pairs_are_those_that_a_verdict_rests_on() -> None:
+    for metrics in ({}, {"throughput": 0.0}, {"throughput": float("inf")}):
+        found = findings(sometimes(metrics=metrics))
+        (finding,) = found["too-few-blocks"]
+        assert finding.where == ("subject=other, threads=2: 2",)
+
+
+def test_a_campaign_without_trials_has_too_few_blocks_and_nothing_else() -> None:
+    assert set(findings(blocks=0)) == {"too-few-blocks"}
+
+
+@given(comparisons=st.integers(1, 300), pairs=st.integers(1, 14))
+def test_pairs_needed_are_those_with_which_the_clearest_difference_is_found(
+    comparisons: int, pairs: int
+) -> None:
+    clearest = float(sign_flips([[1.0] * pairs]).p[0])
+    found = holm([clearest] + [1.0] * (comparisons - 1))[0] <= 0.05
+    assert found == (pairs >= pairs_needed(comparisons, 0.05))
+
+
+THREADS = str(list(range(1, 31)))  # 30 comparisons: 2 / 2**11 is the first p-value below 5% of a 30th
+TWO_COMPARISONS = "[1, 2]"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "correction", "found"),
+    [
+        ("10", THREADS, "holm", True),
+        ("11", THREADS, "holm", False),
+        ("10", THREADS, "none", False),
+        ("6", TWO_COMPARISONS, "holm", True),
+        ("7", TWO_COMPARISONS, "holm", False),
+        ("5", TWO_COMPARISONS, "holm", False),  # too-few-blocks says it already
+    ],
+)
+def test_a_family_that_is_too_large(blocks: str, threads: str, correction: str, found: bool) -> None:
+    said = before(blocks=blocks, threads=threads, comparison=f'correction = "{correction}"')
+    assert ("family-too-large" in said) == found
+    if found:
+        finding = said["family-too-large"]
+        assert finding.severity == "error"
+        needed = int(finding.evidence["pairs_needed"])
+        assert f"design.blocks to {needed} or more" in finding.remedy
+        assert "family-too-large" not in before(blocks=str(needed), threads=threads)
+
+
+def test_a_family_that_lost_pairs_is_too_large() -> None:
+    (finding,) = findings(blocks=6)["family-too-large"]
+    assert finding.evidence == {"comparisons": 2, "pairs": 6, "pairs_needed": 7}
+    assert "family-too-large" not in findings(blocks=7)
+
+
+def test_looks_at_the_results_cost_pairs() -> None:
+    until = '{ at_most = 7, at_least = 6, until = "verdict" }'
+    assert "family-too-large" not in before(blocks="7")
+    assert {"family-too-large", "too-few-blocks"} & before(blocks=until).keys()
+
+
+@pytest.mark.parametrize(("duration_ms", "found"), [(49, True), (50, False)])
+def test_short_trials(duration_ms: int, found: bool) -> None:
+    said = before(duration_ms=duration_ms)
+    assert ("short-trials" in said) == found
+    if found:
+        assert said["short-trials"].evidence == {"conditions": 4, "shortest_ms": duration_ms}
+
+
+def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> None:
+    more = '[subjects.{}]\nprogram = "/bin/true"\nextract = "lines"\n'
+    programs = more.format("base") + more.format("other")
+    assert before(duration_ms=1, more=programs) == {}
+
+
+@pytest.mark.parametrize(
+    ("threads", "pinning", "expected"),
+    [
+        ("[4, 1]", '"compact"', None),
+        ("[5, 1]", '"compact"', "threads=5: 5 threads on 4"),
+        ("[2, 1]", "[0, 1]", None),
+        ("[2, 1]", "[0, 0]", "threads=2: 2 threads on 1"),
+    ],
+)
+def test_more_threads_than_processors(threads: str, pinning: str, expected: str | None) -> None:
+    for found in (before(threads=threads, pinning=pinning), findings(threads=threads, pinning=pinning)):
+        if expected is None:
+            assert found == {}
+        else:
+            said = found["oversubscribed"]
+            finding = said if isinstance(said, Finding) else said[0]
+            assert finding.where == (f"subject=base, {expected}", f"subject=other, {expected}")
+
+
+def test_threads_that_are_not_pinned() -> None:
+    finding = before(pinning='"none"')["unpinned"]
+    assert len(finding.where) == 4
+    assert finding.places.endswith("; and 1 more")
+    assert findings(pinning='"none"')["unpinned"] == [finding]

@@ -1,0 +1,273 @@
+"""What the rules say of a host that changes, and of programs and machines that are not fit."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.audit import Finding, audit
+from assay.audit.testing import (
+    CALIBRATION,
+    ENVIRONMENT,
+    HOST,
+    METRICS,
+    Change,
+    experiment,
+    findings,
+    sometimes,
+    trials,
+)
+
+FAST, SLOW = CALIBRATION, CALIBRATION | {"core_to_core_ns": 190.0}
+
+
+def flips(block: int, subject: str, _threads: int) -> dict[str, Any]:
+    """Let the host become slow in the middle of every group of the sixth of 12 blocks."""
+    changed = block > 5 or (block == 5 and subject == "other")
+    return {"calibration_before": SLOW if changed else FAST, "calibration_after": SLOW if changed else FAST}
+
+
+def of_the_host(repetition: Mapping[str, float] | None) -> Finding:
+    """Return what is found where the mixed groups are repeated and meet a certain host, or are not."""
+    asked = experiment(blocks=12)
+    made = trials(asked, flips, 12)
+    if repetition is not None:
+        mixed = [trial for trial in made if trial.block == 5]
+        made += [
+            replace(
+                trial,
+                id=trial.id + 100,
+                ordinal=trial.ordinal + 100,
+                group=trial.group + 100,
+                repeats=trial.group,
+                calibration_before=repetition,
+                calibration_after=SLOW,
+            )
+            for trial in mixed
+        ]
+    (finding,) = [each for each in audit(asked, made, HOST) if each.rule == "host-changed"]
+    return finding
+
+
+def test_a_host_that_changed_its_mode_within_groups_that_were_not_repeated() -> None:
+    finding = of_the_host(repetition=None)
+    assert finding.severity == "warning"
+    assert finding.where == ("threads=1: 1", "threads=2: 1")
+    assert finding.evidence == {"groups": 2, "repetitions": 0, "lost": 2}
+    assert finding.trials == (21, 22, 23, 24)
+    assert "core_to_core_ns: fast 50, slow 190" in finding.message
+
+
+def test_a_repetition_in_one_mode_makes_up_for_a_mixed_group() -> None:
+    finding = of_the_host(repetition=SLOW)
+    assert finding.severity == "note"
+    assert finding.evidence == {"groups": 2, "repetitions": 2, "lost": 0}
+
+
+def test_a_repetition_in_which_the_host_changes_again_does_not() -> None:
+    finding = of_the_host(repetition=FAST)
+    assert finding.severity == "warning"
+    assert finding.evidence == {"groups": 4, "repetitions": 2, "lost": 2}
+
+
+def test_a_host_that_changed_between_groups_is_what_blocks_are_for() -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        slow = {name: 3 * value for name, value in CALIBRATION.items()}
+        return {"calibration_before": slow, "calibration_after": slow} if block % 2 else {}
+
+    assert findings(change) == {}
+
+
+@pytest.mark.parametrize(("metric", "limit"), [("memory_ns", 1.2), ("arithmetic_ns", 1.1)])
+@pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
+def test_memory_or_arithmetic_that_changed_within_groups(metric: str, limit: float, when: str) -> None:
+    def changed(by: float) -> dict[str, list[Finding]]:
+        return findings(sometimes(**{when: CALIBRATION | {metric: CALIBRATION[metric] * by}}))
+
+    assert changed(limit - 0.01) == {}
+    assert changed(1 / (limit - 0.01)) == {}
+    for by in (limit + 0.01, 1 / (limit + 0.01)):
+        found = changed(by)
+        (finding,) = found.pop("host-changed")
+        assert finding.message.startswith(
+            f"{metric} differs by more than {limit} times within 8 of 20 groups"
+        )
+        assert finding.where == ("threads=2: 8",)
+        assert found == {}
+
+
+def test_enormous_ratios_are_printed_as_numbers() -> None:
+    (finding,) = findings(sometimes(calibration_after=CALIBRATION | {"memory_ns": 1e-308}))["host-changed"]
+    assert finding.evidence["worst_ratio"] < float("inf")
+
+
+@pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
+def test_calibrations_that_are_missing(when: str) -> None:
+    found = findings(sometimes(**{when: {}}))
+    (finding,) = found.pop("missing-calibration")
+    assert finding.message.startswith("8 of 40 valid trials")
+    assert len(finding.trials) == 8
+    assert found == {}
+
+
+@pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
+def test_core_to_core_latency_is_missing_only_where_threads_have_several_processors(when: str) -> None:
+    def change(_block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {when: {"memory_ns": 90.0, "arithmetic_ns": 1.0}}
+
+    (finding,) = findings(change)["missing-calibration"]
+    assert "20 of 40 valid trials lack the core-to-core latency" in finding.message
+    assert finding.where == ("subject=base, threads=2: 10", "subject=other, threads=2: 10")
+    assert "missing-calibration" not in findings(change, pinning="[0, 0]")
+
+
+def drifting(share: float) -> Change:
+    """Let one condition get faster from the first of 30 blocks to the last by so much."""
+    return lambda block, subject, threads: (
+        {"metrics": METRICS | {"throughput": 100.0 * (1 + share * block / 29)}}
+        if (subject, threads) == ("other", 2)
+        else {}
+    )
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.2, True), (-0.2, True), (0.05, False)])
+def test_results_that_drift_across_the_campaign(share: float, found: bool) -> None:
+    said = findings(drifting(share), blocks=30)
+    assert ("campaign-drift" in said) == found
+    if found:
+        (finding,) = said["campaign-drift"]
+        assert finding.severity == "note"
+        assert math.copysign(1, finding.evidence["worst_change"]) == math.copysign(1, share)
+        (place,) = finding.where
+        assert place.startswith("subject=other, threads=2: ")
+
+
+@given(st.permutations([100.0 + block for block in range(30)]))
+def test_drift_is_said_where_order_and_size_show_it_alone(values: list[float]) -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": METRICS | {"throughput": values[block]}}
+
+    found = "campaign-drift" in findings(change, blocks=30)
+    first, last = sorted(values[:10]), sorted(values[20:])
+    if abs((last[4] + last[5]) / (first[4] + first[5]) - 1) <= 0.05:
+        assert not found
+    assert "campaign-drift" in findings(
+        lambda block, subject, threads: {"metrics": METRICS | {"throughput": sorted(values)[block]}},
+        blocks=30,
+    )
+
+
+def test_a_jump_of_one_trial_is_no_drift() -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": METRICS | {"throughput": 900.0 if block == 29 else 100.0 + block % 3}}
+
+    assert "campaign-drift" not in findings(change, blocks=30)
+
+
+def test_a_program_or_machine_that_changed_within_a_campaign() -> None:
+    (finding,) = findings(sometimes(environment="another"))["environment-changed"]
+    assert finding.where == ("other: 12, 8 trials",)
+    assert finding.evidence == {"subjects": 1, "environments": 2}
+    assert finding.trials == (4, 8, 12, 16, 20, 24, 28, 32)
+
+
+def test_subjects_may_have_environments_of_their_own_or_none() -> None:
+    def change(_block: int, subject: str, threads: int) -> dict[str, Any]:
+        return {"environment": None if threads == 2 else subject}
+
+    assert findings(change) == {}
+    assert findings(sometimes(environment="other", status="crashed"), blocks=18).keys() == {"invalid-trials"}
+
+
+def with_environment(**parts: Any) -> dict[str, list[Finding]]:
+    """Return what is found where the other subject's environment has other parts than the baseline's."""
+    other = ENVIRONMENT | {
+        name: {**ENVIRONMENT.get(name, {}), **part} if isinstance(part, dict) else part
+        for name, part in parts.items()
+    }
+    return findings(
+        lambda _block, subject, _threads: {"environment": subject},
+        environments={"base": ENVIRONMENT, "other": other},
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "severity", "place"),
+    [
+        ({"optimised": False}, "error", "other: without optimisation"),
+        ({"sanitizers": ["address"]}, "error", "other: with ['address']"),
+    ],
+)
+def test_a_subject_that_was_not_built_for_speed(program: dict[str, Any], severity: str, place: str) -> None:
+    found = with_environment(program=program)
+    (finding,) = found.pop("unoptimised-build")
+    assert (finding.severity, finding.where) == (severity, (place,))
+    assert found == {}
+
+
+def test_assertions_that_are_on() -> None:
+    found = with_environment(program={"assertions": True})
+    (finding,) = found.pop("unoptimised-build")
+    assert (finding.severity, finding.where) == ("warning", ("other",))
+    assert found.keys() == {"different-builds"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        ({"program": {"compiler": "Clang 19"}}, "other: program compiler Clang 19, base GNU 12.2.0"),
+        ({"library": {"flags": "-O2"}}, "other: library flags -O2, base -O3"),
+        ({"allocator": {"name": "jemalloc"}}, "other: allocator name jemalloc, base glibc"),
+    ],
+)
+def test_compared_programs_that_were_built_differently(parts: dict[str, Any], place: str) -> None:
+    found = with_environment(**parts)
+    (finding,) = found.pop("different-builds")
+    assert finding.where == (place,)
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("governor", "places"),
+    [
+        ("powersave", ("governor powersave",)),
+        (["performance", "ondemand"], ("governor ondemand",)),
+    ],
+)
+def test_a_frequency_that_follows_the_load(governor: Any, places: tuple[str, ...]) -> None:
+    found = with_environment(processor={"governor": governor})
+    (finding,) = found.pop("frequency-scaling")
+    assert (finding.severity, finding.where) == ("warning", places)
+    assert found == {}
+
+
+def test_processors_that_may_exceed_their_frequency() -> None:
+    (finding,) = with_environment(processor={"boost": True})["frequency-scaling"]
+    assert finding.severity == "note"
+
+
+def test_processes_that_all_have_the_same_layout() -> None:
+    found = with_environment(address_randomisation={"process": False})
+    (finding,) = found.pop("fixed-layout")
+    assert finding.where == ("other",)
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "content", [None, 7, [], {}, {"program": [], "processor": 3, "allocator": {"name": {}}}]
+)
+def test_environments_may_hold_anything(content: Any) -> None:
+    found = findings(
+        lambda _block, subject, _threads: {"environment": subject},
+        environments={"base": content, "other": content},
+    )
+    assert found == {}
+
+
+def test_what_cannot_be_found_out_is_not_held_against_a_machine() -> None:
+    unavailable = {"governor": {"unavailable": "no cpufreq"}, "boost": {"unavailable": "no cpufreq"}}
+    assert with_environment(processor=unavailable) == {}

@@ -1,0 +1,147 @@
+"""What the rules say of what the analysis found."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from assay.analysis import Aggregate, Analysis, Estimate, Verdict, summarise
+from assay.audit import Finding, audit
+from assay.audit.testing import HOST, METRICS, experiment, findings, sometimes, trials
+
+
+def of(analysis: Analysis) -> dict[str, list[Finding]]:
+    """Return rule -> what it says of an analysis of trials with nothing wrong."""
+    asked = experiment()
+    found: dict[str, list[Finding]] = {}
+    for finding in audit(asked, trials(asked), HOST, analysis=analysis):
+        found.setdefault(finding.rule, []).append(finding)
+    return found
+
+
+@pytest.fixture
+def usual() -> Analysis:
+    asked = experiment()
+    return summarise(trials(asked), asked)
+
+
+def test_an_analysis_with_nothing_wrong_has_no_findings(usual: Analysis) -> None:
+    assert of(usual) == {}
+
+
+def test_values_that_have_two_modes() -> None:
+    random = Random(5)
+
+    def change(_block: int, _subject: str, threads: int) -> Mapping[str, Any]:
+        center = random.choice((100.0, 200.0)) if threads == 2 else 100.0
+        return {"metrics": METRICS | {"throughput": random.gauss(center, 1.0)}}
+
+    (finding,) = findings(change, blocks=30)["several-modes"]
+    assert finding.message.startswith("In 2 of 4 conditions the median of throughput is not a typical value")
+    assert [place.split(": ")[0] for place in finding.where] == [
+        "subject=base, threads=2",
+        "subject=other, threads=2",
+    ]
+    assert finding.evidence == {"conditions": 2, "most_modes": 2}
+
+
+def test_values_around_one_center_have_a_typical_one() -> None:
+    random = Random(5)
+
+    def change(_block: int, _subject: str, _threads: int) -> Mapping[str, Any]:
+        return {"metrics": METRICS | {"throughput": random.gauss(100.0, 1.0)}}
+
+    assert "several-modes" not in findings(change, blocks=30)
+
+
+def estimate(verdict: Verdict, pairs: int = 10) -> Estimate:
+    return Estimate(1.1, None, 0.01, verdict, pairs)
+
+
+def differing(
+    usual: Analysis, verdict: Verdict, everywhere: Estimate, fast: Verdict, slow: Verdict
+) -> list[Finding]:
+    comparison = replace(
+        usual.comparisons[0],
+        verdict=verdict,
+        pairs=10,
+        all_groups=everywhere,
+        modes={"fast": estimate(fast), "slow": estimate(slow)},
+    )
+    changed = replace(usual, comparisons=(comparison, *usual.comparisons[1:]))
+    return of(changed).get("verdicts-differ-by-mode", [])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "everywhere", "fast", "slow", "severity"),
+    [
+        ("faster", "faster", "faster", "faster", None),
+        ("faster", "faster", "undecided", "undecided", None),
+        ("undecided", "undecided", "undecided", "faster", None),
+        ("faster", "faster", "faster", "slower", "error"),
+        ("slower", "faster", "undecided", "undecided", "error"),
+        ("faster", "faster", "faster", "equivalent", "warning"),
+        ("undecided", "undecided", "faster", "equivalent", "warning"),
+    ],
+)
+def test_verdicts_that_contradict_each_other(
+    usual: Analysis,
+    verdict: Verdict,
+    everywhere: Verdict,
+    fast: Verdict,
+    slow: Verdict,
+    severity: str | None,
+) -> None:
+    found = differing(usual, verdict, estimate(everywhere), fast, slow)
+    assert [finding.severity for finding in found] == ([] if severity is None else [severity])
+    for finding in found:
+        assert finding.where == (
+            f"throughput, subject=other, threads=1: {verdict} without mixed groups, {everywhere} with all"
+            f" groups, {fast} in fast mode, {slow} in slow mode",
+        )
+
+
+def test_a_verdict_that_takes_the_exclusions(usual: Analysis) -> None:
+    (finding,) = differing(usual, "faster", estimate("undecided", pairs=14), "faster", "undecided")
+    assert finding.severity == "note"
+    assert differing(usual, "faster", estimate("undecided", pairs=10), "faster", "undecided") == []
+
+
+def aggregate(*against: tuple[Mapping[str, Any], Verdict]) -> Aggregate:
+    return Aggregate(
+        metric="throughput",
+        context={"mix": "updates"},
+        across=("threads",),
+        workloads=2,
+        level="other",
+        baseline="base",
+        ratio=1.1,
+        interval=None,
+        p=0.01,
+        p_adjusted=0.01,
+        verdict="faster",
+        pairs=10,
+        dropped={},
+        reason="",
+        against=against,
+    )
+
+
+@pytest.mark.parametrize(("verdict", "severity"), [("slower", "warning"), ("undecided", "note")])
+def test_workloads_that_go_the_other_way_are_named(usual: Analysis, verdict: Verdict, severity: str) -> None:
+    one = aggregate(({"threads": 2}, verdict))
+    (finding,) = of(replace(usual, aggregates=(aggregate(), one)))["subject-against"]
+    assert finding.severity == severity
+    assert finding.where == (f"mix=updates, subject=other, threads=2: {verdict}, over all faster",)
+    assert of(replace(usual, aggregates=(aggregate(),))) == {}
+
+
+@pytest.mark.parametrize(("used_mb", "found"), [(199, False), (201, True)])
+def test_memory_of_another_order_of_magnitude(used_mb: int, found: bool) -> None:
+    said = findings(sometimes(metrics=METRICS | {"peak_resident_bytes": 10e6 + used_mb * 1e6}))
+    assert ("memory-use" in said) == found
+    if found:
+        (finding,) = said["memory-use"]
+        assert finding.where == ("subject=other, threads=2: 10.1 times",)

@@ -1,0 +1,127 @@
+"""Campaigns made up for the tests of the rules: nothing is wrong with them but what a test makes wrong."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.audit import Finding, audit
+from assay.experiment import Experiment, parse
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+
+HOST = {"processors": 4}
+METRICS = {
+    "throughput": 100.0,
+    "generation_share": 0.05,
+    "throughput_drift": 0.01,
+    "throughput_variation": 0.05,
+    "slowest_thread_share": 0.95,
+    "involuntary_context_switches": 3.0,
+    "migrations": 0.0,
+    "major_page_faults": 0.0,
+    "resident_before_bytes": 10e6,
+    "peak_resident_bytes": 30e6,
+    "steady": 1.0,
+    "steady_after_ms": 0.0,
+}
+CALIBRATION = {"core_to_core_ns": 50.0, "memory_ns": 90.0, "arithmetic_ns": 1.0}
+ENVIRONMENT: dict[str, dict[str, Any]] = {
+    "processor": {"governor": "performance", "boost": False},
+    "program": {"compiler": "GNU 12.2.0", "optimised": True, "assertions": False, "sanitizers": []},
+    "library": {"flags": "-O3"},
+    "allocator": {"name": "glibc", "version": "2.36"},
+    "address_randomisation": {"kernel": 2, "process": True},
+}
+
+Change = Callable[[int, str, int], Mapping[str, Any]]
+"""From block, subject and threads to the fields of a trial that are other than usual."""
+
+
+def unchanged(_block: int, _subject: str, _threads: int) -> dict[str, Any]:
+    """Leave every trial as it is."""
+    return {}
+
+
+def sometimes(**fields: Any) -> Change:
+    """Change the trials of the other subject with 2 threads in the first 8 blocks."""
+    return lambda block, subject, threads: fields if (subject, threads) == ("other", 2) and block < 8 else {}
+
+
+def experiment(
+    *,
+    pinning: str = '"compact"',
+    threads: str = "[1, 2]",
+    blocks: str | int = 10,
+    duration_ms: int = 1000,
+    comparison: str = "",
+    trial: str = "",
+    more: str = "",
+) -> Experiment:
+    """Return two subjects to be compared with each number of threads."""
+    return parse(
+        f"""
+name = "example"
+question = "Which is faster?"
+[factors]
+subject = ["base", "other"]
+threads = {threads}
+[trial]
+pinning = {pinning}
+key_range = 100
+mix = {{ insert = 10, erase = 10, find = 80 }}
+duration_ms = {duration_ms}
+{trial}
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "base"
+smallest_effect_percent = 5
+{comparison}
+[design]
+blocks = {blocks}
+{more}
+""",
+        Path("example.toml"),
+    )
+
+
+def trials(asked: Experiment, change: Change = unchanged, blocks: int = 10) -> list[StoredTrial]:
+    """Return the trials of a campaign."""
+    made: list[StoredTrial] = []
+    for block in range(blocks):
+        for context, threads in enumerate(asked.factors["threads"]):
+            for subject in asked.factors["subject"]:
+                levels: dict[str, Level] = {"subject": subject, "threads": threads}
+                fields: dict[str, Any] = {
+                    "id": len(made) + 1,
+                    "ordinal": len(made),
+                    "block": block,
+                    "group": len(asked.factors["threads"]) * block + context,
+                    "levels": levels,
+                    "started_at": datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=len(made)),
+                    "wall_s": 1.0,
+                    "status": "valid",
+                    "reason": "",
+                    "metrics": METRICS,
+                    "calibration_before": CALIBRATION,
+                    "calibration_after": CALIBRATION,
+                    "environment": "usual",
+                }
+                made.append(StoredTrial(**fields | dict(change(block, str(subject), int(threads)))))
+    return made
+
+
+def findings(
+    change: Change = unchanged,
+    blocks: int = 10,
+    environments: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> dict[str, list[Finding]]:
+    """Return rule -> what it finds in a campaign."""
+    asked = experiment(blocks=max(blocks, 1), **settings)
+    found: dict[str, list[Finding]] = {}
+    known = {"usual": ENVIRONMENT} if environments is None else environments
+    for finding in audit(asked, trials(asked, change, blocks), HOST, environments=known):
+        found.setdefault(finding.rule, []).append(finding)
+    return found

@@ -1,0 +1,160 @@
+"""What the rules say of trials, made up so that one thing is wrong with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from assay.audit.testing import METRICS, findings, sometimes
+from assay.experiment.types import Severity
+
+
+def test_a_campaign_with_nothing_wrong_has_no_findings() -> None:
+    assert findings() == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "severity"), [("invalid", "error"), ("crashed", "error"), ("timed_out", "warning")]
+)
+def test_trials_that_are_not_valid_are_found_by_status(status: str, severity: Severity) -> None:
+    found = findings(sometimes(status=status, reason="key sums differ", metrics={}), blocks=18)
+    (finding,) = found.pop("invalid-trials")
+    assert finding.message.startswith("8 of 72 trials ")
+    assert "key sums differ" in finding.message
+    assert finding.where == ("subject=other, threads=2: 8",)
+    assert finding.evidence == {status: 8, "trials": 72}
+    assert finding.severity == severity
+    assert finding.trials == (4, 8, 12, 16, 20, 24, 28, 32)
+    assert found == {}
+
+
+def test_a_metric_that_is_missing() -> None:
+    found = findings(sometimes(metrics={"latency_ns": 3.0}))
+    (finding,) = found.pop("missing-metric")
+    assert finding.message.startswith("8 of 40 valid trials do not report throughput")
+    assert "latency_ns" in finding.remedy
+    assert len(finding.trials) == 8
+
+
+def test_a_further_metric_that_is_missing() -> None:
+    def change(block: int, _subject: str, _threads: int) -> Mapping[str, Any]:
+        return {"metrics": METRICS | ({"size": 3.0} if block else {})}
+
+    assert "missing-metric" not in findings(change)
+    (finding,) = findings(change, comparison='also = ["size"]')["missing-metric"]
+    assert finding.message.startswith("4 of 40 valid trials do not report size")
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])
+def test_a_metric_that_has_no_logarithm(value: float) -> None:
+    (finding,) = findings(sometimes(metrics=METRICS | {"throughput": value}))["missing-metric"]
+    assert "not above zero" in finding.message
+    assert finding.evidence == {"trials": 8, "valid": 40}
+
+
+@pytest.mark.parametrize(
+    ("rule", "metric", "within", "beyond"),
+    [
+        ("generation", "generation_share", 0.19, 0.21),
+        ("throughput-drift", "throughput_drift", 0.049, 0.051),
+        ("throughput-drift", "throughput_drift", -0.049, -0.051),
+        ("unsteady", "throughput_variation", 0.24, 0.26),
+        ("unfair", "slowest_thread_share", 0.51, 0.49),
+        ("preempted", "involuntary_context_switches", 99, 101),  # 2 threads, 1 s: 50 for a thread
+        ("migrated", "migrations", 0, 1),
+        ("paged", "major_page_faults", 0, 1),
+    ],
+)
+def test_numbers_whose_median_passes_a_limit(rule: str, metric: str, within: float, beyond: float) -> None:
+    assert findings(sometimes(metrics=METRICS | {metric: within})) == {}
+    found = findings(sometimes(metrics=METRICS | {metric: beyond}))
+    (finding,) = found.pop(rule)
+    (place,) = finding.where
+    assert place.startswith("subject=other, threads=2: ")
+    assert finding.evidence["conditions"] == 1
+    assert "1 condition" in finding.message
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"), [("throughput_drift", 0.9), ("slowest_thread_share", 0.1), ("migrations", 5.0)]
+)
+def test_one_disturbed_trial_does_not_make_a_condition_remarkable(metric: str, value: float) -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": METRICS | {metric: value}} if block == 0 else {}
+
+    assert findings(change) == {}
+
+
+def test_threads_that_are_meant_to_lose_their_processors_are_not_found_preempted() -> None:
+    changed = sometimes(metrics=METRICS | {"involuntary_context_switches": 1000.0})
+    assert "preempted" in findings(changed)
+    assert "preempted" not in findings(changed, pinning="[0, 0]")
+
+
+def test_threads_that_are_not_pinned_may_change_processors() -> None:
+    changed = sometimes(metrics=METRICS | {"migrations": 10.0})
+    assert set(findings(changed, pinning='"none"')) == {"unpinned"}
+
+
+def test_enormous_values_are_printed_as_numbers() -> None:
+    found = findings(sometimes(metrics=METRICS | {"generation_share": 1.7e308, "throughput_drift": -1.7e308}))
+    (generation,), (drift,) = found["generation"], found["throughput-drift"]
+    assert generation.where == ("subject=other, threads=2: 1.7e+308 times",)
+    assert drift.where == ("subject=other, threads=2: -1.7e+308 times",)
+
+
+def steady(count: int, *, everywhere: bool = False) -> Any:
+    """Let the trials of one condition, or of all, reach no steady state in so many of 20 blocks."""
+
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        chosen = everywhere or (subject, threads) == ("other", 2)
+        without = {name: value for name, value in METRICS.items() if name != "steady_after_ms"}
+        return {"metrics": without | {"steady": 0.0}} if chosen and block < count else {}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("count", "everywhere", "severity"),
+    [(4, False, None), (5, False, "note"), (10, False, "note"), (11, False, "warning"), (11, True, "error")],
+)
+def test_trials_without_a_steady_state(count: int, everywhere: bool, severity: Severity | None) -> None:
+    found = findings(steady(count, everywhere=everywhere), blocks=20)
+    if severity is None:
+        assert found == {}
+    else:
+        (finding,) = found.pop("no-steady-state")
+        assert finding.severity == severity
+        conditions = 4 if everywhere else 1
+        assert finding.evidence == {
+            "conditions": conditions,
+            "worst_share": count / 20,
+            "trials": conditions * count,
+            "valid": 80,
+        }
+        assert len(finding.trials) == conditions * count
+        assert found == {}
+
+
+@pytest.mark.parametrize(("after_ms", "found"), [(50, False), (51, True)])
+def test_warm_up_that_is_measured(after_ms: float, found: bool) -> None:
+    changed = sometimes(metrics=METRICS | {"steady_after_ms": after_ms})
+    assert ("warm-up" in findings(changed)) == found
+    if found:
+        (finding,) = findings(changed)["warm-up"]
+        assert finding.where == ("subject=other, threads=2: 51 ms",)
+        assert "trial.warm_up_ms to 51," in finding.remedy
+
+
+def test_a_warm_up_that_is_too_short_is_lengthened() -> None:
+    changed = sometimes(metrics=METRICS | {"steady_after_ms": 200.0})
+    (finding,) = findings(changed, trial="warm_up_ms = 300")["warm-up"]
+    assert "trial.warm_up_ms to 500," in finding.remedy
+
+
+def test_one_trial_that_warms_up_late_says_nothing_of_a_condition() -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": METRICS | {"steady_after_ms": 700.0}} if block == 0 else {}
+
+    assert findings(change) == {}

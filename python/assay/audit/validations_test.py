@@ -1,0 +1,96 @@
+"""What an experiment's own rules find."""
+
+from typing import Any
+
+import pytest
+
+from assay.audit import Finding
+from assay.audit.testing import METRICS, Change, findings, sometimes, unchanged
+
+
+def violated(rule: str, change: Change = unchanged, **settings: Any) -> list[Finding]:
+    """Return the findings of one rule of the user's own."""
+    return findings(change, more=f"[[validate]]\n{rule}\n", **settings).get("validate", [])
+
+
+@pytest.mark.parametrize(
+    ("demand", "good", "bad"),
+    [
+        ('is = "present"', 0.0, None),
+        ('is = "positive"', 1e-9, 0.0),
+        ('is = "positive"', 1.0, -1.0),
+        ("equals = 3", 3.0, 3.001),
+        ("between = [1, 2]", 1.0, 0.999),
+        ("between = [1, 2]", 2.0, 2.001),
+    ],
+)
+def test_a_rule_about_every_trial(demand: str, good: float, bad: float | None) -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        value = bad if (subject, threads) == ("other", 2) and block < 3 else good
+        return {"metrics": METRICS if value is None else METRICS | {"mine": value}}
+
+    rule = f'metric = "mine"\n{demand}'
+    (finding,) = violated(rule, change)
+    assert finding.where == ("subject=other, threads=2: 3",)
+    assert finding.trials == (4, 8, 12)
+    assert finding.evidence == {"trials": 3, "valid": 40}
+    assert finding.message.startswith("mine must ")
+    assert f"for example trial 4: {'missing' if bad is None else f'{bad:.6g}'}" in finding.message
+    assert violated(rule, lambda *_: {"metrics": METRICS | {"mine": good}}) == []
+
+
+def test_trials_that_are_not_valid_violate_nothing() -> None:
+    assert violated('metric = "throughput"\nis = "present"', sometimes(status="crashed", metrics={})) == []
+
+
+def test_its_severity_is_the_users() -> None:
+    rule = 'metric = "throughput"\nbetween = [0, 1]\nseverity = "{}"'
+    assert [violated(rule.format(each))[0].severity for each in ("error", "warning", "note")] == [
+        "error",
+        "warning",
+        "note",
+    ]
+
+
+def test_a_rule_about_a_metric_that_nobody_reports_is_no_rule_that_holds() -> None:
+    (finding,) = violated('metric = "mine"\nis = "positive"')
+    assert "no valid trial reports mine, so nothing was checked" in finding.message
+
+
+def scaling(one: float, two: float, spread: float) -> Change:
+    """Give conditions of 1 and 2 threads values around a center each."""
+    return lambda block, _subject, threads: {
+        "metrics": METRICS | {"mine": (one if threads == 1 else two) + spread * (block - 4.5) / 4.5}
+    }
+
+
+@pytest.mark.parametrize(
+    ("demand", "one", "two", "spread", "found"),
+    [
+        ("increases_with", 10.0, 20.0, 1.0, False),
+        ("increases_with", 20.0, 10.0, 1.0, True),
+        ("decreases_with", 10.0, 20.0, 1.0, True),
+        ("decreases_with", 20.0, 10.0, 1.0, False),
+        ("increases_with", 20.0, 19.0, 5.0, False),  # the intervals overlap: it may be noise
+        ("increases_with", 10.0, 10.0, 0.0, False),
+        ("decreases_with", 10.0, 10.0, 0.0, False),
+    ],
+)
+def test_a_rule_about_the_order_of_levels(
+    demand: str, one: float, two: float, spread: float, found: bool
+) -> None:
+    rule = f'metric = "mine"\n{demand} = "threads"'
+    said = violated(rule, scaling(one, two, spread))
+    assert len(said) == found
+    if found:
+        assert said[0].where == (
+            f"subject=base, threads=1 to 2: {one:g} then {two:g}",
+            f"subject=other, threads=1 to 2: {one:g} then {two:g}",
+        )
+        assert said[0].evidence == {"steps": 2, "checked": 2}
+
+
+def test_levels_are_compared_in_the_order_of_the_file() -> None:
+    rule = 'metric = "mine"\nincreases_with = "threads"'
+    assert violated(rule, scaling(10.0, 20.0, 1.0), threads="[2, 1]")
+    assert not violated(rule, scaling(20.0, 10.0, 1.0), threads="[2, 1]")
