@@ -76,6 +76,7 @@ metric_map metrics_of(std::span<const thread_report> threads, const host::usage&
   }
   metrics["generation_ns"] = median(std::move(generation));
   if (throughput > 0) {
+    metrics["processor_ns_per_operation"] = processor_ns / operations;
     metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
     metrics["slowest_thread_share"] = slowest * threads_count / throughput;
   }

@@ -44,6 +44,7 @@ TEST(metrics, generation_share_is_of_the_processor_time_per_operation) {
                       thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 10)};
   const auto metrics = metrics_of(threads, {});
   EXPECT_DOUBLE_EQ(metrics.at("generation_ns"), 10);
+  EXPECT_DOUBLE_EQ(metrics.at("processor_ns_per_operation"), 100);
   EXPECT_DOUBLE_EQ(metrics.at("generation_share"), 0.1);  // 10 ns of 100 ns
   for (auto& thread : threads) thread.processor_ns /= 4;  // the rest of the time others ran
   EXPECT_DOUBLE_EQ(metrics_of(threads, {}).at("generation_share"), 0.4);
@@ -82,8 +83,8 @@ TEST(metrics, of_a_trial_without_operations_leave_out_what_is_undefined) {
   usage.counters["cycles"] = {1000, 10, 10};
   const auto metrics = metrics_of(std::vector{thread(10, {0, 0, 0}, {0, 0, 0})}, usage);
   EXPECT_EQ(metrics.at("throughput"), 0);
-  for (const auto* name : {"generation_share", "slowest_thread_share", "throughput_variation",
-                           "throughput_drift", "cycles_per_operation"}) {
+  for (const auto* name : {"processor_ns_per_operation", "generation_share", "slowest_thread_share",
+                           "throughput_variation", "throughput_drift", "cycles_per_operation"}) {
     EXPECT_THAT(metrics, Not(Contains(Key(name))));
   }
   for (const auto& [name, value] : metrics) EXPECT_TRUE(std::isfinite(value)) << name;
