@@ -195,6 +195,7 @@ def _run_pending(
     store: "Store", campaign: int, experiment: "Experiment", executor: "LocalExecutor", quiet: bool
 ) -> None:
     """Run the trials of a campaign that have not ended, and record each."""
+    import math
     import time
 
     from rich.console import Console
@@ -210,33 +211,28 @@ def _run_pending(
         check_startable(program)
     ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
     blocks = experiment.design.blocks
+    console = Console(stderr=True, quiet=quiet)
+    course = CampaignCourse(
+        store,
+        campaign,
+        summary.seed,
+        experiment,
+        judgement=_judgement(experiment),
+        pending=pending,
+        ended=ended,
+        decisions=store.decisions(campaign),
+        clock=time.monotonic,
+        say=lambda line: console.print(line, highlight=False, markup=False),
+    )
     with ProgressDisplay(
-        Console(stderr=True, quiet=quiet),
+        console,
         pending,
         summary.ended,
         summary.ended - summary.counts.get("valid", 0),
         may_end_early=blocks.until is not None or blocks.minutes is not None,
+        budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
     ) as display:
-        course = CampaignCourse(
-            store,
-            campaign,
-            summary.seed,
-            experiment,
-            judgement=_judgement(experiment),
-            pending=pending,
-            ended=ended,
-            decisions=store.decisions(campaign),
-            clock=time.monotonic,
-            say=display.say,
-        )
-        run_trials(
-            pending,
-            executor,
-            course,
-            display,
-            time.monotonic,
-            last=ended[-1] if ended else None,
-        )
+        run_trials(pending, executor, course, display, time.monotonic, last=ended[-1] if ended else None)
 
 
 def _judgement(experiment: "Experiment") -> "Judgement":

@@ -167,12 +167,20 @@ class CampaignCourse:
         self._next_ordinal += len(repetition)
         return repetition
 
+    def running_s(self) -> float:
+        """Return how long the campaign has been running, seconds.
+
+        Of earlier runs, which ended in a kill perhaps, it counts the processes of the trials that they
+        recorded; of this one all that has passed.
+        """
+        return self._before_s + self._clock() - self._began
+
     def block_ended(self, block: int) -> bool:
         """Look at the results where that is planned; end the campaign where it may end or its time is up."""
         ended = block + 1
         minutes = self._experiment.design.blocks.minutes
         why = self._look(ended) if ended in self._judgement.looks else ""
-        running_s = self._before_s + self._clock() - self._began
+        running_s = self.running_s()
         if not why and minutes is not None and running_s >= 60 * minutes:
             why = f"{running_s / 60:.3g} of {minutes:g} minutes have passed"
         if not why or block == self._last_block:

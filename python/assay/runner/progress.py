@@ -1,5 +1,6 @@
 """Says how far a campaign is and how long it will still take, without disturbing the trials."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -69,8 +70,13 @@ class ProgressDisplay:
         failed: int,
         *,
         may_end_early: bool = False,
+        budget_s: float = math.inf,
     ) -> None:
-        """Begin with the trials still to run, and how many have ended and failed before."""
+        """Begin with the trials still to run, and how many have ended and failed before.
+
+        Where the campaign may end early, what is planned is the most there may be; `budget_s` is the time
+        that is left to it.
+        """
         self._console = console
         self._at_most = "at most " if may_end_early else ""
         self._conditions: dict[frozenset[tuple[str, Level]], ConditionTimes] = {}
@@ -80,6 +86,7 @@ class ProgressDisplay:
         self._failed = failed
         self._planned = ended + len(trials)
         self._repeated = 0
+        self._budget_s = budget_s
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -106,12 +113,14 @@ class ProgressDisplay:
         times = self._times(trial)
         times.remaining -= 1
         times.took.append(took_s)
+        self._budget_s -= took_s
         self._ended += 1
         self._failed += outcome.status != "valid"
         self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
         line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
         if not self._console.is_terminal and line_due:
-            self.say(f"{self._ended} of {self._at_most}{self._planned} trials, {self._state()}")
+            said = f"{self._ended} of {self._at_most}{self._planned} trials, {self._state()}"
+            self._console.print(said, highlight=False)
 
     def added(self, trials: Sequence[PlannedTrial]) -> None:
         """Take note that a group is repeated: these trials come in addition, and next."""
@@ -121,16 +130,13 @@ class ProgressDisplay:
         self._repeated += 1
         self._bar.update(self._task, total=self._planned, state=self._state(), refresh=True)
 
-    def say(self, line: str) -> None:
-        """Print a line, above the bar where there is one."""
-        self._console.print(line, highlight=False, markup=False)
-
     def _state(self) -> str:
         counts = ((self._failed, "not valid"), (self._repeated, "repeated"))
         said = "".join(f"{count} {what}, " for count, what in counts if count)
         if self._ended == self._planned:
             return f"{said}none left"
-        return f"{said}{self._at_most}{in_words(time_left(self._conditions.values()))} left"
+        left_s = min(time_left(self._conditions.values()), max(self._budget_s, 0))
+        return f"{said}{self._at_most}{in_words(left_s)} left"
 
     def _times(self, trial: PlannedTrial) -> ConditionTimes:
         condition = frozenset(trial.levels.items())
