@@ -125,19 +125,24 @@ def _single_threaded(panels: Panels, panel: Panel) -> tuple[list[list[Any]], str
 
 def _boundaries(panels: Panels, panel: Panel, across: Across) -> Iterator[tuple[float, str]]:
     """Yield where threads begin to share cores and where each further socket begins, between two numbers."""
-    topology = panels.report.example.get("environment", {}).get("topology", {})
+    topology = _mapping(_mapping(panels.report.example.get("environment")).get("topology"))
     pinnings = {
         str(panels.experiment.settings(condition.levels).get("pinning")) for condition in panel.conditions
     }
-    marks = topology.get("marks", {}).get(pinnings.pop(), {}) if len(pinnings) == 1 else {}
+    marks = _mapping(_mapping(topology.get("marks")).get(pinnings.pop())) if len(pinnings) == 1 else {}
     low, high = across.domain() if across.numeric else (0.0, 0.0)
     sockets = marks.get("socket")
     for threads, label in (
         (marks.get("smt"), "cores shared"),
         *((each, "next socket") for each in (sockets if isinstance(sockets, list) else [sockets])),
     ):
-        if threads is not None and low < threads - 0.5 < high:
+        if isinstance(threads, int) and low < threads - 0.5 < high:
             yield threads - 0.5, label
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value of others' making if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
 
 
 _RATIOS = ("part", "row", "ratio", "low", "high", "verdict", "pairs", "about", "condition")
