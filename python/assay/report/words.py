@@ -99,21 +99,25 @@ def estimate(value: Estimate | Comparison | Aggregate) -> str:
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
-    """Return what every group says, then what the groups of each of some modes say, where there are any."""
-    return [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]
+    """Return what every group says, then what the groups of each of some modes say; None without pairs."""
+    every = [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]
+    return [each if each is not None and each.pairs else None for each in every]
+
+
+def contradicts(other: Estimate | None, comparison: Comparison) -> bool:
+    """Tell whether other groups, if they are enough for an interval, have another verdict."""
+    return other is not None and other.interval is not None and other.verdict != comparison.verdict
 
 
 def otherwise(comparison: Comparison) -> list[str]:
-    """Return what other choices of groups would say where their verdict is another."""
-    said = []
-    if comparison.all_groups.verdict != comparison.verdict:
-        said.append(f"without exclusions: {estimate(comparison.all_groups)}")
-    said += [
-        f"in the {mode} mode of the host: {estimate(there)}"
-        for mode, there in comparison.modes.items()
-        if there.verdict != comparison.verdict
+    """Return what other choices of groups say where their verdict is another."""
+    choices = {
+        "without exclusions": comparison.all_groups,
+        **{f"in the {mode} mode of the host": there for mode, there in comparison.modes.items()},
+    }
+    return [
+        f"{choice}: {estimate(there)}" for choice, there in choices.items() if contradicts(there, comparison)
     ]
-    return said
 
 
 def wholes(report: Report) -> Iterator[str]:
@@ -138,18 +142,25 @@ def statuses(counts: Mapping[Status, int]) -> str:
 
 def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
+    said = []
+    if comparison is not None and comparison.dropped:
+        said.append(f"pairs that do not count: {dropped(comparison)}")
+    return said + remarks(condition, comparison)
+
+
+def dropped(comparison: Comparison | Aggregate) -> str:
+    """Return how many pairs do not count, by reason."""
+    return ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
+
+
+def remarks(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
+    """Return what `notes` says, less the pairs that do not count."""
     failed: dict[Status, int] = {
         status: count for status, count in condition.counts.items() if status != "valid"
     }
-    said = [statuses(failed)]
-    if comparison is not None and comparison.dropped:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
-        said.append(f"pairs that do not count: {reasons}")
-    if comparison is not None and not _explained(comparison):
-        said.append(comparison.reason)
-    said.append(condition.shape.note)
+    said = [statuses(failed), condition.shape.note]
     if comparison is not None:
-        said += otherwise(comparison)
+        said += [*([] if _explained(comparison) else [comparison.reason]), *otherwise(comparison)]
     return [note for note in said if note]
 
 

@@ -4,7 +4,7 @@ function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function config() {
+function colors() {
   const text = { labelColor: color("--ink"), titleColor: color("--ink") };
   const lines = { gridColor: color("--line"), domainColor: color("--quiet"), tickColor: color("--quiet") };
   return {
@@ -30,12 +30,18 @@ function tooltip(value, to_html) {
   return `<table>${rows.join("")}</table>`;
 }
 
+// In a narrow place the names in a legend stand one below the other.
+function fitted(element, settings) {
+  const width = element.clientWidth;
+  return width > 420 ? settings : merged(settings, { legend: { columns: 1, labelLimit: width - 60 } });
+}
+
 const drawings = new Map();
 function draw(element, specification, file_name = "chart", canvas = false) {
   drawings.set(element, () => draw(element, specification, file_name, canvas));
-  return vegaEmbed(element, specification, {
+  const config = fitted(element, merged(colors(), specification.config));
+  return vegaEmbed(element, { ...specification, config }, {
     actions: { export: true, source: false, compiled: false, editor: false },
-    config: merged(config(), specification.config),
     downloadFileName: file_name, mode: "vega-lite", renderer: canvas ? "canvas" : "svg",
     tooltip: { formatTooltip: tooltip, disableDefaultStyle: true },
   }).catch((error) => { element.textContent = `This chart cannot be drawn: ${error.message}`; });
