@@ -52,8 +52,8 @@ def _check_program(source: Source, key: KeyPath, program: Program) -> None:
         mode = file.stat().st_mode
     except OSError as error:
         why = f"there is no program {show(str(file))} ({error.strerror}); build it first"
-        if program.extract != "protocol" and file.parent == source.path.parent.absolute():
-            why = f'there is no command {file.name} on the PATH; one beside this file is "./{file.name}"'
+        if program.extract != "protocol":
+            why += ", or install it if it is meant to be on the PATH"
         raise source.mistake(key, why) from error
     if not stat.S_ISREG(mode):
         raise source.mistake(key, f"{show(str(file))} is no file; name the program itself")

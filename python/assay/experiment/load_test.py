@@ -6,14 +6,18 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import Experiment, check_processors, check_subjects, load, parse
 from assay.experiment.schema import (
+    BlocksTable,
+    ChartTable,
     ComparisonTable,
     DesignTable,
     Document,
+    ExtractTable,
     PerturbTable,
     Settings,
     SubjectTable,
+    ValidateTable,
 )
-from assay.experiment.types import Program
+from assay.experiment.types import Blocks, Chart, Extraction, Program, Validation
 
 FILE = Path("experiments/x.toml")
 TEXT = """\
@@ -118,6 +122,225 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
     assert stated.comparison.better == "higher"
 
 
+def test_metrics_beside_the_compared_one_have_their_better_by_name_or_as_stated() -> None:
+    named = read("percent = 3", 'percent = 3\nalso = ["prefill_ms", "size"]').comparison.also
+    assert named == {"prefill_ms": "lower", "size": "higher"}
+    stated = read("percent = 3", 'percent = 3\nalso = { size = "lower" }').comparison.also
+    assert stated == {"size": "lower"}
+
+
+def test_a_metric_whose_unit_is_time_or_memory_is_better_lower() -> None:
+    rules = 'a = { line = "a", unit = "s" }\nb = { line = "b", unit = "MB/s" }'
+    text = changed("percent = 3", 'percent = 3\nalso = ["a", "b", "work_per_s"]')
+    experiment = parse(f'{text}[subjects.two]\nprogram = "two"\n[subjects.two.extract]\n{rules}\n', FILE)
+    assert experiment.comparison.also == {"a": "lower", "b": "higher", "work_per_s": "higher"}
+    assert [experiment.unit(metric) for metric in "abc"] == ["s", "MB/s", ""]
+
+
+def test_workloads_and_the_correction_are_read() -> None:
+    comparison = read("percent = 3", 'percent = 3\nacross = ["mix"]\ncorrection = "none"').comparison
+    assert (comparison.across, comparison.correction) == (("mix",), "none")
+    assert (read().comparison.across, read().comparison.correction) == ((), "holm")
+
+
+@pytest.mark.parametrize(
+    ("written", "blocks"),
+    [
+        ("20", Blocks(20)),
+        ("1", Blocks(1)),
+        ('{ until = "verdict" }', Blocks(60, until="verdict", fewest=8)),
+        ('{ until = "verdict", at_least = 6, at_most = 6 }', Blocks(6, until="verdict", fewest=6)),
+        ("{ until_width_percent = 2, at_most = 100 }", Blocks(100, until=2, fewest=8)),
+        ("{ minutes = 10, at_most = 7 }", Blocks(7, minutes=10)),
+        # A block measures for 7 x 250 ms.
+        ("{ minutes = 7 }", Blocks(240, minutes=7)),
+        ("{ minutes = 0.001 }", Blocks(1, minutes=0.001)),
+        ("{ minutes = 1_000_000 }", Blocks(200_000 // 7, minutes=1_000_000)),
+    ],
+)
+def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: str, blocks: Blocks) -> None:
+    assert read("blocks = 12", f"blocks = {written}").design.blocks == blocks
+
+
+def test_groups_are_repeated_twice_unless_the_design_says_otherwise() -> None:
+    assert read().design.repeat == 2
+    assert read("blocks = 12", "blocks = 12\nrepeat = 0").design.repeat == 0
+
+
+@pytest.mark.parametrize("said", ["in the file", "by the caller"])
+def test_identical_code_is_compared_by_a_factor_that_changes_nothing(said: str) -> None:
+    in_file = said == "in the file"
+    text = changed("[factors]", "identical = true\n[factors]") if in_file else TEXT
+    experiment = parse(text, FILE, identical=not in_file)
+    assert experiment.identical
+    assert experiment.source == text
+    assert experiment.factors["copy"] == ("a", "b")
+    assert (experiment.comparison.factor, experiment.comparison.baseline) == ("copy", "a")
+    assert len(experiment.conditions()) == 14
+    for condition in experiment.conditions():
+        other = "a" if condition["copy"] == "b" else "b"
+        assert experiment.settings(condition) == experiment.settings(condition | {"copy": other})
+        assert experiment.context(condition) == experiment.context(condition | {"copy": other})
+    assert experiment.question == "Do two copies of the same code differ? Those of: Which is faster?"
+
+
+def test_identical_code_needs_no_second_level_to_be_compared_with() -> None:
+    text = changed('subject = ["one", "two"]', 'subject = ["one"]').replace('subject = "two", ', "")
+    assert len(parse(text, FILE, identical=True).conditions()) == 6
+
+
+def test_a_mistake_has_the_files_own_line_where_the_caller_says_identical() -> None:
+    with pytest.raises(AssayError, match=r"x\.toml:10: trial\.key_range: 0 is too small"):
+        parse(changed("20_000", "0"), FILE, identical=True)
+
+
+def test_parameters_are_those_of_the_trial_overridden_one_by_one() -> None:
+    text = changed("duration_ms = 250", "parameters = { a = 1, b = 'x' }")
+    text = text.replace(
+        "[trial]", "[factors.v]\nplain = {}\nother = { parameters = { b = 'y', c = 0.5 } }\n[trial]"
+    )
+    experiment = parse(text, FILE)
+    parameters = [experiment.settings({"v": level})["parameters"] for level in ("plain", "other")]
+    assert parameters == [{"a": 1, "b": "x"}, {"a": 1, "b": "y", "c": 0.5}]
+
+
+def test_validations_are_read() -> None:
+    rules = (
+        'is = "present"',
+        'is = "positive"\nseverity = "note"',
+        "equals = 3",
+        "between = [1, 2.5]",
+        'increases_with = "threads"',
+        'decreases_with = "threads"\nseverity = "warning"',
+    )
+    text = TEXT + "".join(f'[[validate]]\nmetric = "size"\n{rule}\n' for rule in rules)
+    assert parse(text, FILE).validations == (
+        Validation("size", "present", None, None, "error"),
+        Validation("size", "positive", None, None, "note"),
+        Validation("size", "equal", (3, 3), None, "error"),
+        Validation("size", "between", (1, 2.5), None, "error"),
+        Validation("size", "increase", None, "threads", "error"),
+        Validation("size", "decrease", None, "threads", "warning"),
+    )
+
+
+def test_charts_are_read() -> None:
+    text = f"""{TEXT}
+[[chart]]
+kind = "lines"
+x = "threads"
+y = "throughput"
+color = "subject"
+facet = "mix"
+filter = {{ mix = "updates", threads = [1, 2] }}
+[[chart]]
+kind = "lines"
+title = "Mine"
+x = "prefill_ms"
+y = "throughput"
+[[chart]]
+kind = "histogram"
+x = "throughput"
+[[chart]]
+kind = "heat_map"
+x = "threads"
+y = "mix"
+value = "throughput"
+"""
+    assert parse(text, FILE).charts == (
+        Chart(
+            "lines",
+            "throughput over threads",
+            "threads",
+            "throughput",
+            None,
+            "subject",
+            "mix",
+            {"mix": ("updates",), "threads": (1, 2)},
+        ),
+        Chart("lines", "Mine", "prefill_ms", "throughput", None, None, None, {}),
+        Chart("histogram", "distribution of throughput", "throughput", None, None, None, None, {}),
+        Chart("heat_map", "throughput by threads and mix", "threads", "mix", "throughput", None, None, {}),
+    )
+
+
+COMMAND = """\
+name = "x"
+question = "Is it quick?"
+[factors]
+threads = [1, 2]
+[trial]
+subject = "mine"
+[design]
+blocks = 8
+[comparison]
+metric = "wall_ms"
+factor = "threads"
+baseline = 1
+smallest_effect_percent = 3
+[subjects.mine]
+program = "sh"
+arguments = ["-c", "echo {threads} {seed}"]
+build = "make"
+"""
+
+
+def test_a_command_needs_no_settings_of_a_map_and_has_none_by_default() -> None:
+    experiment = parse(f"{COMMAND}extract = {{}}", FILE)
+    assert experiment.settings({"threads": 2}) == {"subject": "mine", "threads": 2, "pinning": "none"}
+    assert experiment.comparison.better == "lower"
+    mine = experiment.programs["mine"]
+    assert mine.path.is_absolute()
+    assert mine.path.name == "sh"
+    assert (mine.arguments, mine.build) == (("-c", "echo {threads} {seed}"), "make")
+    assert mine.extract == ()
+    assert parse(f'{COMMAND}extract = "lines"', FILE).programs["mine"].extract == "lines"
+
+
+def test_a_program_that_speaks_the_protocol_needs_them() -> None:
+    with pytest.raises(AssayError, match=r"x\.toml:5: trial: key_range is missing"):
+        parse(COMMAND, FILE)
+
+
+def test_extraction_rules_are_patterns_or_lines_with_units() -> None:
+    text = f"""{COMMAND}
+[subjects.mine.extract]
+a = 'a: (\\d+)'
+b = {{ pattern = "b (.*)", unit = "ms" }}
+c = {{ line = "C c" }}
+"""
+    assert parse(text, FILE).programs["mine"].extract == (
+        Extraction("a", r"a: (\d+)", None, ""),
+        Extraction("b", "b (.*)", None, "ms"),
+        Extraction("c", None, "C c", ""),
+    )
+
+
+def test_the_budget_of_time_for_a_command_is_of_trials_that_take_no_time() -> None:
+    text = f"{COMMAND}extract = {{}}".replace("blocks = 8", "blocks = { minutes = 1 }")
+    assert parse(text, FILE).design.blocks.most == 3000
+
+
+def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    text = f"{COMMAND}extract = {{}}".replace('build = "make"', "")
+    file.write_text(text)
+    assert load(file).programs["mine"].path.parent != tmp_path
+    file.write_text(text.replace('"sh"', '"no_such_command"'))
+    why = r"there is no program .*; build it first, or install it if it is meant to be on the PATH"
+    with pytest.raises(AssayError, match=rf"x\.toml:15: subjects\.mine\.program: {why}"):
+        load(file)
+    file.write_text(text.replace('"sh"', '"./sh"'))
+    with pytest.raises(AssayError, match="there is no program"):
+        load(file)
+
+
+def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(f"{COMMAND}extract = {{}}".replace('"sh"', '"./mine"'))
+    assert load(file).programs["mine"].path == tmp_path / "mine"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -173,7 +396,40 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
         ("find = 90", "find = 91", ":7: factors.mix.searches: insert, erase and find add to 101"),
         ("insert = 5, ", "", ":7: factors.mix.searches.insert: is missing"),
         ("key_range = 20_000", "", ":9: trial: key_range is missing; fix it in [trial] or vary it"),
+        ("duration_ms = 250", "warm_up_ms = -1", ":11: trial.warm_up_ms: -1 is too small; use 0 or more"),
+        (
+            "duration_ms = 250",
+            "parameters = { a = true }",
+            ":11: trial.parameters.a: is neither a string nor a number that every program can read",
+        ),
+        (
+            "duration_ms = 250",
+            "parameters = { a = inf }",
+            ":11: trial.parameters.a: is neither a string nor a",
+        ),
+        (
+            "duration_ms = 250",
+            f"parameters = {{ a = {2**53 + 1} }}",
+            ":11: trial.parameters.a: is neither a s",
+        ),
+        ("duration_ms = 250", "parameters = { A = 1 }", ':11: trial.parameters.A: "A" is no name; use small'),
+        (
+            "duration_ms = 250",
+            "parameters = { seed = 1 }",
+            ":11: trial.parameters.seed: is no name for a parameter, because it means something else; choose",
+        ),
+        (
+            "duration_ms = 250",
+            "parameters = { mix = 1 }",
+            ":11: trial.parameters.mix: is no name for a parame",
+        ),
         # Factors.
+        (
+            "[factors.mix]",
+            "[factors.v]\na = { parameters = { p = 1 } }\n[factors.w]\na = { parameters = { p = 1 } }\n"
+            "[factors.mix]",
+            ":9: factors.w.a.parameters.p: p is changed by the factor v too; one factor may change it",
+        ),
         ("threads = [1, 2]", "threads = []", ":5: factors.threads: has no levels; give at least one"),
         ("threads = [1, 2]", "threads = {}", ":5: factors.threads: has no levels; give at least one"),
         ("threads = [1, 2]", "threads = 1", ":5: factors.threads: 1 is neither a list of levels nor"),
@@ -209,8 +465,93 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
             "percent = 101",
             ":19: comparison.smallest_effect_percent: 101 is too large; use 100",
         ),
+        (
+            "percent = 3",
+            'percent = 3\nalso = ["size", "size"]',
+            ":20: comparison.also: size is compared already; remove it here",
+        ),
+        (
+            "percent = 3",
+            'percent = 3\nalso = ["throughput"]',
+            ":20: comparison.also: throughput is compared al",
+        ),
+        ("percent = 3", 'percent = 3\nalso = ["Size"]', ':20: comparison.also: "Size" is no name; use small'),
+        (
+            "percent = 3",
+            'percent = 3\nalso = { size = "low" }',
+            ":20: comparison.also.size: \"low\" is not one of 'higher' or 'lower'",
+        ),
+        (
+            "percent = 3",
+            'percent = 3\nacross = ["mx"]',
+            ':20: comparison.across: "mx" is no factor; did you me',
+        ),
+        (
+            "percent = 3",
+            'percent = 3\nacross = ["subject"]',
+            ":20: comparison.across: subject is the factor compared; name factors whose levels are workloads",
+        ),
+        (
+            "percent = 3",
+            'percent = 3\nacross = ["mix", "mix"]',
+            ":20: comparison.across: mix is named twice; remove it here",
+        ),
+        (
+            "percent = 3",
+            'percent = 3\ncorrection = "bonferroni"',
+            ":20: comparison.correction: \"bonferroni\" is not one of 'holm' or 'none'",
+        ),
+        # Identical code.
+        ('name = "x"', 'name = "x"\nidentical = 1', ":2: identical: 1 is neither true nor false; write one"),
+        (
+            "[factors]",
+            "identical = true\n[factors]\ncopy = { a = {}, b = {} }",
+            ":5: factors.copy: identical = true adds a factor of this name; give this one another",
+        ),
         # Design and perturbation.
         ("blocks = 12", "blocks = 0", ":13: design.blocks: 0 is too small; use 1 or more"),
+        (
+            "blocks = 12",
+            "blocks = {}",
+            ":13: design.blocks: give one of minutes, until and until_width_percent",
+        ),
+        (
+            "blocks = 12",
+            'blocks = { minutes = 1, until = "verdict" }',
+            ":13: design.blocks: give one of minutes, until and until_width_percent",
+        ),
+        (
+            "blocks = 12",
+            "blocks = { minutes = 1, at_least = 9 }",
+            ":13: design.blocks: at_least belongs to until and until_width_percent; remove it or minutes",
+        ),
+        (
+            "blocks = 12",
+            'blocks = { until = "verdict", at_least = 9, at_most = 8 }',
+            ":13: design.blocks: at_least is 9 and at_most 8; give at_most at least as many blocks",
+        ),
+        (
+            "blocks = 12",
+            "blocks = { until_width_percent = 2, at_least = 61 }",
+            ":13: design.blocks: at_least is 61 and at_most 60; give at_most",
+        ),
+        (
+            "blocks = 12",
+            "blocks = { until_width_percent = 2, at_least = 5 }",
+            ":13: design.blocks.at_least: 5 is too small; use 6 or more",
+        ),
+        ("blocks = 12", "blocks = { minutes = 0 }", ":13: design.blocks.minutes: 0 is too small; use more"),
+        (
+            "blocks = 12",
+            "blocks = { minute = 1 }",
+            ":13: design.blocks.minute: unknown key in [design.blocks]; ",
+        ),
+        (
+            "blocks = 12",
+            'blocks = { until = "bored" }',
+            ":13: design.blocks.until: \"bored\" is not one of 'verdict'",
+        ),
+        ("blocks = 12", "blocks = 12\nrepeat = 6", ":14: design.repeat: 6 is too large; use 5 or less"),
         ("blocks = 12", "seed = -1\nblocks = 1", ":13: design.seed: -1 is too small; use 0 or more"),
         (
             "[design]",
@@ -256,6 +597,172 @@ def test_the_metrics_name_says_whether_lower_is_better(metric: str, better: str)
 def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, message: str) -> None:
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
         read(old, new)
+
+
+PROGRAM = '[subjects.two]\nprogram = "two"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # Programs of one's own.
+        (f'{PROGRAM}extract = "line"', ":22: subjects.two.extract: \"line\" is not one of 'lines'"),
+        (f"{PROGRAM}extract = 1", ":22: subjects.two.extract: 1 is not one of 'lines'"),
+        (f'{PROGRAM}arguments = "-n"', ':22: subjects.two.arguments: "-n" is not a list; write one: [...]'),
+        (
+            f'{PROGRAM}arguments = ["\\u0000"]',
+            ":22: subjects.two.arguments: holds a NUL, which no program can",
+        ),
+        (
+            f'{PROGRAM}arguments = ["-n",\n"{{thread}}"]',
+            ":23: subjects.two.arguments: {thread} names no setting or parameter; did you mean threads?",
+        ),
+        (
+            f'{PROGRAM}arguments = ["{{timeout_s}}"]',
+            ":22: subjects.two.arguments: {timeout_s} has no value; fix timeout_s in [trial] or vary it in",
+        ),
+        (
+            f"{PROGRAM}arguments = ['{{ print $1 }}']",
+            ':22: subjects.two.arguments: "{ print $1 }" is no placeholder; write {{ for a brace that',
+        ),
+        (
+            f'{PROGRAM}arguments = ["{{threads"]',
+            ':22: subjects.two.arguments: "{threads": a brace is not closed; write {{ for one that begins no',
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = "("',
+            ":23: subjects.two.extract.m: is no regular expression: missing ), unterminated subpattern at",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = "a{{99999999999}}"',
+            ":23: subjects.two.extract.m: is no regular expression: the repetition number is too large",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = "time"',
+            ":23: subjects.two.extract.m: has 0 groups; put one, (...), around the number",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = {{ pattern = "(a)(b)" }}',
+            ":23: subjects.two.extract.m.pattern: has 2 groups; put one, (...), around the number",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = {{ unit = "s" }}',
+            ":23: subjects.two.extract.m: give one of pattern and line",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = {{ pattern = "(a)", line = "a" }}',
+            ":23: subjects.two.extract.m: give one of pattern and line",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\n"M m" = "(a)"',
+            ':23: subjects.two.extract."M m": "M m" is no name',
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nwall_ms = "(a)"',
+            ":23: subjects.two.extract.wall_ms: is measured of every command; give yours another name",
+        ),
+        (
+            '[subjects.one]\nprogram = "one"\nextract = { m = { line = "m", unit = "s" } }\n'
+            f'{PROGRAM}extract = {{ m = {{ line = "m", unit = "ms" }} }}',
+            ':25: subjects.two.extract.m: is in "ms" here and in "s" in subjects.one; values in different un',
+        ),
+        (
+            '[subjects.one]\nprogram = "one"\nextract = { m = "(a)" }\n'
+            f'{PROGRAM}extract = {{ m = {{ line = "m", unit = "ms" }} }}',
+            ':25: subjects.two.extract.m: is in "ms" here and in no unit in subjects.one; values in',
+        ),
+        # Validations.
+        (
+            '[[validate]]\nmetric = "size"',
+            ":20: validate: give one of is, equals, between, increases_with and decreases_with",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nis = "present"\nequals = 1',
+            ":20: validate: give one of is, equals, between, increases_with and decreases_with",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nis = "big"',
+            ":22: validate.is: \"big\" is not one of 'present' or 'pos",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nis_ = "big"',
+            ":22: validate.is_: unknown key in [validate]; did you mean",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nequals = nan',
+            ":22: validate.equals: NaN is not a finite number; wri",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nbetween = [2, 1]',
+            ":20: validate: between gives the lowest value first, then the highest; swap them",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nbetween = [2]',
+            ":22: validate.between: [2] has too few values; write 2",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nbetween = [1, 2, 3]',
+            ":22: validate.between: [1, 2, 3] has too many values; write 2",
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nincreases_with = "thread"',
+            ':22: validate.increases_with: "thread" is no factor; did you mean threads?',
+        ),
+        (
+            '[[validate]]\nmetric = "size"\nis = "present"\n'
+            '[[validate]]\nmetric = "size"\nis = "present"\nseverity = "bad"',
+            ":26: validate.severity: \"bad\" is not one of 'error', 'warning' or 'note'",
+        ),
+        # Charts.
+        (
+            '[[chart]]\nkind = "pie"\nx = "size"',
+            ":21: chart.kind: \"pie\" is not one of 'lines', 'bars', 'histog",
+        ),
+        (
+            '[[chart]]\nkind = "lines"\nx = "threads"',
+            ":20: chart: y is missing; a chart of kind lines needs it",
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\ny = "size"',
+            ":23: chart.y: a chart of kind histogram has no y; remove it",
+        ),
+        (
+            '[[chart]]\nkind = "box"\nx = "thread"\ny = "size"',
+            ':22: chart.x: "thread" is no factor; did you mean threads?',
+        ),
+        (
+            '[[chart]]\nkind = "lines"\nx = "Threads"\ny = "size"',
+            ':22: chart.x: "Threads" is neither a factor nor a possible name of a metric; did you mean',
+        ),
+        (
+            '[[chart]]\nkind = "bars"\nx = "mix"\ny = "threads"',
+            ':23: chart.y: "threads" is a factor; name a metric here',
+        ),
+        (
+            '[[chart]]\nkind = "heat_map"\nx = "mix"\ny = "threads"\nvalue = "size"\ncolor = "subject"',
+            ":25: chart.color: the colours of a heat_map show its value; remove it, or use facet",
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\ncolor = "sbject"',
+            ':23: chart.color: "sbject" is no factor; did you mean subject?',
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = "size"',
+            ':23: chart.facet: "size" is no factor; there are subject, threads, mix',
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\nfilter = { thread = 1 }',
+            ':23: chart.filter.thread: "thread" is no factor; did you mean threads?',
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\nfilter = { threads = 3 }',
+            ":23: chart.filter.threads: 3 is no level of threads; there are 1, 2",
+        ),
+    ],
+)
+def test_a_mistake_in_what_follows_is_named_too(text: str, message: str) -> None:
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
+        parse(TEXT + text, FILE)
 
 
 def test_mistakes_of_one_kind_are_all_named() -> None:
@@ -398,8 +905,11 @@ def test_the_example_of_the_reference_is_an_experiment() -> None:
 
 def test_the_reference_explains_every_key() -> None:
     text = REFERENCE.read_text()
-    for table in (Settings, DesignTable, PerturbTable, ComparisonTable, SubjectTable):
-        for key in table.model_fields:
-            assert f"\n| `{key}` |" in text
-    for key in Document.model_fields:
-        assert f"\n| `{key}` |" in text or f"## `[{key}" in text
+    for table in (
+        *(Settings, DesignTable, BlocksTable, PerturbTable, ComparisonTable),
+        *(SubjectTable, ExtractTable, ValidateTable, ChartTable),
+    ):
+        for key in table.known_keys():
+            assert f"\n| `{key}` |" in text, key
+    for key in Document.known_keys():
+        assert f"\n| `{key}` |" in text or f"## `[{key}" in text or f"## `[[{key}" in text, key

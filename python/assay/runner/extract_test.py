@@ -1,0 +1,126 @@
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.experiment.types import Extraction
+from assay.runner.extract import MOST_METRICS, extract
+
+metrics = st.dictionaries(
+    st.from_regex(r"[a-z][a-z0-9_]{0,63}", fullmatch=True),
+    st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53),
+    min_size=1,
+    max_size=10,
+)
+not_a_pair = st.text().filter(lambda text: "=" not in text)
+
+
+@given(metrics, st.lists(not_a_pair, max_size=5), st.randoms())
+def test_lines_are_found_among_anything_else(
+    found: dict[str, float], other: list[str], random: object
+) -> None:
+    lines = [f"{name}={value}" for name, value in found.items()] + other
+    random.shuffle(lines)  # type: ignore[attr-defined]
+    assert extract("\n".join(lines), "lines") == found
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        "Name=1",
+        "a b=1",
+        "=1",
+        "a=",
+        "a=nan",
+        "a=inf",
+        "a=1e999",
+        "a=1_000",
+        "a=0x10",
+        "a=1 s",
+        "a=1=2",
+        "a=١",  # noqa: RUF001  # a digit that is not ASCII
+        f"{'a' * 65}=1",
+        "--a=1",
+    ],
+)
+def test_lines_that_give_no_metric_are_ignored(ignored: str) -> None:
+    assert extract(f"{ignored}\n  kept = -1.5e3 \r\n{ignored}", "lines") == {"kept": -1500}
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("", 'there is no line NAME=DATA with a number; print one, or give a rule in place of "lines"'),
+        ("throughput: 3", "there is no line NAME=DATA"),
+        ("a=1\nb=2\na=1", "a: there are two lines a=...; print each metric once"),
+        ("wall_ms=1", "wall_ms: is measured of every command; print yours under another name"),
+        (
+            "\n".join(f"a{number}=1" for number in range(MOST_METRICS + 1)),
+            f"there are {MOST_METRICS + 1} lines NAME=DATA; print at most {MOST_METRICS}",
+        ),
+    ],
+)
+def test_lines_that_are_none_or_too_many_are_refused(printed: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        extract(printed, "lines")
+
+
+PATTERN = Extraction("rate", r"^rate: ([\d.eE+-]*)(?: MB/s)?$", None, "MB/s")
+LINE = Extraction("rate", None, "Mean rate", "MB/s")
+
+
+def test_each_rule_finds_its_metric() -> None:
+    rules = (Extraction("a", r"a: (\S+)", None, ""), Extraction("b", None, "The B", "ms"))
+    assert extract("x a: 1.5\nThe B = 2e3\n", rules) == {"a": 1.5, "b": 2000}
+
+
+def test_without_rules_nothing_is_found_and_nothing_is_wrong() -> None:
+    assert extract("anything", ()) == {}
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), not_a_pair, not_a_pair)
+def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, after: str) -> None:
+    assert extract(f"{before}\nMean rate={value!r}\n{after}", [LINE]) == {"rate": value}
+    assert extract(f"{before}\nrate: {value!r} MB/s\n", [PATTERN]) == {"rate": value}
+
+
+@pytest.mark.parametrize(
+    ("rule", "printed", "reason"),
+    [
+        (
+            PATTERN,
+            "",
+            "rate: the pattern '^rate: ([\\\\d.eE+-]*)(?: MB/s)?$' is nowhere in the output; look at it",
+        ),
+        (PATTERN, "rate: 1\nrate: 1", "is in the output more than once; make it match one place only"),
+        (PATTERN, "rate: ", "gives '', which is no finite number; let it give nothing but the number"),
+        (PATTERN, "rate: 1e999", "gives '1e999', which is no finite number"),
+        (PATTERN, "rate: 1e", "gives '1e', which is no finite number"),
+        (
+            Extraction("a", "a(b)?", None, ""),
+            "a",
+            "a: the pattern 'a(b)?' gives '', which is no finite number",
+        ),
+        (LINE, "mean rate=1", "rate: the line 'Mean rate=...' is nowhere in the output"),
+        (LINE, "Mean rate=1\nMean rate=2", "is in the output more than once; let the program print it once"),
+        (LINE, "Mean rate=fast", "gives 'fast', which is no finite number"),
+        (LINE, "Mean rate=" + "9" * 1000, f"gives '{'9' * 60}...', which is no finite number"),
+        (LINE, "Mean rate=\x1b[31m", "gives '\\x1b[31m', which is no finite number"),
+    ],
+)
+def test_a_rule_that_finds_no_number_or_two_is_explained(rule: Extraction, printed: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        extract(printed, [rule])
+
+
+@given(st.text())
+def test_whatever_is_printed_gives_finite_numbers_or_a_reason_of_one_line(printed: str) -> None:
+    for rules in ("lines", (PATTERN, LINE), (Extraction("a", r"(?s)(.*)", None, ""),)):
+        try:
+            found = extract(printed, rules)
+        except ValueError as error:
+            assert str(error).isprintable()  # noqa: PT017
+        else:
+            assert all(math.isfinite(value) for value in found.values())
