@@ -27,7 +27,7 @@ FEWEST_PAIRS = 6
 ASSURANCE = 0.8
 """The share of campaigns of the forecast length whose interval is narrow enough."""
 
-DRAWS = 200
+DRAWS = 100
 
 LARGEST_DRAWN = 40
 """Pairs up to which samples are drawn; the width of larger ones falls as it does for normal noise."""

@@ -1,0 +1,258 @@
+"""`assay plan`: how long an answer will take."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.cli.invocation import invocation
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.analysis.planning import ComparisonForecast, Forecast
+    from assay.experiment import Experiment
+    from assay.store import Store
+    from assay.store.types import CampaignSummary, StoredTrial
+
+    Earlier = Mapping[int, list[StoredTrial]]
+
+PILOT_BLOCKS = 8
+LATEST = 5
+"""Campaigns that a forecast rests on at most: older ones say less of the host as it is now."""
+
+
+def plan(
+    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.")],
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Full width of the interval of a ratio, 100 (high / low - 1). Default: the smallest effect.",
+        ),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many blocks and minutes an answer will probably take.
+
+    It rests on the latest campaigns of the experiment on this host. Where there are none, a pilot of 8 blocks
+    runs first and is kept as a campaign like any other.
+
+    Example: `assay plan experiments/quickstart.toml --width 5`
+    """
+    from assay.analysis.planning import FEWEST_PAIRS, forecast
+    from assay.experiment import load
+    from assay.store import Store
+
+    read = load(experiment)
+    wanted = read.comparison.smallest_effect_percent if width is None else width
+    if not 0 < wanted < math.inf:
+        raise AssayError(f"--width: {wanted:g}% is no width of an interval; give a number above 0")
+    found: Forecast | None = None
+    with Store.open(store) as opened:
+        trials = _earlier(opened, read)
+        if trials:
+            found = forecast(list(trials.values()), read, wanted)
+        if found is None or found.slowest is None:
+            _say_pilot(read, trials, store)
+            pilot = _run_pilot(opened, read, store)
+            trials = _earlier(opened, read)
+            found = forecast(list(trials.values()), read, wanted) if trials else None
+            if found is None or found.slowest is None:
+                listing = invocation("list", "trials", "--campaign", str(pilot), store=store)
+                raise AssayError(
+                    f"campaign {pilot}, the pilot, gave no comparison {FEWEST_PAIRS} pairs that count, so"
+                    f" nothing can be forecast; why: {listing}"
+                )
+    if as_json:
+        typer.echo(json.dumps(_as_json(read, found, trials), indent=2, allow_nan=False))
+    else:
+        _print(read, found, trials)
+
+
+def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
+    """Return campaign -> its ended trials, for the latest campaigns that measured the same on this host."""
+    found: dict[int, list[StoredTrial]] = {}
+    for campaign in reversed(store.campaigns()):
+        if campaign.ended and _measured_the_same(campaign, experiment):
+            found[campaign.id] = store.trials(campaign.id)
+        if len(found) == LATEST:
+            break
+    return found
+
+
+def _measured_the_same(campaign: "CampaignSummary", experiment: "Experiment") -> bool:
+    """Tell whether a campaign ran the conditions of an experiment on this host, with the same metric."""
+    import os
+    import platform
+
+    from assay.experiment import parse
+
+    host = (campaign.host.get("name"), campaign.host.get("processors"))
+    if campaign.experiment != experiment.name or host != (platform.node(), len(os.sched_getaffinity(0))):
+        return False
+    try:
+        was = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
+    except AssayError:  # it was written for another version
+        return False
+
+    def measured(one: "Experiment") -> tuple[Any, ...]:
+        asked = one.comparison
+        conditions = [(condition, one.settings(condition)) for condition in one.conditions()]
+        return asked.metric, asked.factor, asked.baseline, conditions, one.programs
+
+    return measured(was) == measured(experiment)
+
+
+def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
+    """Say that a pilot is going to run, why, and about how long it will take."""
+    from assay.runner.progress import ConditionTimes, in_words, time_left
+
+    why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
+    if trials:
+        listed = ", ".join(map(str, trials))
+        why = f"campaign {listed} of {experiment.name} has too few pairs to forecast from"
+    settings = [experiment.settings(condition) for condition in experiment.conditions()]
+    count = PILOT_BLOCKS * len(settings)
+    takes = "as long as its programs take"
+    if all("duration_ms" in each for each in settings):
+        times = [ConditionTimes(each["duration_ms"] / 1000, PILOT_BLOCKS) for each in settings]
+        takes = in_words(time_left(times))
+    typer.echo(
+        f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True
+    )
+
+
+def _run_pilot(store: "Store", experiment: "Experiment", path: Path) -> int:
+    from dataclasses import replace
+
+    from assay.cli.run import run_campaign
+    from assay.experiment.types import Blocks
+    from assay.store import runner_lock
+
+    design = replace(experiment.design, blocks=Blocks(most=PILOT_BLOCKS))
+    with runner_lock(path):
+        return run_campaign(store, replace(experiment, design=design))
+
+
+def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:
+    slowest = found.slowest
+    return {
+        "experiment": experiment.name,
+        "campaigns": sorted(trials),
+        "blocks": slowest.blocks if slowest else None,
+        "minutes": slowest.minutes if slowest else None,
+        **asdict(found),
+        "assumes": list(_assumptions(found)),
+    }
+
+
+def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> None:
+    """Print a table for each context, then what holds for the experiment as a whole."""
+    from itertools import groupby
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.audit import condition_name
+
+    console = Console()
+    campaigns = f"campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
+    console.print(
+        Text(
+            f"{experiment.name}: blocks until intervals of {100 * found.confidence:.3g}% of"
+            f" {experiment.comparison.metric} are at most {found.width_percent:g}% wide, from {campaigns}",
+            "bold",
+        )
+    )
+    for context, rows in groupby(found.comparisons, key=lambda one: one.context):
+        console.print(Text(condition_name(context), "italic"))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
+        table.add_column(Text(experiment.comparison.factor), overflow="fold", ratio=1)
+        for title in ("pairs", "scatter", "within", f"at {found.planned}", "blocks", "minutes"):
+            table.add_column(title, justify="right", no_wrap=True)
+        for row in rows:
+            share = None if row.components is None else 100 * row.components.within_share
+            table.add_row(
+                Text(f"  {row.level}"),
+                str(row.pairs),
+                _percent(row.scatter_percent),
+                _percent(share),
+                _percent(row.planned_width_percent),
+                "-" if row.blocks is None else str(row.blocks),
+                "-" if row.minutes is None else f"{row.minutes:.3g}",
+            )
+        console.print(table)
+    console.print(
+        Text(
+            "scatter: standard deviation of the ratio within groups; within: the share of its variance that"
+            f" comes from within trials; at {found.planned}: the width after so many blocks, as planned",
+            "dim",
+        )
+    )
+    console.print()
+    for line in (*_conclusions(experiment, found), *_assumptions(found)):
+        console.print(Text(line))
+
+
+def _conclusions(experiment: "Experiment", found: "Forecast") -> Iterator[str]:
+    """Yield what holds for the experiment as a whole: it is as slow as its slowest comparison."""
+    from assay.runner.progress import in_words
+
+    slowest = found.slowest
+    if slowest is None or slowest.blocks is None or slowest.minutes is None:
+        return
+    yield (
+        f"The whole experiment: {slowest.blocks} blocks, {in_words(60 * slowest.minutes)}; slowest is"
+        f" {_name(experiment, slowest)}."
+    )
+    planned = [one.planned_width_percent for one in found.comparisons if one.blocks is not None]
+    widths = [one for one in planned if one is not None]
+    takes = in_words(60 * found.planned * found.minutes_per_block)
+    yield (
+        f"Its planned {found.planned} blocks, {takes}: intervals of up to {max(widths):.3g}%."
+        if len(widths) == len(planned)
+        else f"Its planned {found.planned} blocks, {takes}: too few pairs for an interval."
+    )
+    short = [one for one in found.comparisons if one.blocks is None]
+    if short:
+        yield (
+            f"No forecast for {len(short)} of {len(found.comparisons)} comparisons, with too few pairs that"
+            f" count: {'; '.join(_name(experiment, one) for one in short)}."
+        )
+    longer = [one.components for one in found.comparisons if one.components and one.components.longer_pays]
+    known = [one.components for one in found.comparisons if one.components]
+    if longer:
+        best = max(one.duration_ms for one in longer)
+        yield (
+            f"Longer trials help {len(longer)} of {len(known)} comparisons more than more blocks: try a"
+            f" duration_ms of {best:.2g}."
+        )
+    elif known:
+        yield "More blocks help, not longer trials: most of the scatter is between trials."
+
+
+def _assumptions(found: "Forecast") -> Iterator[str]:
+    """Yield what the forecast rests on."""
+    pairs = min(one.pairs for one in found.comparisons if one.blocks is not None)
+    yield (
+        "It assumes that the host and the scatter stay as they were. Four of five campaigns of that length"
+        f" have intervals that narrow. From {pairs} pairs, numbers of blocks have a standard error of about"
+        f" {100 * math.sqrt(2 / (pairs - 1)):.0f}%. Verdicts corrected for many comparisons may need more."
+    )
+
+
+def _name(experiment: "Experiment", one: "ComparisonForecast") -> str:
+    from assay.audit import condition_name
+
+    return condition_name({experiment.comparison.factor: one.level, **one.context})
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}%"
