@@ -7,17 +7,21 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.audit import Finding
 from assay.errors import AssayError
+from assay.experiment.types import Extraction
 from assay.plan.types import Level, Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import Store
+from assay.store.ended import ended_trial
+from assay.store.types import Decision
 from assay.store.views import FIXED, Kind, expressible, view_columns
 
 WHEN = datetime(2025, 1, 31, 12, 30, tzinfo=UTC)
@@ -106,6 +110,22 @@ def measured(value: float, status: Status = "valid") -> Outcome:
         calibration_error="after: it hung",
         started_at=WHEN,
         wall_s=0.5,
+    )
+
+
+def decision(kind: Literal["look", "repeat", "stop"], **content: Any) -> Decision:
+    return Decision(kind=kind, block=2, at=WHEN, reason=f"a reason to {kind}", content=content)
+
+
+def finding(message: str = "It drifts.", **evidence: float) -> Finding:
+    return Finding(
+        rule="drift",
+        message=message,
+        where=("subject=a", "subject=b"),
+        evidence=evidence,
+        remedy="Run again.",
+        severity="note",
+        trials=(3, 4),
     )
 
 
@@ -304,6 +324,10 @@ def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
         store.pending,
         store.trials,
         store.campaign,
+        store.decisions,
+        lambda number: store.decide(number, decision("look")),
+        lambda number: store.extend(number, []),
+        lambda number: store.write_findings(number, []),
         lambda number: store.record(number, 0, measured(1)),
         lambda number: store.query("select 1", campaign=number),
     ):
@@ -342,7 +366,10 @@ def test_a_number_that_json_cannot_hold_changes_nothing(store: Store) -> None:
     assert len(store.pending(campaign)) == 4
 
 
-@pytest.mark.parametrize("table", ["campaign", "planned_trial", "trial", "record", "environment"])
+@pytest.mark.parametrize(
+    "table",
+    ["campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "finding"],
+)
 @pytest.mark.parametrize("change", ["delete from {}", "update {0} set rowid = rowid + 100"])
 def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
     store: Store, table: str, change: str
@@ -350,11 +377,162 @@ def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
     campaign = begin(store)
     outcome = measured(1)
     store.record(campaign, 0, replace(outcome, result={**(outcome.result or {}), "environment": {}}))
+    store.decide(campaign, decision("stop"))
+    store.write_findings(campaign, [finding()])
     with (
         closing(sqlite3.connect(store.path)) as raw,
         pytest.raises(sqlite3.IntegrityError, match="only grows"),
     ):
         raw.execute(change.format(table))
+
+
+# Programs of any kind, and what the laboratory derives
+
+
+def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(store: Store) -> None:
+    rules = (Extraction("seconds", "took ([0-9.]+)", None, "s"), Extraction("ops", None, "OPS", ""))
+    trials = [
+        replace(planned(0), arguments=("--seed", "7"), extract=rules),
+        replace(planned(1), extract="lines"),
+        planned(2),
+    ]
+    campaign = begin(store, trials)
+    assert store.pending(campaign) == trials
+    store.record(campaign, 0, measured(1))
+    record = store.record_of(1)
+    assert (record["arguments"], record["repeats"]) == (["--seed", "7"], None)
+    assert record["extract"][0] == {
+        "metric": "seconds",
+        "pattern": "took ([0-9.]+)",
+        "line": None,
+        "unit": "s",
+    }
+
+
+def test_derived_metrics_stand_beside_the_reported_ones_and_never_replace_them(store: Store) -> None:
+    campaign = begin(store)
+    derived = {"steady": 1.0, "throughput": 99.0}
+    trial = store.record(campaign, 0, replace(measured(5), derived=derived))
+    [kept] = store.trials(campaign)
+    assert kept.metrics == {"throughput": 5, "steady": 1}
+    assert store.query("select throughput, steady from trials")[1] == [(5, 1)]
+    record = store.record_of(trial)
+    assert (record["result"]["metrics"], record["derived"]) == ({"throughput": 5}, derived)
+    assert kept == ended_trial(trial, planned(0), replace(measured(5), derived=derived))
+
+
+# Repetitions and decisions
+
+
+def repetition(of: int, ordinal: int, group: int) -> PlannedTrial:
+    return replace(planned(ordinal), block=of // 2, group=group, repeats=of)
+
+
+def test_a_repetition_runs_right_after_the_group_that_it_repeats(store: Store) -> None:
+    campaign = begin(store, 8)  # groups 0 to 3, blocks of two
+    store.extend(campaign, [repetition(2, 8, 4), repetition(2, 9, 4)])
+    store.extend(campaign, [repetition(0, 10, 5), repetition(0, 11, 5)])
+    store.extend(campaign, [repetition(2, 12, 6), repetition(2, 13, 6)])
+    order = [0, 1, 10, 11, 2, 3, 4, 5, 8, 9, 12, 13, 6, 7]
+    assert [trial.ordinal for trial in store.pending(campaign)] == order
+    for ordinal in (0, 1, 10, 8):
+        store.record(campaign, ordinal, measured(1))
+    assert [trial.ordinal for trial in store.pending(campaign)] == [
+        ordinal for ordinal in order if ordinal not in {0, 1, 10, 8}
+    ]
+    assert {trial.ordinal: trial.repeats for trial in store.trials(campaign)} == {
+        0: None,
+        1: None,
+        10: 0,
+        8: 2,
+    }
+    assert [trial.ordinal for trial in store.planned(campaign, [8, 10, 3])] == [10, 3, 8]
+    assert (store.campaign(campaign).planned, store.campaign(campaign).finished) == (14, False)
+
+
+def test_decisions_come_back_in_their_order(store: Store) -> None:
+    campaign, other = begin(store), begin(store)
+    made = [decision("look", confidence=0.99), decision("repeat", group=3), decision("stop")]
+    for each in made:
+        store.decide(campaign, each)
+    assert store.decisions(campaign) == made
+    assert store.decisions(other) == []
+
+
+def test_a_campaign_that_was_stopped_is_finished_and_nothing_of_it_is_pending(store: Store) -> None:
+    campaign, other = begin(store), begin(store)
+    store.record(campaign, 0, measured(1))
+    store.decide(campaign, decision("look"))
+    assert (len(store.pending(campaign)), store.campaign(campaign).stopped) == (3, "")
+    store.decide(campaign, decision("stop"))
+    assert store.pending(campaign) == []
+    summary = store.campaign(campaign)
+    assert (summary.stopped, summary.finished, summary.ended) == ("a reason to stop", True, 1)
+    assert len(store.pending(other)) == 4
+
+
+def test_a_plan_is_extended_together_with_its_decision_or_not_at_all(store: Store) -> None:
+    campaign = begin(store)
+    with pytest.raises(AssayError, match="trial of this ordinal already; the store was not changed"):
+        store.extend(campaign, [repetition(0, 4, 2), repetition(0, 3, 2)], decision("repeat", group=0))
+    assert len(store.pending(campaign)) == 4
+    assert store.decisions(campaign) == []
+    store.extend(campaign, [repetition(0, 4, 2)], decision("repeat", group=0))
+    assert len(store.pending(campaign)) == 5
+    assert [each.kind for each in store.decisions(campaign)] == ["repeat"]
+
+
+# Findings
+
+
+FINDINGS = "select campaign, rule, severity, message, places, evidence, remedy, trials from findings"
+
+
+def test_findings_are_those_of_the_latest_audit_of_each_campaign(store: Store) -> None:
+    campaign, other = begin(store), begin(store)
+    before = datetime.now(UTC)
+    store.write_findings(campaign, [finding("First."), finding("Second.", ratio=1.5)])
+    store.write_findings(other, [finding("Other.")])
+    row = (1, "drift", "note", "First.", '["subject=a","subject=b"]', "{}", "Run again.", "[3,4]")
+    assert store.query(FINDINGS)[1][0] == row
+    assert store.query("select message, evidence ->> 'ratio' from findings")[1] == [
+        ("First.", None),
+        ("Second.", 1.5),
+        ("Other.", None),
+    ]
+    [(when,)] = store.query("select distinct audited_at from findings where campaign = 1")[1]
+    assert before <= datetime.fromisoformat(when).replace(tzinfo=UTC) <= datetime.now(UTC)
+    store.write_findings(campaign, [finding("Second.", ratio=1.5)])
+    assert store.query("select message from findings")[1] == [("Other.",), ("Second.",)]
+
+
+def test_an_audit_that_finds_nothing_leaves_no_finding_of_its_campaign(store: Store) -> None:
+    campaign, other = begin(store), begin(store)
+    store.write_findings(campaign, [finding()])
+    store.write_findings(other, [finding()])
+    store.write_findings(campaign, [])
+    assert store.query("select campaign from findings")[1] == [(other,)]
+    assert store.query("select count(*) from finding")[1] == [(2,)]
+
+
+@pytest.mark.parametrize("found", [[], [finding(ratio=0.1 + 0.2), finding("Half \ud800 a pair.")]])
+def test_an_audit_that_finds_the_same_writes_nothing(store: Store, found: list[Finding]) -> None:
+    campaign = begin(store)
+    for _ in range(3):
+        store.write_findings(campaign, found)
+    assert store.query("select count(*) from audit")[1] == [(1,)]
+    store.write_findings(campaign, [finding("Another.")])
+    store.write_findings(campaign, found)
+    assert store.query("select count(*) from audit")[1] == [(3,)]
+
+
+def test_experiments_called_like_what_is_in_the_store_keep_their_views_apart(store: Store) -> None:
+    for number, name in enumerate(("findings", "Decision", "audit", "finding")):
+        campaign = begin(store, experiment=name)
+        store.record(campaign, 0, measured(number))
+        assert store.query("select throughput from trials")[1] == [(number,)]
+        assert store.query(f'select throughput from "{name}_2"')[1] == [(number,)]
+    assert store.query("select * from findings")[1] == []
 
 
 # Queries
