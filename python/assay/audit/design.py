@@ -92,7 +92,7 @@ class ShortTrials:
 
     id = "short-trials"
     title = "Trials are short"
-    source = "docs/guide/audit/short-trials.md"
+    source = f"{ANOMALIES}, section 6; Linux, CONFIG_HZ"
 
     least_ms = 50  # five ticks of the slowest usual kernel, 100 a second
 

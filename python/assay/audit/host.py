@@ -7,7 +7,16 @@ from typing import Any, ClassVar
 
 from assay.analysis import median
 from assay.audit.types import Evidence, Finding
-from assay.audit.wording import BENCHMARKING, RANDOMNESS, WRONG_DATA, counted, numbers, percent, shorten
+from assay.audit.wording import (
+    ANOMALIES,
+    BENCHMARKING,
+    RANDOMNESS,
+    WRONG_DATA,
+    counted,
+    numbers,
+    percent,
+    shorten,
+)
 from assay.store.types import StoredTrial
 
 
@@ -16,7 +25,7 @@ class HostChanged:
 
     id = "host-changed"
     title = "The host changed within groups"
-    source = "docs/guide/audit/host-changed.md, the measurements on a virtual machine"
+    source = "measurements on a virtual machine, which its page gives"
 
     limits: ClassVar = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 
@@ -143,7 +152,7 @@ class EnvironmentChanged:
 
     id = "environment-changed"
     title = "The machine or the program changed"
-    source = "docs/guide/audit/environment-changed.md"
+    source = WRONG_DATA
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield one finding that names the subjects, and the trials outside the usual environment."""
@@ -181,7 +190,7 @@ class MissingCalibration:
 
     id = "missing-calibration"
     title = "Calibrations are missing"
-    source = "docs/guide/audit/missing-calibration.md"
+    source = "measurements on a virtual machine, which the page of host-changed gives"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield one finding for whole calibrations, one for core-to-core latency that there should be."""
@@ -227,7 +236,7 @@ class UnoptimisedBuild:
 
     id = "unoptimised-build"
     title = "A subject was not built for speed"
-    source = WRONG_DATA
+    source = "Google Benchmark, which warns of debug builds too; ThreadSanitizer's manual, on its slowdown"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield one finding for what makes times meaningless, one for assertions."""
@@ -267,7 +276,7 @@ class DifferentBuilds:
 
     id = "different-builds"
     title = "Compared programs were built differently"
-    source = f"{WRONG_DATA}; Kharal & Brown, section 4.7"
+    source = f"{WRONG_DATA}; {ANOMALIES}, section 2.1"
 
     _compared: ClassVar = (
         ("program", "compiler"),

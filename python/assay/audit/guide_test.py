@@ -1,0 +1,45 @@
+"""The guide: what a finding's reader is sent to."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.audit import DESIGN_RULES, RULES, Rule, guide_page
+
+GUIDE = guide_page("any").parent
+
+
+def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
+    pages = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
+    assert pages == {rule.id for rule in RULES}
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert set(DESIGN_RULES) <= set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_page_says_what_a_rule_sees_why_and_what_to_do(rule: Rule) -> None:
+    page = guide_page(rule.id).read_text(encoding="utf-8")
+    assert page.startswith(f"# {rule.title}\n")
+    parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]
+    places = [page.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_the_index_names_every_rule_in_the_order_of_the_rules() -> None:
+    index = (GUIDE / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(.+)\]\((.+)\.md\) \| (?:error|warning|note|as the).* \| (.+) \|$", index, re.M)
+    assert rows == [(rule.id, rule.id, rule.title) for rule in RULES]
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in GUIDE.glob("*.md"):
+        for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            assert (GUIDE / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_documentation_shows_the_same_pages() -> None:
+    link = Path(__file__).parents[3] / "docs/guide/audit"
+    assert link.is_symlink()
+    assert link.resolve() == GUIDE.resolve()
