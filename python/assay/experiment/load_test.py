@@ -1,4 +1,5 @@
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from assay.experiment.schema import (
     SubjectTable,
     ValidateTable,
 )
+from assay.experiment.source import Source
 from assay.experiment.types import Blocks, Chart, Extraction, Program, Validation
 
 FILE = Path("experiments/x.toml")
@@ -898,9 +900,16 @@ def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "experiment.md"
 
 
-def test_the_example_of_the_reference_is_an_experiment() -> None:
-    example = REFERENCE.read_text().split("```toml\n")[1].split("```")[0]
-    assert len(parse(example, REFERENCE).conditions()) == 10
+def test_the_complete_files_of_the_reference_are_experiments() -> None:
+    files = re.findall(r"^```toml\n(name = .*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
+    assert [len(parse(each, REFERENCE).conditions()) for each in files] == [10, 2]
+
+
+def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
+    parts = re.findall(r"^```toml\n(?!name = )(.*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(parts) > 5
+    for part in parts:
+        Source(REFERENCE, part).table(Document, tomllib.loads(TEXT) | tomllib.loads(part), ())
 
 
 def test_the_reference_explains_every_key() -> None:
