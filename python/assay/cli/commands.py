@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import aa, audit, browse, new, report, run, serve
+from assay.cli import aa, audit, browse, compare, export, new, plan, report, run, serve
 
 app = typer.Typer(
     name="assay",
@@ -23,11 +23,14 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("resume")(run.resume)
 app.command("aa")(aa.aa)
+app.command("plan")(plan.plan)
 app.command("list")(browse.list_)
 app.command("show")(browse.show)
 app.command("report")(report.report)
 app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
 app.command("query")(browse.query)
+app.command("export")(export.export)
 app.command("serve")(serve.serve)
 new_app = typer.Typer(
     no_args_is_help=True,

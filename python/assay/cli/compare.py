@@ -1,0 +1,118 @@
+"""`assay compare`: conditions, campaigns or stores against each other."""
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.browse import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_table
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.compare import Compared, Side
+    from assay.store import Store
+
+
+def compare(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more, the first is the baseline: numbers of campaigns; files of stores, FILE or"
+            " FILE@CAMPAIGN; or conditions, FACTOR=LEVEL,... of one campaign."
+        ),
+    ],
+    campaign: CampaignOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what did not run as one comparison: conditions, campaigns, or stores.
+
+    Conditions of one campaign are compared block by block. Campaigns and stores are compared in each
+    condition that they have in common; they did not run side by side, and a finding says what that means.
+
+    Examples: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
+    `assay compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
+    """
+    from assay.compare import compare as compare_sides
+
+    if len(sides) < 2:
+        raise AssayError("compare takes two sides or more; the first is the baseline")
+    if len(set(sides)) < len(sides):
+        raise AssayError("the same side is named twice; `assay aa EXPERIMENT` compares identical code")
+    kinds = {_kind(each) for each in sides}
+    if len(kinds) > 1:
+        raise AssayError(f"name sides of one kind; these are {' and '.join(sorted(kinds))}")
+    with ExitStack() as opened:
+        compared = compare_sides(_read(sides, kinds.pop(), campaign, store, opened))
+    if as_json:
+        typer.echo(json.dumps(asdict(compared), indent=2, allow_nan=False))
+    else:
+        _print(compared)
+
+
+def _kind(side: str) -> str:
+    if side.isdecimal():
+        return "campaigns"
+    return "conditions" if "=" in side and not Path(side).exists() else "stores"
+
+
+def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened: ExitStack) -> "list[Side]":
+    from assay.compare import campaign_side, condition_side
+    from assay.store import Store
+
+    def of(path: Path) -> "Store":
+        return opened.enter_context(Store.open(path, create=False))
+
+    if kind == "conditions":
+        whole = campaign_side(of(store), campaign, "")
+        return [condition_side(whole, name) for name in names]
+    if campaign is not None:
+        raise AssayError("--campaign is for conditions; name a campaign of a store as FILE@CAMPAIGN")
+    if kind == "campaigns":
+        held = of(store)
+        return [campaign_side(held, int(name), f"campaign {name}") for name in names]
+    sides = []
+    for name in names:
+        file, _, number = name.rpartition("@")
+        if not (file and number.isdecimal()):
+            file, number = name, ""
+        sides.append(campaign_side(of(Path(file)), int(number) if number else None, name))
+    return sides
+
+
+def _print(compared: "Compared") -> None:
+    from rich.console import Console
+
+    from assay.audit import condition_name
+    from assay.report import words
+    from assay.report.terminal import print_finding
+
+    console = Console()
+    for finding in compared.findings:
+        print_finding(finding, console)
+    comparisons = compared.comparisons
+    typer.echo(
+        f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
+        f"equivalent within {compared.smallest_effect_percent:g}%\n"
+    )
+    print_table(
+        ["condition", "of", "ratio", "95% interval", "pairs", "verdict", "note"],
+        [
+            [
+                condition_name(each.context) if each.context else "the two named",
+                each.level,
+                words.ratio(each.ratio),
+                words.interval(each.interval),
+                each.pairs,
+                each.verdict,
+                "; ".join(
+                    [each.reason] * bool(each.reason)
+                    + [f"{count} {reason}" for reason, count in each.dropped.items()]
+                ),
+            ]
+            for each in comparisons
+        ],
+    )

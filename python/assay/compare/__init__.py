@@ -1,0 +1,11 @@
+"""Compares what did not run as one experiment's comparison: conditions, campaigns, or stores.
+
+sides = [campaign_side(store, 3), campaign_side(store, 5)]
+compared = compare(sides)           # every later side against the first
+compared.findings                   # what to know before believing a verdict
+"""
+
+from assay.compare.compare import Compared, compare
+from assay.compare.sides import Side, campaign_side, condition_side
+
+__all__ = ["Compared", "Side", "campaign_side", "compare", "condition_side"]

@@ -1,0 +1,60 @@
+"""`assay compare` as a user types it."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Assay
+
+EXPERIMENT = """
+name = "twice"
+question = "Again?"
+[factors]
+subject = ["noop", "std_map_mutex"]
+[trial]
+key_range = 100
+duration_ms = 5
+mix = { insert = 10, erase = 10, find = 80 }
+[design]
+blocks = 6
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "noop"
+smallest_effect_percent = 3
+"""
+
+
+@pytest.fixture
+def campaigns(tmp_path: Path, assay: Assay) -> Path:
+    (tmp_path / "twice.toml").write_text(EXPERIMENT)
+    for _ in range(2):
+        assay("run", "twice.toml")
+    return tmp_path
+
+
+def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path, assay: Assay) -> None:
+    said = assay("compare", "1", "2").stdout
+    assert "not-interleaved" in said
+    assert said.count("campaign 2") >= 2
+    said = assay("compare", "subject=noop", "subject=std_map_mutex").stdout
+    assert "slower" in said
+    assert "not-interleaved" not in said
+    store = campaigns / "results" / "assay.sqlite"
+    assert "@2" in assay("compare", f"{store}@1", f"{store}@2").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["1"], "two sides or more"),
+        (["1", "1"], "named twice"),
+        (["1", "7"], "no campaign 7"),
+        (["1", "subject=noop"], "sides of one kind"),
+        (["nowhere.sqlite", "results/assay.sqlite"], "no store at nowhere.sqlite"),
+    ],
+)
+def test_what_cannot_be_compared_is_explained(
+    campaigns: Path, assay: Assay, words: list[str], message: str
+) -> None:
+    assert message in assay("compare", *words, expect=1).stderr
