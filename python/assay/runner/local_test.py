@@ -1,5 +1,6 @@
 """Real processes that do what a subject may do wrong, and what the runner makes of each."""
 
+import ast
 import json
 import os
 import signal
@@ -8,10 +9,15 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from assay import programs, protocol
+from assay.experiment.programs import PROCESS_METRICS
+from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
 from assay.runner.local import LocalExecutor
 from assay.runner.process import LAUNCHER, STDERR_KEPT, CannotStartError, Interrupted, StopSignals
@@ -403,15 +409,142 @@ def test_signals_act_as_before_once_trials_are_over() -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+def command(
+    folder: Path, code: str, extract: Literal["protocol", "lines"] | tuple[Extraction, ...], *arguments: str
+) -> PlannedTrial:
+    return replace(planned(script(folder / "command", code)), arguments=arguments, extract=extract)
+
+
+def test_a_command_gets_its_arguments_and_no_request_in_the_experiments_folder(
+    tmp_path: Path, stop: StopSignals, executor: LocalExecutor
+) -> None:
+    calibrate = script(tmp_path / "calibrate", f"print('{CALIBRATION}')")
+    folder = tmp_path / "experiment"
+    folder.mkdir()
+    code = "print([sys.argv[1:], sys.stdin.read(), os.getcwd()]); print('a=1.5')"
+    trial = command(tmp_path, code, "lines", "two words", "$HOME", "*", "-n")
+    outcome = LocalExecutor(calibrate, stop, folder).execute(trial)
+    seen, line = outcome.stdout.splitlines()
+    assert ast.literal_eval(seen) == [["two words", "$HOME", "*", "-n"], "", str(folder)]
+    assert line == "a=1.5"
+    assert outcome.status == "valid"
+    assert outcome.result is not None
+    assert outcome.result["metrics"]["a"] == 1.5
+    protocol.validator("trial-result").validate(outcome.result)
+
+
+def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    code = f"""
+    import json
+    assert sys.argv[1:] == ["-v"] and json.load(sys.stdin) == {REQUEST}
+    print('{VALID}')
+    """
+    outcome = executor.execute(command(tmp_path, code, "protocol", "-v"))
+    assert (outcome.status, outcome.stdout) == ("valid", "")
+
+
+@pytest.mark.parametrize(
+    ("printed", "extract", "reason"),
+    [
+        ("nothing", "lines", "there is no line NAME=DATA with a number"),
+        ("a=1\\na=2", "lines", "a: there are two lines a=..."),
+        (
+            "a=1",
+            (Extraction("a", r"b=(\d)", None, ""),),
+            "a: the pattern 'b=(\\\\d)' is nowhere in the output",
+        ),
+        ("a=1\\na=1", (Extraction("a", r"a=(\d)", None, ""),), "is in the output more than once"),
+    ],
+)
+def test_a_command_in_whose_output_a_metric_is_not_found_once_is_invalid(
+    tmp_path: Path,
+    executor: LocalExecutor,
+    printed: str,
+    extract: Literal["lines"] | tuple[Extraction, ...],
+    reason: str,
+) -> None:
+    outcome = executor.execute(command(tmp_path, f"print('{printed}')", extract))
+    assert outcome.status == "invalid"
+    assert reason in outcome.reason
+    assert outcome.result is None
+    assert outcome.stdout.splitlines() == printed.split("\\n")
+
+
+def test_a_command_that_fails_has_crashed_whatever_it_printed(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    outcome = executor.execute(command(tmp_path, "print('a=1'); sys.exit('no')", "lines"))
+    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: no")
+    outcome = executor.execute(command(tmp_path, "print('a=1', flush=True); os.abort()", "lines"))
+    assert (outcome.status, outcome.reason) == ("crashed", "ended by SIGABRT")
+    assert (outcome.exit_code, outcome.stdout) == (-signal.SIGABRT, "a=1\n")
+
+
+def test_bytes_that_are_no_text_hide_no_metric(tmp_path: Path, executor: LocalExecutor) -> None:
+    code = r"os.write(1, b'\xff\xfe\x00\na=1\n\xff=2\n\x1b[31mb=3\n')"
+    outcome = executor.execute(command(tmp_path, code, "lines"))
+    assert outcome.status == "valid"
+    assert outcome.result is not None
+    assert outcome.result["metrics"].keys() == {"a", *PROCESS_METRICS}
+
+
+def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, executor: LocalExecutor) -> None:
+    held = bytearray(os.urandom(1)) * 300_000_000  # the runner is larger than what it runs
+    begins = time.monotonic()
+    outcome = executor.execute(replace(planned(Path("/bin/true")), extract=()))
+    took_ms = 1000 * (time.monotonic() - begins)
+    assert outcome.status == "valid", outcome.reason
+    assert outcome.result is not None
+    small = outcome.result["metrics"]
+    assert small.keys() == set(PROCESS_METRICS)
+    assert 0 < small["peak_resident_bytes"] < 20_000_000 < len(held)
+    assert 0 < small["wall_ms"] < took_ms
+    code = "x = bytearray(b'1' * 100_000_000)\nwhile time.process_time() < 0.1: pass"
+    large = executor.execute(command(tmp_path, code, ())).result
+    assert large is not None
+    assert 100_000_000 < large["metrics"]["peak_resident_bytes"] < 300_000_000
+    assert large["metrics"]["user_ms"] + large["metrics"]["system_ms"] > 90
+    assert large["metrics"]["wall_ms"] > 90
+
+
+def test_a_command_cannot_touch_the_account_of_what_it_used(tmp_path: Path, executor: LocalExecutor) -> None:
+    code = "print(f'open={len(os.listdir(\"/proc/self/fd\"))}')"
+    outcome = executor.execute(command(tmp_path, code, "lines"))
+    assert outcome.result is not None
+    assert outcome.result["metrics"]["open"] == 4  # input, output, errors, and the listing itself
+
+
+def test_a_command_that_is_killed_dies_with_its_meter(tmp_path: Path, executor: LocalExecutor) -> None:
+    note = tmp_path / "pid"
+    code = f"""
+    open({str(note)!r}, 'w').write(str(os.getpid()))
+    while True: os.write(1, b'x' * 2**20)
+    """
+    outcome = executor.execute(command(tmp_path, code, "lines"))
+    assert outcome.reason == "printed more than 64 MiB"
+    pid = int(note.read_text())
+    wait_until(lambda: not alive(pid))
+
+
+def test_a_command_that_the_kernel_refuses_is_no_trial(tmp_path: Path, executor: LocalExecutor) -> None:
+    trial = command(tmp_path, "", "lines")
+    Path(trial.program).write_bytes(b"\x7fELF, and no more")
+    with pytest.raises(CannotStartError, match=r"command cannot be started: Exec format error"):
+        executor.execute(trial)
+
+
 RUNNER = """
 import sys
 from pathlib import Path
 from assay.runner.process import run_process
-run_process(sys.argv[1], "", environment={}, timeout_s=3600, memory_limit_mb=1000)
+run_process(sys.argv[1], "", environment={}, meter=Path(sys.argv[2]) if sys.argv[2:] else None)
 """
 
 
-def test_a_trial_dies_with_a_runner_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("meter", [[], [programs.find("assay-meter")]])
+def test_a_trial_dies_with_a_runner_that_is_killed(tmp_path: Path, meter: list[Path]) -> None:
     note = tmp_path / "pid"
     subject = script(
         tmp_path / "subject",
@@ -421,7 +554,7 @@ def test_a_trial_dies_with_a_runner_that_is_killed(tmp_path: Path) -> None:
         time.sleep(3600)
         """,
     )
-    runner = subprocess.Popen([sys.executable, "-c", RUNNER, subject])
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, subject, *meter])
     wait_until(note.exists)
     trial = int(note.read_text())
     assert alive(trial)
