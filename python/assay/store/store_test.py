@@ -4,7 +4,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -401,12 +401,7 @@ def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(
     store.record(campaign, 0, measured(1))
     record = store.record_of(1)
     assert (record["arguments"], record["repeats"]) == (["--seed", "7"], None)
-    assert record["extract"][0] == {
-        "metric": "seconds",
-        "pattern": "took ([0-9.]+)",
-        "line": None,
-        "unit": "s",
-    }
+    assert record["extract"] == [asdict(rule) for rule in rules]
 
 
 def test_derived_metrics_stand_beside_the_reported_ones_and_never_replace_them(store: Store) -> None:

@@ -1,0 +1,415 @@
+"""How a campaign goes on: with a real store, and with trials, a clock and a judgement that are made up."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
+from assay.errors import AssayError
+from assay.experiment import Experiment, parse
+from assay.plan.make_plan import make_plan
+from assay.plan.types import PlannedTrial
+from assay.runner.course import CampaignCourse, Judgement
+from assay.runner.run_trials import run_trials
+from assay.runner.types import Outcome
+from assay.store import Store
+from assay.store.types import StoredTrial
+
+SOURCE = """
+name = "x"
+question = "?"
+[factors]
+subject = ["a", "b"]
+threads = [1, 2]
+[trial]
+key_range = 1000
+mix = { insert = 5, erase = 5, find = 90 }
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "a"
+smallest_effect_percent = 3
+[design]
+seed = 1
+"""
+BLOCKS = 3
+GROUPS = 2 * BLOCKS  # of two trials each
+
+
+def experiment(design: str = f"blocks = {BLOCKS}") -> Experiment:
+    return parse(SOURCE + design, Path("x.toml"))
+
+
+class Killed(BaseException):
+    """The runner is no more."""
+
+
+@dataclass
+class Laboratory:
+    """A campaign that can be run, killed and run again; the world around it is made up.
+
+    Attributes:
+        disagree: tells of a group of trials whether its calibrations disagree.
+        settle: tells of the ended blocks at a look whether the campaign may end.
+        trial_s: how long each trial takes.
+        kill_at: number of the step, counted from 0, before which the runner is killed. Steps are trials and
+            writes to the store; what happens between two of them is lost with the runner in any case.
+    """
+
+    store: Store
+    experiment: Experiment = field(default_factory=experiment)
+    disagree: Callable[[Sequence[StoredTrial]], bool] = lambda _: False
+    settle: Callable[[int], bool] = lambda _: False
+    looks: frozenset[int] = frozenset()
+    metrics: Mapping[str, float] = field(default_factory=lambda: {"throughput": 5.0})
+    trial_s: float = 1.0
+    kill_at: int | None = None
+    campaign: int = 0
+    steps: int = 0
+    now: float = 1000.0
+    said: list[str] = field(default_factory=list)
+    asked: list[tuple[list[int], list[int]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        plan = make_plan(self.experiment, 1, lambda subject: f"/bin/{subject}", 1000)
+        self.campaign = self.store.begin_campaign(
+            experiment="x", question="?", source="", directory="/", plan=plan, host={}
+        )
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps - 1 == self.kill_at:
+            raise Killed
+
+    def execute(self, trial: PlannedTrial) -> Outcome:
+        self.step()
+        self.now += self.trial_s
+        return Outcome(
+            status="valid",
+            reason="",
+            exit_code=0,
+            result={"metrics": dict(self.metrics)},
+            stdout="",
+            stderr="",
+            calibration_before={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
+            calibration_after={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
+            calibration_error="",
+            started_at=datetime.now(UTC),
+            wall_s=0.8 * self.trial_s,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the store; to call one that writes is a step."""
+        method = getattr(self.store, name)
+
+        def call(*arguments: Any) -> Any:
+            if name != "planned":
+                self.step()
+            return method(*arguments)
+
+        return call
+
+    def ended(self, trial: PlannedTrial, outcome: Outcome, took_s: float) -> None:
+        pass
+
+    def added(self, trials: Sequence[PlannedTrial]) -> None:
+        pass
+
+    def disagreement(self, group: Sequence[StoredTrial], ended: Sequence[StoredTrial], _: Experiment) -> str:
+        self.asked.append(([trial.ordinal for trial in group], [trial.ordinal for trial in ended]))
+        return "the host changed its mode" if self.disagree(group) else ""
+
+    def summarise(self, ended: Sequence[StoredTrial], asked: Experiment) -> Analysis:
+        blocks = max(trial.block for trial in ended) + 1
+        return analysis("equivalent" if self.settle(blocks) else "undecided", blocks)
+
+    def run(self) -> None:
+        """Run what is pending until the end, or until the runner is killed."""
+        pending = self.store.pending(self.campaign)
+        ended = sorted(self.store.trials(self.campaign), key=lambda trial: trial.id)
+        course = CampaignCourse(
+            self,
+            self.campaign,
+            1,
+            self.experiment,
+            judgement=Judgement(
+                derive=lambda result, _: {"derived": 2 * result["metrics"].get("throughput", 0)},
+                disagreement=self.disagreement,
+                summarise=self.summarise,
+                settled=lambda seen: (
+                    "" if seen.comparisons[0].verdict == "undecided" else "every comparison has a verdict"
+                ),
+                looks=self.looks,
+            ),
+            pending=pending,
+            ended=ended,
+            decisions=self.store.decisions(self.campaign),
+            clock=lambda: self.now,
+            say=self.said.append,
+        )
+        run_trials(pending, self, course, self, lambda: self.now, last=ended[-1] if ended else None)
+
+    def decisions(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
+        return [
+            (each.kind, each.block, each.reason, each.content) for each in self.store.decisions(self.campaign)
+        ]
+
+    def ran(self) -> list[StoredTrial]:
+        """Return the ended trials in the order in which they ran."""
+        return sorted(self.store.trials(self.campaign), key=lambda trial: trial.id)
+
+    def groups_ran(self) -> list[tuple[int, int | None]]:
+        """Return each group that ran, with the one that it repeats, in the order in which they ran."""
+        return list(dict.fromkeys((trial.group, trial.repeats) for trial in self.ran()))
+
+
+def analysis(verdict: Verdict, blocks: int) -> Analysis:
+    interval = Interval(0.9, 1.1, 0.98)
+    alone = Estimate(1.0, interval, 0.5, verdict, blocks)
+    found = Comparison(
+        "throughput", {}, "b", "a", 1.0, interval, 0.5, 0.5, verdict, blocks, {}, "", all_groups=alone
+    )
+    look = Look(1 if blocks == 2 else 2, 2, blocks, 0.98)
+    return Analysis("throughput", "subject", "a", "higher", 3, 0.95, (), (found,), look=look)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(tmp_path_factory.mktemp("course") / "assay.sqlite") as opened:
+        yield opened
+
+
+def is_group(*numbers: int) -> Callable[[Sequence[StoredTrial]], bool]:
+    return lambda group: group[0].group in numbers
+
+
+# Repetitions
+
+
+def test_without_a_reason_every_planned_trial_runs_once_in_its_order(store: Store) -> None:
+    laboratory = Laboratory(store)
+    laboratory.run()
+    assert [trial.ordinal for trial in laboratory.ran()] == list(range(2 * GROUPS))
+    assert laboratory.decisions() == []
+    assert laboratory.said == []
+
+
+def test_a_group_whose_calibrations_disagree_is_repeated_whole_and_next(store: Store) -> None:
+    laboratory = Laboratory(store, disagree=is_group(2))
+    laboratory.run()
+    assert laboratory.groups_ran() == [
+        (0, None),
+        (1, None),
+        (2, None),
+        (6, 2),
+        (3, None),
+        (4, None),
+        (5, None),
+    ]
+    first, again = ([trial for trial in laboratory.ran() if trial.group == group] for group in (2, 6))
+    assert {str(trial.levels) for trial in first} == {str(trial.levels) for trial in again}
+    assert {trial.block for trial in again} == {1}
+    assert [trial.ordinal for trial in again] == [12, 13]
+    assert laboratory.decisions() == [
+        ("repeat", 1, "the host changed its mode", {"group": 2, "number": 1, "as": 6})
+    ]
+
+
+def test_the_rule_is_asked_once_for_each_group_and_sees_all_that_ended(store: Store) -> None:
+    laboratory = Laboratory(store)
+    laboratory.run()
+    assert laboratory.asked == [
+        ([2 * group, 2 * group + 1], list(range(2 * group + 2))) for group in range(GROUPS)
+    ]
+
+
+@pytest.mark.parametrize("repeat", [0, 1, 3])
+def test_a_group_is_repeated_as_often_as_the_experiment_allows(store: Store, repeat: int) -> None:
+    laboratory = Laboratory(
+        store, experiment(f"blocks = {BLOCKS}\nrepeat = {repeat}"), disagree=lambda group: group[0].block == 0
+    )
+    laboratory.run()
+    repeated = [each.content["number"] for each in store.decisions(laboratory.campaign)]
+    assert repeated == [*range(1, repeat + 1), *range(1, min(repeat, 3 - repeat) + 1)]
+
+
+def test_repetitions_are_at_most_half_of_the_planned_groups(store: Store) -> None:
+    laboratory = Laboratory(store, disagree=lambda _: True)
+    laboratory.run()
+    assert len(laboratory.decisions()) == GROUPS // 2
+    assert len(laboratory.ran()) == 3 * GROUPS
+    assert store.campaign(laboratory.campaign).finished
+
+
+def test_repetitions_have_fresh_seeds(store: Store) -> None:
+    laboratory = Laboratory(store, disagree=lambda _: True)
+    laboratory.run()
+    records = store.records_of([trial.id for trial in laboratory.ran()])
+    assert len({record["seed"] for record in records}) == 3 * GROUPS
+
+
+# Looks and ends
+
+
+def until_verdict() -> Experiment:
+    asked = experiment()
+    blocks = replace(asked.design.blocks, until="verdict", fewest=2)
+    return replace(asked, design=replace(asked.design, blocks=blocks))
+
+
+def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:
+    laboratory = Laboratory(store, until_verdict(), looks=frozenset({2, 3}))
+    laboratory.run()
+    assert [(kind, block, content["number"]) for kind, block, _, content in laboratory.decisions()] == [
+        ("look", 2, 1),
+        ("look", 3, 2),
+    ]
+    assert laboratory.said == [
+        "look 1 of at most 2, after 2 blocks: 1 of 1 comparisons are undecided",
+        "look 2 of at most 2, after 3 blocks: 1 of 1 comparisons are undecided",
+    ]
+    assert laboratory.decisions()[0][3] == {
+        "number": 1,
+        "of": 2,
+        "confidence": 0.98,
+        "comparisons": 1,
+        "undecided": 1,
+        "widest_percent": pytest.approx(100 * (1.1 / 0.9 - 1)),
+    }
+    assert store.campaign(laboratory.campaign).stopped == ""
+
+
+def test_a_campaign_ends_at_the_look_at_which_it_is_settled(store: Store) -> None:
+    laboratory = Laboratory(store, until_verdict(), settle=lambda _: True, looks=frozenset({2, 3}))
+    laboratory.run()
+    assert len(laboratory.ran()) == 8
+    assert [kind for kind, *_ in laboratory.decisions()] == ["look", "stop"]
+    reason = "every comparison has a verdict, after 2 of at most 3 blocks"
+    summary = store.campaign(laboratory.campaign)
+    assert (summary.stopped, summary.finished) == (reason, True)
+    assert laboratory.said[-1] == f"finished early: {reason}"
+    assert store.pending(laboratory.campaign) == []
+
+
+def test_a_campaign_that_is_settled_with_its_last_block_did_not_end_early(store: Store) -> None:
+    laboratory = Laboratory(
+        store, until_verdict(), settle=lambda blocks: blocks == 3, looks=frozenset({2, 3})
+    )
+    laboratory.run()
+    assert [kind for kind, *_ in laboratory.decisions()] == ["look", "look"]
+    assert store.campaign(laboratory.campaign).stopped == ""
+
+
+def within(minutes: float) -> Experiment:
+    return experiment(f"blocks = {{ minutes = {minutes}, at_most = {BLOCKS} }}")
+
+
+@pytest.mark.parametrize(("seconds", "blocks"), [(0.5, 1), (4, 1), (4.5, 2), (8, 2), (8.5, 3), (60, 3)])
+def test_a_time_budget_ends_the_campaign_with_the_block_in_which_it_is_over(
+    store: Store, seconds: float, blocks: int
+) -> None:
+    laboratory = Laboratory(store, within(seconds / 60))  # a block takes 4 s
+    laboratory.run()
+    assert len(laboratory.ran()) == 4 * blocks
+    assert bool(store.campaign(laboratory.campaign).stopped) == (blocks < BLOCKS)
+
+
+def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_between(store: Store) -> None:
+    laboratory = Laboratory(store, within(7.5 / 60), kill_at=2 * 5)  # before the sixth trial
+    with pytest.raises(Killed):
+        laboratory.run()
+    assert len(laboratory.ran()) == 5
+    laboratory.now += 100_000
+    laboratory.run()
+    assert len(laboratory.ran()) == 8
+    [(kind, block, reason, content)] = laboratory.decisions()
+    assert (kind, block, reason) == (
+        "stop",
+        2,
+        "0.133 of 0.125 minutes have passed, after 2 of at most 3 blocks",
+    )
+    assert content["minutes"] == pytest.approx(8 / 60)
+
+
+# Metrics
+
+
+def test_derived_metrics_are_recorded_with_the_trial(store: Store) -> None:
+    laboratory = Laboratory(store)
+    laboratory.run()
+    assert {str(trial.metrics) for trial in laboratory.ran()} == {"{'derived': 10.0, 'throughput': 5.0}"}
+
+
+def test_a_derived_metric_can_be_compared(store: Store) -> None:
+    asked = parse(
+        SOURCE.replace('metric = "throughput"', 'metric = "derived"') + "blocks = 1", Path("x.toml")
+    )
+    Laboratory(store, asked).run()
+
+
+@pytest.mark.parametrize(
+    ("comparison", "message"),
+    [
+        (
+            'metric = "thruput"',
+            "comparison.metric: /bin/. does not give the metric thruput.* mean throughput",
+        ),
+        (
+            'metric = "throughput"\nalso = ["throughput_p9"]',
+            "comparison.also: /bin/. does not give the metric throughput_p9",
+        ),
+    ],
+)
+def test_a_metric_that_a_program_does_not_give_ends_the_campaign_after_one_trial(
+    store: Store, comparison: str, message: str
+) -> None:
+    asked = parse(SOURCE.replace('metric = "throughput"', comparison) + "blocks = 1", Path("x.toml"))
+    laboratory = Laboratory(store, asked)
+    with pytest.raises(AssayError, match=message):
+        laboratory.run()
+    assert len(laboratory.ran()) == 1
+
+
+# Killed
+
+
+def restless(store: Store, kill_at: int | None = None) -> Laboratory:
+    """A campaign in which much is decided: two repetitions of one group, looks, and an early end."""
+    return Laboratory(
+        store,
+        until_verdict(),
+        disagree=is_group(1, 6, 3),
+        settle=lambda blocks: blocks == 2,
+        looks=frozenset({1, 2, 3}),
+        kill_at=kill_at,
+    )
+
+
+def story(laboratory: Laboratory) -> Any:
+    """Return all that must not depend on when the runner was killed."""
+    store, campaign = laboratory.store, laboratory.campaign
+    timeless = [
+        (kind, block, reason, {name: value for name, value in content.items() if name != "minutes"})
+        for kind, block, reason, content in laboratory.decisions()
+    ]
+    ordinals = [trial.ordinal for trial in laboratory.ran()]
+    return ordinals, timeless, store.planned(campaign, range(100)), store.campaign(campaign).stopped
+
+
+def test_a_campaign_killed_at_any_moment_comes_to_the_same(store: Store) -> None:
+    undisturbed = restless(store)
+    undisturbed.run()
+    told = story(undisturbed)
+    assert undisturbed.groups_ran() == [(0, None), (1, None), (6, 1), (7, 1), (2, None), (3, None), (8, 3)]
+    assert [kind for kind, *_ in told[1]] == ["repeat", "repeat", "look", "repeat", "look", "stop"]
+    assert undisturbed.steps > 30
+    for moment in range(undisturbed.steps):
+        laboratory = restless(store, kill_at=moment)
+        with pytest.raises(Killed):
+            laboratory.run()
+        laboratory.run()
+        assert story(laboratory) == told, f"killed at step {moment}"
