@@ -200,6 +200,7 @@ class _Widths:
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
         self._normal = _normal_widths(self._sizes, confidence)
+        self._drawn: dict[int, float] = {}
 
     def at(self, size: int) -> float:
         """Return the width that `ASSURANCE` of samples of this size keep to; inf where they have none."""
@@ -226,12 +227,14 @@ class _Widths:
         return float(self._normal[min(size, LARGEST_SIZE) - self._sizes[0]])
 
     def _draw(self, size: int) -> float:
-        chance = np.random.default_rng(size)  # the same forecast each time
-        chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
-        tests = sign_flips(self._residuals[chosen], self._confidence)
-        assert tests.low is not None
-        assert tests.high is not None
-        return float(np.quantile(tests.high - tests.low, ASSURANCE))
+        if size not in self._drawn:
+            chance = np.random.default_rng(size)  # the same forecast each time
+            chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
+            tests = sign_flips(self._residuals[chosen], self._confidence)
+            assert tests.low is not None
+            assert tests.high is not None
+            self._drawn[size] = float(np.quantile(tests.high - tests.low, ASSURANCE))
+        return self._drawn[size]
 
 
 def _normal_widths(sizes: NDArray[np.int64], confidence: float) -> _Values:
