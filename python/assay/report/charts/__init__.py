@@ -78,11 +78,12 @@ def figures(report: Report) -> Iterator[Figure]:
     """Yield the figures of a page, section by section in the order of SECTIONS."""
     numbers: Counter[str] = Counter()
     for drawn in _draw(report):
-        numbers[drawn.kind] += 1
+        stem = drawn.kind.removesuffix("-log").removesuffix("-linear")
+        numbers[stem] += 1
         yield Figure(
             section=drawn.section,
             kind=drawn.kind,
-            name=f"{drawn.kind}-{numbers[drawn.kind]}",
+            name=f"{stem}-{numbers[stem]}",
             title=drawn.title,
             note=drawn.note,
             columns=drawn.columns,

@@ -20,6 +20,9 @@ Summary = tuple[float, float | None, float | None, int]
 """Median, both ends of its 95% interval (None with too few values), number of values."""
 
 
+MANY = 15  # conditions in a panel, beyond which their rows are drawn closer
+
+
 def comparison(panels: Panels) -> Iterator[Drawn]:
     """Yield medians and ratios side by side for each panel, then the ratios over workloads."""
     for panel in panels.over_threads():
@@ -170,7 +173,9 @@ def _ratio_row(
     ]
 
 
-def _forest(panels: Panels, kind: str, title: str, rows: Sequence[list[Any]], note: str) -> Drawn:
+def _forest(
+    panels: Panels, kind: str, title: str, rows: Sequence[list[Any]], *, note: str, step: int
+) -> Drawn:
     analysis = panels.report.analysis
     some = any(row[2] is not None for row in rows)
     return Drawn(
@@ -184,7 +189,7 @@ def _forest(panels: Panels, kind: str, title: str, rows: Sequence[list[Any]], no
             f"ratio to {analysis.baseline}, log scale",
             analysis.smallest_effect_percent,
             panels.factor,
-            max(len(panel.conditions) for panel in panels.over_threads()),
+            step,
         ),
         note=note if some else "There is no pair of valid trials to compare yet.",
     )
@@ -210,7 +215,9 @@ def _ratios(panels: Panels, panel: Panel) -> Iterator[Drawn]:
             rows.append(_ratio_row("ratio", name, found, found.context, condition.number))
     if rows:
         title = titled(f"Ratios of {report.analysis.metric}", panel.shared)
-        yield _forest(panels, "ratios", title, rows, f"Rows: threads · {panels.factor}." if threads else "")
+        note = f"Rows: threads · {panels.factor}." if threads else ""
+        many = max(len(each.conditions) for each in panels.over_threads()) > MANY
+        yield _forest(panels, "ratios", title, rows, note=note, step=17 if many else 26)
 
 
 def _aggregates(panels: Panels) -> Iterator[Drawn]:
@@ -238,7 +245,7 @@ def _aggregates(panels: Panels) -> Iterator[Drawn]:
         if against:
             note += f" The other way: {'; '.join(against)}."
         title = titled(f"Ratios of {report.analysis.metric} over workloads", dict(context))
-        yield _forest(panels, "aggregates", title, rows, note)
+        yield _forest(panels, "aggregates", title, rows, note=note, step=38)
         yield _averaged(panels, aggregates)
 
 

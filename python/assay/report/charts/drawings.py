@@ -130,7 +130,13 @@ class Up:
 
     def axis(self) -> Any:
         """Return the axis."""
-        return alt.Axis(format="~s", tickCount=5, gridOpacity=0.5 if self.log else 1)
+        return alt.Axis(
+            format="~s",
+            tickCount=5,
+            labelSeparation=4,
+            labelOverlap="greedy",
+            gridOpacity=0.5 if self.log else 1,
+        )
 
     def described(self) -> str:
         """Return the title, which says so where the scale is no usual one."""
@@ -228,18 +234,19 @@ def rows(up: Up, series: Series) -> Specification:
 def _band(smallest_effect_percent: float, title: str) -> list[Any]:
     """Return the band of ratios within the smallest effect, with a rule at 1."""
     largest = 1 + smallest_effect_percent / 100
-    band = alt.Chart(alt.InlineData([{"from": 1 / largest, "to": largest, "one": 1}]))
     return [
-        band.mark_rect(color=style.GREY, opacity=0.25).encode(x=alt.X("from:Q", title=title), x2="to:Q"),
-        band.mark_rule(color=style.GREY, strokeWidth=1).encode(x=alt.X("one:Q", title=title)),
+        alt.Chart()
+        .mark_rect(color=style.GREY, opacity=0.25)
+        .encode(x=alt.XDatum(1 / largest, title=title), x2=alt.datum(largest)),
+        alt.Chart().mark_rule(color=style.GREY, strokeWidth=1).encode(x=alt.XDatum(1, title=title)),
     ]
 
 
-def forest(title: str, smallest_effect_percent: float, factor: str, most: int) -> Specification:
+def forest(title: str, smallest_effect_percent: float, factor: str, step: int) -> Specification:
     """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
 
     Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
-    verdict, pairs, about, condition. `most` is the largest number of rows of a figure.
+    verdict, pairs, about, condition. `step` is the height of a row, pixels.
     """
     base = _rows(TO_CONDITION)
     y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
@@ -259,17 +266,17 @@ def forest(title: str, smallest_effect_percent: float, factor: str, most: int) -
     workloads = base.transform_filter(alt.datum.part == "workload")
     chart = alt.layer(
         *_band(smallest_effect_percent, title),
-        whole.mark_rule(strokeWidth=2).encode(
+        whole.mark_rule(strokeWidth=1.8).encode(
             x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=looks["color"], tooltip=tooltip
         ),
-        whole.mark_point(filled=True, size=75, opacity=1).encode(
+        whole.mark_point(filled=True, size=50, opacity=1).encode(
             x=x, y=y, href="href:N", tooltip=tooltip, **looks
         ),
         workloads.mark_point(filled=False, size=40, opacity=1, yOffset=8).encode(
             x=x, y=y, href="href:N", tooltip=tooltip, **looks
         ),
     )
-    return style.to_dict(chart, {"step": 26 if most <= 12 else 17}, list(style.VERDICTS))
+    return style.to_dict(chart, {"step": step}, list(style.VERDICTS))
 
 
 def cumulative(
@@ -281,13 +288,9 @@ def cumulative(
     where there is none to lead to).
     """
     base = _rows(TO_TRIAL)
-    up = Up(title, log)
+    up, y_title = Up(title, log), f"share of {what}"
     x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis())
-    y = (
-        alt.Y("share:Q", title=f"share of {what}")
-        .scale(domain=[0, 1])
-        .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
-    )
+    y = alt.Y("share:Q", title=y_title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
     color = series.color()
     curve = base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
         x=x, y=y, color=color, strokeDash=series.dash()
@@ -306,8 +309,8 @@ def cumulative(
             ),
         )
     )
-    half = alt.Chart(alt.InlineData([{"half": 0.5}]))
-    median = half.mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2]).encode(y="half:Q")
+    median = alt.Chart().mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2])
+    median = median.encode(y=alt.YDatum(0.5, title=y_title))
     around_one = [] if smallest_effect_percent is None else _band(smallest_effect_percent, up.described())
     return style.to_dict(alt.layer(*around_one, median, curve, points), HEIGHT, series.names)
 
@@ -359,13 +362,8 @@ def host_over_time(title: str, boundary: float | None, several: bool) -> Specifi
     )
     layers = [points]
     if boundary is not None:
-        between = alt.Chart(alt.InlineData([{"boundary": boundary}]))
-        layers.insert(
-            0,
-            between.mark_rule(color=style.GREY, strokeDash=[5, 3]).encode(
-                y=alt.Y("boundary:Q", title=up.described())
-            ),
-        )
+        between = alt.Chart().mark_rule(color=style.GREY, strokeDash=[5, 3])
+        layers.insert(0, between.encode(y=alt.YDatum(boundary, title=up.described())))
     return style.to_dict(alt.layer(*layers), 180, list(style.MODES))
 
 
@@ -473,11 +471,11 @@ def heat_map(across: Across, down: Across, value: Up) -> Specification:
             y=y,
             color=alt.Color("value:Q", title=value.described())
             .scale(scale)
-            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=4, gradientLength=200),
+            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=3, gradientLength=130),
             href="href:N",
             tooltip=tooltip,
         ),
-        base.mark_text(fontSize=11).encode(
+        base.mark_text(fontSize=10).encode(
             x=x,
             y=y,
             text=alt.Text("value:Q", format=".3~s"),

@@ -126,16 +126,19 @@ def to_dict(chart: Any, height: Any, names: Sequence[str] = ()) -> dict[str, Any
     """
     longest = max(map(len, names), default=8)
     columns = 1 if longest > 26 else 2 if longest >= 10 else 4
-    specification: dict[str, Any] = (
-        chart.properties(width="container", height=height)
-        .configure_legend(
-            orient="bottom",
-            columns=columns,
-            labelLimit=360 // columns,
-            titleLimit=320,
-            titleFontWeight="normal",
+    # Data of a rule or a band stays where it is drawn: the datasets of the whole are the page's.
+    with alt.data_transformers.enable(consolidate_datasets=False):
+        specification: dict[str, Any] = (
+            chart.properties(width="container", height=height)
+            .configure_legend(
+                orient="bottom",
+                columns=columns,
+                labelLimit=360 // columns,
+                titleLimit=320,
+                titleFontWeight="normal",
+                symbolStrokeWidth=0,  # dashes would fray symbols so small
+            )
+            .to_dict()
         )
-        .to_dict()
-    )
     specification["autosize"] = {"type": "fit-x", "contains": "padding"}
     return specification

@@ -1,0 +1,100 @@
+"""The charts of a report as files for a paper: SVG, PNG and PDF, as wide as one column."""
+
+import json
+import textwrap
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import vl_convert
+
+from assay.errors import AssayError
+from assay.report.charts import Figure, figures, specifications
+from assay.report.charts.drawings import Specification
+from assay.report.charts.style import PAPER
+from assay.report.gather import Report
+
+Format = Literal["svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+WIDTH = 252  # points: 3.5 inches, one column of a paper
+HEIGHT = 150
+ROW = 0.7  # of a row's height on the page
+TITLE_CHARACTERS = 48  # in one line of the title
+LABEL_LIMIT = 110  # points that the names of rows may take
+PNG_PER_INCH = 300
+
+
+def write_figures(
+    report: Report, form: Format, directory: Path, names: Collection[str] = ()
+) -> list[tuple[Path, Figure]]:
+    """Write figures of a report into a folder, and return the files; by default every figure with data.
+
+    Each file is named after its figure, and is there as a whole or not at all.
+
+    Raises:
+        AssayError: a figure does not exist or has nothing to show, or the folder cannot be written.
+    """
+    kinds = specifications(report)
+    written = []
+    for figure in _chosen(report, names):
+        content = _convert(_for_paper(kinds[figure.kind], figure), form)
+        file = directory / f"{figure.name}.{form}"
+        part = file.with_name(f"{file.name}.part")
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(content)
+            part.replace(file)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink()
+            raise AssayError(
+                f"cannot write {file}: {error.strerror}; choose another folder with --output"
+            ) from error
+        written.append((file, figure))
+    return written
+
+
+def _chosen(report: Report, names: Collection[str]) -> Iterator[Figure]:
+    every = {figure.name: figure for figure in figures(report)}
+    for name in names:
+        if name not in every:
+            known = ", ".join(name for name, figure in every.items() if figure.rows)
+            raise AssayError(f"there is no chart {name!r}; this campaign has {known or 'none'}")
+        if not every[name].rows:
+            raise AssayError(f"chart {name} has nothing to show: {every[name].note}")
+    return (figure for name, figure in every.items() if figure.rows and (not names or name in names))
+
+
+def _convert(specification: Specification, form: Format) -> bytes:
+    text = json.dumps(specification)
+    if form == "svg":
+        return vl_convert.vegalite_to_svg(text, config=PAPER, allowed_base_urls=[]).encode()
+    if form == "png":
+        return bytes(vl_convert.vegalite_to_png(text, config=PAPER, ppi=PNG_PER_INCH, allowed_base_urls=[]))
+    return bytes(vl_convert.vegalite_to_pdf(text, config=PAPER, allowed_base_urls=[]))
+
+
+def _for_paper(specification: Specification, figure: Figure) -> Specification:
+    """Return a specification with its data and title, without what only a page can do."""
+    paper: Specification = _still(specification)
+    height = specification["height"]
+    return paper | {
+        "width": WIDTH,
+        "height": {"step": height["step"] * ROW} if isinstance(height, dict) else HEIGHT,
+        "title": {"text": textwrap.wrap(figure.title, TITLE_CHARACTERS)},
+        "datasets": {"rows": [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]},
+    }
+
+
+def _still(part: Any) -> Any:
+    """Return part of a specification without links and tooltips, with names of rows that leave room."""
+    if isinstance(part, list):
+        return [_still(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    still = {name: _still(each) for name, each in part.items() if name not in ("href", "tooltip")}
+    if "labelLimit" in still:
+        still["labelLimit"] = min(still["labelLimit"], LABEL_LIMIT)
+    return still
