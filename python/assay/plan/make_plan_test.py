@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -7,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import protocol
-from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level
-from assay.plan.make_plan import default_timeout_s, make_plan, repeat_group
+from assay.experiment.types import Blocks, Comparison, Design, Experiment, Extraction, Level, Program
+from assay.plan.make_plan import COMMAND_TIMEOUT_S, default_timeout_s, make_plan, repeat_group
 from assay.plan.types import Plan, PlannedTrial
 
 FIXED = {
@@ -167,6 +168,57 @@ def test_the_time_out_leaves_room_for_the_interval_and_grows_with_the_prefill(
     large = default_timeout_s({"duration_ms": duration_ms, "key_range": key_range * 2})
     assert small >= 10 + duration_ms / 1000
     assert large > small
+
+
+def test_warm_up_and_parameters_are_requested_only_where_there_are_any() -> None:
+    for asked in (experiment(), experiment(warm_up_ms=0), experiment(parameters={})):
+        assert not plan_of(asked).trials[0].request.keys() & {"warm_up_ms", "parameters"}
+    request = plan_of(experiment(warm_up_ms=5, parameters={"level": 3, "name": "x"})).trials[0].request
+    protocol.validator("trial-request").validate(request)
+    assert request["warm_up_ms"] == 5
+    assert request["parameters"] == {"level": 3, "name": "x"}
+
+
+def test_a_warm_up_lengthens_the_time_out() -> None:
+    usual, warm = (plan_of(experiment(warm_up_ms=ms)).trials[0].timeout_s for ms in (0, 1000))
+    assert warm >= usual + 1
+
+
+# Commands
+
+RULES = (Extraction("a", "a(.)", None, ""),)
+
+
+def command() -> Experiment:
+    """Return an experiment that compares a command with a map."""
+    asked = experiment(subjects=2)
+    return replace(
+        asked,
+        programs={"map_1": Program(Path("/x"), ("-{threads}", "{seed}", "{{{level}}"), extract=RULES)},
+        fixed=FIXED | {"parameters": {"level": 9}},
+    )
+
+
+def test_a_command_has_arguments_with_each_trials_own_values_and_its_rules() -> None:
+    for trial in plan_of(command()).trials:
+        if trial.levels["subject"] == "map_1":
+            filled = (f"-{trial.levels['threads']}", str(trial.request["seed"]), "{9}")
+            assert (trial.arguments, trial.extract) == (filled, RULES)
+            assert trial.timeout_s == COMMAND_TIMEOUT_S
+        else:
+            assert (trial.arguments, trial.extract) == ((), "protocol")
+            assert trial.timeout_s == default_timeout_s(trial.request)
+
+
+def test_what_a_command_has_not_is_neither_perturbed_nor_requested() -> None:
+    fixed = {"threads": 1, "pinning": "none", "timeout_s": 5}
+    asked = replace(
+        command(), fixed=fixed, programs={f"map_{n}": Program(Path("/x"), extract=()) for n in (0, 1)}
+    )
+    for trial in plan_of(asked).trials:
+        assert trial.request.keys() == {"protocol", "seed", "subject", "threads", "pinning"}
+        assert trial.perturbation.keys() == {"environment_bytes"}
+        assert trial.timeout_s == 5
 
 
 # Repetitions
