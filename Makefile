@@ -44,6 +44,10 @@ lint: develop ## Check format, types and known mistakes in all code.
 bench: build ## Measure Assay itself; prints ratios with intervals.
 	$(VENV)/python benchmarks/run.py
 
+.PHONY: calibration
+calibration: .venv/.ready ## Check by simulation that verdicts are as right as they are said to be: about 8 minutes.
+	$(VENV)/python benchmarks/calibration.py
+
 .PHONY: lock
 lock: .venv/.ready ## Renew requirements.lock from pyproject.toml.
 	$(VENV)/pip-compile --quiet --upgrade --all-extras --generate-hashes --allow-unsafe --no-annotate \
