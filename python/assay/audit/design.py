@@ -166,7 +166,7 @@ class Unpinned:
                 f"The operating system chooses and changes the processors in {counted(where, 'condition')}.",
                 where,
                 {"conditions": len(where)},
-                'Set pinning to "cores_first", or to another policy that pins.',
+                'Set pinning to "cores_first", or to another policy that pins; start a command by taskset.',
             )
 
 

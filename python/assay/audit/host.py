@@ -117,22 +117,24 @@ class CampaignDrift:
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield a finding for conditions whose metric is correlated with time and has changed enough."""
-        from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
-
         metric = evidence.experiment.comparison.metric
-        series = {
-            name: [value for trial in trials if 0 < (value := trial.metrics.get(metric, 0)) < float("inf")]
-            for name, trials in evidence.by_condition(lambda trial: trial.status == "valid").items()
+        every = {
+            name: [
+                value
+                for trial in sorted(
+                    trials, key=lambda trial: trial.started_at
+                )  # repetitions come last in plans
+                if 0 < (value := trial.metrics.get(metric, 0)) < float("inf")
+            ]
+            for name, trials in evidence.valid_by_condition.items()
         }
-        series = {name: values for name, values in series.items() if len(values) >= self.fewest}
+        series = {name: values for name, values in every.items() if len(values) >= self.fewest}
         found = {}
         for name, values in series.items():
             third = len(values) // 3
             change = median(values[-third:]) / median(values[:third]) - 1
-            if abs(change) > self.limit:
-                p = spearmanr(range(len(values)), values).pvalue
-                if p * len(series) <= self.level:
-                    found[name] = change
+            if abs(change) > self.limit and self._p(values) * len(series) <= self.level:
+                found[name] = change
         if found:
             worst = max(found.values(), key=abs)
             yield Finding(
@@ -145,6 +147,14 @@ class CampaignDrift:
                 " campaign.",
                 "note",
             )
+
+    @staticmethod
+    def _p(values: Sequence[float]) -> float:
+        """Return the p-value of the rank correlation of values with their order."""
+        # Loaded only where it is needed because it takes a second; SciPy ships no types.
+        from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415
+
+        return float(spearmanr(range(len(values)), values).pvalue)
 
 
 class EnvironmentChanged:

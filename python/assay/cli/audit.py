@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from assay.store import Store
     from assay.store.types import CampaignSummary
 
+TRIALS_AT_MOST = 10
+"""Named of each finding; `--json` names all."""
+
 
 def audit(
     target: Annotated[
@@ -153,14 +156,16 @@ def _print(heading: str, findings: "Sequence[Finding]") -> None:
     console.print(Text(heading, "bold"))
     for finding in findings:
         print_finding(finding, console)
-        numbers = [f"{name} {value:.6g}" for name, value in finding.evidence.items()]
-        if finding.trials:
-            more = len(finding.trials) - 10
-            listed = ", ".join(map(str, finding.trials[:10]))
-            numbers.append(f"trial numbers {listed}{f' and {more} more' if more > 0 else ''}")
-        for line in ("; ".join(numbers), f"Guide: {_near(guide_page(finding.rule))}"):
-            if line:
-                console.print(Padding(Text(line, "dim"), (0, 0, 0, 3)))
+        numbers = "; ".join(f"{name} {value:.6g}" for name, value in finding.evidence.items())
+        trials = ", ".join(map(str, finding.trials[:TRIALS_AT_MOST]))
+        more = len(finding.trials) - TRIALS_AT_MOST
+        for label, value in (
+            ("Numbers", numbers),
+            ("Trials", f"{trials} and {more} more" if more > 0 else trials),
+            ("Guide", str(_near(guide_page(finding.rule)))),
+        ):
+            if value:
+                console.print(Padding(Text(f"{label}: {value}", "dim"), (0, 0, 0, 3)))
     if not findings:
         console.print(" Nothing to say.")
     console.print()
