@@ -1,3 +1,5 @@
+import dataclasses
+import math
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis import Comparison, Interval, summarise, verdict
+from assay.analysis import Comparison, Interval, Look, averaged_distribution, holm, summarise, verdict
 from assay.experiment.types import Blocks, Design, Experiment
 from assay.experiment.types import Comparison as Asked
 from assay.plan.types import Level
@@ -17,18 +19,24 @@ from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other", "third")
 THREADS = (1, 2)
+TEN = Blocks(10)
 
 
-def experiment(better: str = "higher", exclude: tuple[Any, ...] = ()) -> Experiment:
+def experiment(
+    better: str = "higher",
+    exclude: tuple[Any, ...] = (),
+    blocks: Blocks = TEN,
+    **comparison: Any,
+) -> Experiment:
     return Experiment(
         name="example",
         question="?",
         factors={"subject": SUBJECTS, "threads": THREADS},
-        comparison=Asked("throughput", "subject", "base", 5.0, better),  # type: ignore[arg-type]
-        design=Design(Blocks(10), 1, exclude, 0.0),
+        comparison=Asked("throughput", "subject", "base", 5.0, better, **comparison),  # type: ignore[arg-type]
+        design=Design(blocks, 1, exclude, 0.0),
         programs={},
         fixed={},
-        changes={"subject": {name: {} for name in SUBJECTS}, "threads": {n: {} for n in THREADS}},
+        changes={"subject": {name: {} for name in SUBJECTS}, "threads": {n: {"threads": n} for n in THREADS}},
         source="",
         path=Path("example.toml"),
     )
@@ -227,3 +235,212 @@ def test_metrics_near_the_largest_double_give_numbers() -> None:
     assert all(each.median == pytest.approx(largest / 2) for each in analysis.conditions)
     same = summarise(campaign(8, lambda *_: throughput(largest)), experiment())
     assert all(each.median == largest for each in same.conditions)
+
+
+# Families
+
+
+def drawn(rng: random.Random, effects: dict[tuple[str, int], float], scatter: float = 0.01) -> Any:
+    """Throughput with log-normal scatter, moved by so much for each (subject, threads)."""
+    return lambda _, subject, threads: throughput(
+        math.exp(effects.get((subject, threads), 0) + rng.gauss(0, scatter))
+    )
+
+
+def test_p_values_are_corrected_for_all_comparisons_of_the_metric() -> None:
+    trials = campaign(10, drawn(random.Random(2), {("other", 1): 0.03, ("third", 2): 0.1}))
+    found = summarise(trials, experiment()).comparisons
+    assert [one.p_adjusted for one in found] == holm([one.p or 0 for one in found])
+    alone = summarise(trials, experiment(correction="none")).comparisons
+    assert [one.p_adjusted for one in alone] == [one.p for one in found]
+
+
+def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_says_so() -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        planted = (subject, threads) == ("other", 1)
+        return throughput((0.98 if block == 3 else 1.1 + block / 1000) if planted else 1)
+
+    trials = campaign(
+        8, change
+    )  # two of 2**8 flips are as far above: p is 2 * 2 / 2**8, and times 4 above 5%
+    found = only(summarise(trials, experiment()).comparisons, "other", 1)
+    assert found.p == pytest.approx(4 / 2**8)
+    assert found.p_adjusted == pytest.approx(16 / 2**8)
+    assert found.interval is not None
+    assert found.interval.low > 1
+    assert (found.verdict, found.all_groups.verdict) == ("undecided", "faster")
+    assert found.reason == "the interval excludes 1, but among 4 comparisons chance alone does that"
+    alone = only(summarise(trials, experiment(correction="none")).comparisons, "other", 1)
+    assert (alone.verdict, alone.reason) == ("faster", "")
+
+
+def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None:
+    trials = campaign(7, lambda _, s, __: throughput(9 if s == "other" else 1))
+    found = only(summarise(trials, experiment()).comparisons, "other", 1)
+    assert found.reason == "7 pairs are too few for a verdict among 4 comparisons: it takes 8"
+    trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
+    assert only(summarise(trials, experiment()).comparisons, "other", 1).verdict == "faster"
+
+
+def test_equivalence_is_corrected_too() -> None:
+    trials = campaign(7, lambda *_: throughput(1))
+    found = only(summarise(trials, experiment()).comparisons, "other", 1)
+    assert (found.verdict, found.all_groups.verdict) == ("undecided", "equivalent")
+    assert "too few for a verdict among 4" in found.reason
+    assert (
+        only(summarise(trials, experiment(correction="none")).comparisons, "other", 1).verdict == "equivalent"
+    )
+
+
+def test_further_metrics_are_a_family_of_their_own_with_their_own_direction() -> None:
+    def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": {"throughput": 1.0, "p99": 2.0 if subject == "other" else 1.0, "bytes": 1.0}}
+
+    found = summarise(campaign(12, change), experiment(also={"p99": "lower", "bytes": "lower"}))
+    assert {one.metric for one in found.comparisons} == {"throughput"}
+    assert [one.metric for one in found.also] == ["p99"] * 4 + ["bytes"] * 4
+    slower = only([one for one in found.also if one.metric == "p99"], "other", 1)
+    assert slower.verdict == "slower"
+    assert slower.p is not None
+    assert slower.p_adjusted == pytest.approx(8 * slower.p)
+
+
+# Modes of the host
+
+
+def calibrated(before: float, after: float, value: float) -> dict[str, Any]:
+    return {
+        "calibration_before": {"core_to_core_ns": before},
+        "calibration_after": {"core_to_core_ns": after},
+        **throughput(value),
+    }
+
+
+def on_a_host_with_modes(block: int, subject: str, threads: int) -> dict[str, Any]:
+    """The host is slow in every third block, and in block 5 it changes before the first two threads run."""
+    slow = block % 3 == 0
+    if block == 5 and threads == 2:
+        return calibrated(50, 50, 100) if subject == "base" else calibrated(120, 120, 50)
+    return calibrated(120, 120, 50) if slow else calibrated(50, 50, 100)
+
+
+def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_shown() -> None:
+    found = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(12)))
+    assert found.host_modes is not None
+    two = only(found.comparisons, "other", 2)
+    assert (two.pairs, two.dropped, two.ratio) == (11, {"host changed": 1}, 1)
+    assert two.verdict == "equivalent"
+    assert two.all_groups.pairs == 12
+    assert two.all_groups.ratio == pytest.approx(0.5 ** (1 / 12))
+    assert {mode: estimate.pairs for mode, estimate in two.modes.items()} == {"fast": 7, "slow": 4}
+    one = only(found.comparisons, "other", 1)
+    assert (one.pairs, one.dropped) == (12, {})
+
+
+def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> None:
+    trials = campaign(12, on_a_host_with_modes)
+    repeats = next(one.group for one in trials if (one.block, one.levels["threads"]) == (5, 2))
+    for subject in SUBJECTS:
+        levels: dict[str, Level] = {"subject": subject, "threads": 2}
+        repeated = trial(len(trials), 5, 1000, levels, **calibrated(50, 50, 100))
+        trials.append(dataclasses.replace(repeated, repeats=repeats))
+    two = only(summarise(trials, experiment(blocks=Blocks(12))).comparisons, "other", 2)
+    assert (two.pairs, two.dropped) == (12, {"host changed": 1})
+    assert two.all_groups.pairs == 13
+
+
+def test_a_host_with_one_mode_excludes_nothing() -> None:
+    found = summarise(campaign(10, lambda *_: calibrated(50, 51, 1)), experiment())
+    assert {(one.pairs, *one.modes) for one in found.comparisons} == {(10,)}
+
+
+# Looks
+
+
+def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() -> None:
+    until = experiment(blocks=Blocks(60, until="verdict"))
+    trials = campaign(11, lambda _, s, __: throughput(9 if s == "other" else 1))
+    found = summarise(trials, until)
+    assert found.look is None
+    assert {(one.verdict, one.p_adjusted) for one in found.comparisons} == {("undecided", None)}
+    assert only(found.comparisons, "other", 1).ratio == pytest.approx(9)
+    assert "first planned look" in found.comparisons[0].reason
+
+
+def test_only_blocks_that_the_look_covers_count() -> None:
+    until = experiment(blocks=Blocks(60, until="verdict"))
+    trials = campaign(20, lambda block, s, _: throughput(9 if s == "other" and block < 18 else 1))
+    found = summarise(trials, until)
+    assert found.look is not None
+    assert found.look.blocks == 18
+    other = only(found.comparisons, "other", 1)
+    assert (other.pairs, other.verdict) == (18, "faster")
+    assert other.ratio == pytest.approx(9)
+    assert other.interval is not None
+    assert other.interval.confidence >= found.look.confidence > 0.95
+    assert other.p is not None
+    assert other.p_adjusted == pytest.approx(4 * other.p * 0.05 / (1 - found.look.confidence))
+
+
+def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
+    budget = experiment(blocks=Blocks(1000, minutes=10))
+    found = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
+    assert found.look == Look(1, 1, 8, 0.95)
+    assert {one.pairs for one in found.comparisons} == {8}
+
+
+# Aggregates
+
+
+def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other_way() -> None:
+    effects = {("other", 1): 0.3, ("other", 2): -0.1}
+    found = summarise(campaign(10, drawn(random.Random(3), effects)), experiment(across=("threads",)))
+    other, third = found.aggregates
+    assert (other.level, other.context, other.workloads, other.pairs) == ("other", {}, 2, 10)
+    one, two = (only(found.comparisons, "other", threads) for threads in THREADS)
+    assert other.ratio == pytest.approx(math.sqrt((one.ratio or 0) * (two.ratio or 0)))
+    assert other.verdict == "faster"
+    assert other.against == (({"threads": 2}, "slower"),)
+    assert third.verdict == "equivalent"
+    assert [each.p_adjusted for each in found.aggregates] == holm([each.p or 0 for each in found.aggregates])
+
+
+def test_a_block_counts_in_an_aggregate_only_where_every_workload_has_a_pair() -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        crash = (block, subject, threads) in {(3, "other", 1), (4, "base", 2), (4, "other", 1)}
+        return {"status": "crashed", "metrics": {}} if crash else throughput(1)
+
+    other, third = summarise(campaign(10, change), experiment(across=("threads",))).aggregates
+    assert (other.pairs, other.dropped) == (8, {"not valid": 2})
+    assert (third.pairs, third.dropped) == (9, {"not valid": 1})
+
+
+def test_a_repeated_workload_weighs_no_more_than_the_others() -> None:
+    trials = campaign(10, lambda _, s, t: throughput(4 if (s, t) == ("other", 1) else 1))
+    for subject in SUBJECTS:
+        levels: dict[str, Level] = {"subject": subject, "threads": 1}
+        trials.append(trial(len(trials), 5, 1000, levels, **throughput(4 if subject == "other" else 1)))
+    other, _ = summarise(trials, experiment(across=("threads",))).aggregates
+    assert other.pairs == 10
+    assert other.ratio == pytest.approx(2)
+
+
+def test_without_workloads_there_is_no_aggregate() -> None:
+    assert summarise(campaign(8, lambda *_: throughput(1)), experiment()).aggregates == ()
+
+
+def test_the_averaged_distribution_gives_each_workload_the_same_weight() -> None:
+    trials = [
+        one
+        for one in campaign(
+            8, lambda block, s, t: throughput({1: 2.0, 2: 3.0 + block}[t] if s == "other" else 1)
+        )
+        if one.block < 4 or one.levels["threads"] == 2
+    ]
+    asked = experiment(across=("threads",))
+    analysis = summarise(trials, asked)
+    other, third = analysis.aggregates
+    points = averaged_distribution(trials, asked, analysis, other)
+    assert [ratio for ratio, _ in points] == pytest.approx([2, *range(3, 11)])
+    assert [share for _, share in points] == pytest.approx([0.5, *(0.5 + 0.5 * n / 8 for n in range(1, 9))])
+    assert averaged_distribution(trials, asked, analysis, third) == [(1, 1)]

@@ -1,0 +1,117 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis import Analysis, Comparison, Estimate, Interval, Look, Verdict, looks, settled
+from assay.analysis.sequential import reached
+from assay.experiment.types import Blocks
+
+plans = st.builds(
+    Blocks,
+    most=st.integers(1, 500),
+    until=st.sampled_from(["verdict", 2.0]),
+    fewest=st.integers(1, 60),
+)
+
+
+@given(plans, st.integers(1, 100))
+def test_looks_grow_to_the_last_block_and_share_five_percent(blocks: Blocks, comparisons: int) -> None:
+    planned = looks(blocks, comparisons)
+    counts = [look.blocks for look in planned]
+    assert counts == sorted(set(counts))
+    assert counts[-1] == blocks.most
+    assert sum(1 - look.confidence for look in planned) == pytest.approx(0.05)
+    assert [(look.number, look.of) for look in planned] == [
+        (i + 1, len(planned)) for i in range(len(planned))
+    ]
+    assert counts[0] >= min(blocks.fewest, blocks.most)
+
+
+@given(plans, st.integers(1, 100))
+def test_every_look_but_the_only_one_could_decide_something(blocks: Blocks, comparisons: int) -> None:
+    family = comparisons if blocks.until == "verdict" else 1
+    for look in looks(blocks, comparisons):
+        assert look.of == 1 or family * 2 / 2.0**look.blocks <= 1 - look.confidence
+
+
+@given(plans, st.integers(1, 100))
+def test_more_comparisons_only_put_the_first_look_off(blocks: Blocks, comparisons: int) -> None:
+    counts = [look.blocks for look in looks(blocks)]
+    assert [look.blocks for look in looks(blocks, comparisons)] == counts[-len(looks(blocks, comparisons)) :]
+
+
+def test_a_fixed_number_of_blocks_has_one_look_at_95_percent() -> None:
+    assert looks(Blocks(20)) == (Look(1, 1, 20, 0.95),)
+
+
+def test_a_look_that_could_decide_nothing_is_left_out() -> None:
+    assert [look.blocks for look in looks(Blocks(60, until="verdict"))] == [12, 18, 27, 41, 60]
+    assert [look.blocks for look in looks(Blocks(60, until="verdict"), 16)] == [18, 27, 41, 60]
+    assert [look.blocks for look in looks(Blocks(20, until=3.0), 16)] == [8, 13, 20]
+
+
+# What verdicts rest on
+
+
+def test_before_the_first_look_there_is_none_and_after_it_the_last_one_reached() -> None:
+    blocks = Blocks(60, until="verdict")
+    assert reached(blocks, 11, 1) is None
+    assert [reached(blocks, complete, 1) for complete in (12, 17, 18, 60)] == [
+        looks(blocks)[index] for index in (0, 0, 1, 4)
+    ]
+
+
+def test_with_a_time_budget_the_look_is_at_the_blocks_that_were_completed() -> None:
+    blocks = Blocks(1000, minutes=10)
+    assert reached(blocks, 37, 1) == Look(1, 1, 37, 0.95)
+    assert reached(blocks, 0, 1) is None
+
+
+def test_a_fixed_number_of_blocks_that_was_interrupted_rests_on_what_is_there() -> None:
+    assert reached(Blocks(20), 7, 1) == Look(1, 1, 20, 0.95)
+
+
+# When a campaign may end
+
+
+def comparison(verdict: Verdict, low: float = 0.99, high: float = 1.01) -> Comparison:
+    interval = Interval(low, high, 0.99)
+    estimate = Estimate(1.0, interval, 0.5, verdict, 12)
+    return Comparison(
+        "throughput", {}, "a", "b", 1.0, interval, 0.5, 0.5, verdict, 12, {}, "", all_groups=estimate
+    )
+
+
+FIRST = Look(1, 5, 12, 0.99)
+
+
+def analysis(*comparisons: Comparison, look: Look | None = FIRST) -> Analysis:
+    return Analysis(
+        "throughput", "subject", "b", "higher", 3.0, 0.95, conditions=(), comparisons=comparisons, look=look
+    )
+
+
+def test_it_may_end_when_no_comparison_is_undecided() -> None:
+    until = Blocks(60, until="verdict")
+    assert settled(analysis(comparison("faster"), comparison("equivalent")), until)
+    assert not settled(analysis(comparison("faster"), comparison("undecided")), until)
+
+
+def test_it_may_end_when_every_interval_is_narrow_enough() -> None:
+    narrow, wide = comparison("undecided", 1.0, 1.02), comparison("faster", 1.1, 1.2)
+    assert "3%" in settled(analysis(narrow), Blocks(60, until=3.0))
+    assert not settled(analysis(narrow, wide), Blocks(60, until=3.0))
+    assert not settled(analysis(narrow, replace(narrow, interval=None)), Blocks(60, until=3.0))
+
+
+def test_further_metrics_do_not_decide() -> None:
+    found = replace(analysis(comparison("faster")), also=(comparison("undecided", 0.1, 9),))
+    assert settled(found, Blocks(60, until="verdict"))
+    assert settled(found, Blocks(60, until=3.0))
+
+
+def test_it_may_not_end_between_looks_or_without_being_asked_to() -> None:
+    assert not settled(analysis(comparison("faster"), look=None), Blocks(60, until="verdict"))
+    assert not settled(analysis(comparison("faster")), Blocks(60))
