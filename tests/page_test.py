@@ -1,12 +1,13 @@
-"""The page of a campaign, from a real store: it is whole, loads nothing, and lets nothing be injected."""
+"""The files of a site, from a real store: they are whole, load nothing, and let nothing be injected."""
 
+import base64
+import gzip
 import json
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -15,96 +16,26 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from assay import audit
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
-from assay.report import gather, print_verdicts, write_page
-from assay.runner.types import Outcome
+from assay.report import gather, print_verdicts, records, write_page, write_site
 from assay.store import Store
+from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 
-ATTACK = "</script></pre></style><!--<script>alert(1)</script><img src=http://a.b onerror=alert(2)>{{7*7}}"
-CALIBRATION = {
-    "protocol": 1,
-    "cpus": [0],
-    "metrics": {"memory_ns": 90.5},
-    "unavailable": {},
-    "elapsed_ms": 20,
-}
-
-THREADS = [
-    {
-        "seed": f"0x{number:016x}",
-        "bound_to": [0],
-        "last_ran_on": 0,
-        "measured_ns": 30,
-        "operations": {
-            kind: {"attempted": 1, "succeeded": 1, "work_ns": 1} for kind in ("insert", "erase", "find")
-        },
-        "series": series,
-    }
-    for number, series in enumerate([[10, 20, 40], [10, 0, 0, 10]])
-]
-
-EXPERIMENT = f"""
-name = "example"
-question = '''Is it faster? {ATTACK}'''
-[factors]
-threads = [1, 2]
-[factors.variant]
-base = {{}}
-'{ATTACK}' = {{ keys = "sparse" }}
-[trial]
-subject = "noop"
-key_range = 100
-mix = {{ insert = 10, erase = 10, find = 80 }}
-[design]
-blocks = 6
-[comparison]
-metric = "throughput"
-factor = "variant"
-baseline = "base"
-smallest_effect_percent = 5
-"""
+GUIDE = Path(audit.__file__).parent / "guide"
 
 
-def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
-    """Most trials are valid; every ninth crashes."""
-    crashed = ordinal % 9 == 4
-    metrics = {"throughput": (1e6 if levels["variant"] == "base" else 2e6) + ordinal}
-    valid = {"protocol": 1, "status": "valid", "metrics": metrics, "threads": THREADS}
-    if ordinal > 2:
-        valid["environment"] = {"processor": f"{ATTACK} told"}
-    return Outcome(
-        status="crashed" if crashed else "valid",
-        reason=ATTACK if crashed else "",
-        exit_code=-11 if crashed else 0,
-        result=None if crashed else valid | {"details": {"note": ATTACK, "half": "\ud800"}},
-        stdout="",
-        stderr=ATTACK if crashed else "",
-        calibration_before=CALIBRATION,
-        calibration_after=CALIBRATION,
-        calibration_error="",
-        started_at=datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=ordinal),
-        wall_s=0.5,
-    )
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return fill(tmp_path_factory.mktemp("page") / "results" / "assay.sqlite")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    experiment = parse(EXPERIMENT, tmp_path / "example.toml")
-    plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
-    opened = Store.open(tmp_path / "results" / "assay.sqlite")
-    campaign = opened.begin_campaign(
-        experiment=experiment.name,
-        question=experiment.question,
-        source=EXPERIMENT,
-        directory=str(tmp_path),
-        plan=plan,
-        host={"name": ATTACK, "processors": 2},
-    )
-    for trial in plan.trials:
-        opened.record(campaign, trial.ordinal, outcome(trial.ordinal, trial.levels))
-    return opened
+def other_store(tmp_path: Path) -> Store:
+    """Return one that a test may add to."""
+    return fill(tmp_path / "assay.sqlite")
 
 
 class Page(HTMLParser):
@@ -137,100 +68,147 @@ class Page(HTMLParser):
         return json.loads(self.texts["script"][place])
 
 
-@pytest.fixture
-def pages(store: Store) -> dict[str, Page]:
-    index = write_page(gather(store, 1), store)
-    return {path.name: Page(path) for path in index.parent.glob("*.html")}
+@pytest.fixture(scope="module")
+def site(store: Store) -> Path:
+    return write_page(gather(store, 1), store).parents[1]
 
 
-def test_the_page_stands_beside_the_store_with_one_file_for_each_condition(store: Store) -> None:
-    index = write_page(gather(store, 1), store)
-    assert index == store.path.parent / "report" / "campaign-1" / "index.html"
-    assert {path.name for path in index.parent.iterdir()} == {
-        "index.html",
-        "vega.js",
-        "experiment.toml",
-        *(f"condition-{number}.html" for number in (1, 2, 3, 4)),
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Page]:
+    """Path within the site -> page."""
+    return {str(path.relative_to(site)): Page(path) for path in site.rglob("*.html")}
+
+
+def unpacked(file: Path) -> list[Any]:
+    """Return the lines of JSON of a packed file, read as a page reads them."""
+    call = re.fullmatch(
+        r'receive\("([a-z]+-[0-9]+)", "([A-Za-z0-9+/=]*)"\);\n', file.read_text(encoding="ascii")
+    )
+    assert call is not None
+    assert call[1] == file.stem
+    return [json.loads(line) for line in gzip.decompress(base64.b64decode(call[2])).decode().split("\n")]
+
+
+def test_a_file_has_its_name_from_us_or_from_a_number(site: Path) -> None:
+    campaign = site / "campaign-1"
+    assert {path.name for path in campaign.iterdir()} == {
+        *("index.html", "trials.html", "trial.html", "experiment.toml", "summary.json"),
+        *("records-1.js", "series-1.js"),
+        *(f"trials-{number}.js" for number in range(1, 9)),
     }
+    assert {path.name for path in site.iterdir()} == {
+        *("index.html", "guide", "campaign-1", "vega.js", "style.css"),
+        *("charts.js", "campaign.js", "page.js", "trials.js", "trial.js"),
+    }
+    rules = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
+    assert {path.stem for path in (site / "guide").iterdir()} == {"index", *rules}
 
 
-def test_nothing_is_loaded_but_the_files_beside_it(pages: dict[str, Page]) -> None:
-    for page in pages.values():
+def test_nothing_is_loaded_but_the_files_of_the_site(site: Path, pages: dict[str, Page]) -> None:
+    for name, page in pages.items():
         tags = {tag for tag, _ in page.elements}
-        assert not tags & {"img", "iframe", "link", "object", "embed", "base", "video", "audio", "form"}
-        assert page.attributes("src") in ([], ["vega.js"])
-        for style in page.texts["style"]:
-            assert "url(" not in style
-            assert "@import" not in style
-        for script in page.texts["script"]:
-            assert "fetch(" not in script
-        for href in page.attributes("href"):
-            assert ":" not in href
+        assert not tags & {"img", "iframe", "object", "embed", "base", "video", "audio", "form", "style"}
+        for source in page.attributes("src"):
+            assert ((site / name).parent / source).resolve().is_relative_to(site)
+        for tag, attributes in page.elements:
+            if tag in ("a", "link"):
+                assert ":" not in (attributes["href"] or "").removeprefix("data:")
+        assert "default-src 'none'" in (page.attributes("content")[2])
+    assert "url(" not in (site / "style.css").read_text(encoding="utf-8")
 
 
 def test_no_text_from_outside_becomes_an_element_or_a_handler(pages: dict[str, Page]) -> None:
-    assert len(pages["index.html"].texts["script"]) == 4
     for name, page in pages.items():
-        assert name == "index.html" or len(page.texts["script"]) == 1
-        assert len(page.texts["style"]) == 1
-        for _, attributes in page.elements:
+        for tag, attributes in page.elements:
             assert not [attribute for attribute in attributes if attribute.startswith("on")]
-    assert ATTACK in pages["index.html"].texts["h1"][0]  # it is there, as text
+            # A page has no script in its text, only data and files.
+            assert tag != "script" or "src" in attributes or attributes["type"] == "application/json"
+        assert len(page.texts["h1"]) == 1, name
+    assert LEVEL in pages["campaign-1/index.html"].texts["h1"][0]  # it is there, as text
 
 
-def test_every_link_leads_somewhere(pages: dict[str, Page], store: Store) -> None:
-    directory = store.path.parent / "report" / "campaign-1"
-    for page in pages.values():
+def test_every_link_leads_somewhere(pages: dict[str, Page], site: Path) -> None:
+    for name, page in pages.items():
         for href in page.attributes("href"):
             file, _, anchor = href.partition("#")
-            assert (directory / file).is_file()
-            assert not anchor or anchor in pages[file].attributes("id")
+            if href == "data:,":
+                continue
+            target = ((site / name).parent / file).resolve() if file else site / name
+            assert target.is_file()
+            if anchor and target.name not in ("trial.html", "trials.html"):
+                assert anchor in pages[str(target.relative_to(site))].attributes("id")
 
 
-def test_every_trial_has_its_whole_record(pages: dict[str, Page], store: Store) -> None:
-    for trial in store.trials(1):
-        (page,) = [page for page in pages.values() if f"trial-{trial.id}" in page.attributes("id")]
-        records = [json.loads(text) for text in page.texts["pre"] if text.startswith('{\n  "trial"')]
-        (record,) = [record for record in records if record["trial"] == trial.id]
-        expected = json.dumps(store.record_of(trial.id)).replace(
-            "\\ud800", "?"
-        )  # no file can hold half a pair
-        assert record == json.loads(expected)
+def test_every_trial_has_its_whole_record(site: Path, store: Store) -> None:
+    head, *records = unpacked(site / "campaign-1" / "records-1.js")
+    series = unpacked(site / "campaign-1" / "series-1.js")
+    assert len(head["environments"]) == 2  # each kept once
+    assert [trial for trial, _, _ in head["trials"]] == [trial.id for trial in store.trials(1)]
+    for (trial, condition, environment), record, threads in zip(head["trials"], records, series, strict=True):
+        if environment is not None:
+            record["result"]["environment"] = head["environments"][environment]
+        for number, counts in enumerate(threads):
+            record["result"]["threads"][number]["series"] = counts
+        expected = store.record_of(trial)
+        assert record == json.loads(json.dumps(expected))
+        levels = gather(store, 1).analysis.conditions[condition - 1].levels
+        assert expected["levels"] == levels
 
 
-def test_every_charted_trial_leads_to_its_record(pages: dict[str, Page], store: Store) -> None:
-    index = pages["index.html"]
+def test_chunks_cover_every_trial_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "CHUNK", 7)
+    site = write_page(gather(store, 1), store, tmp_path).parents[1]
+    firsts = Page(site / "campaign-1" / "trial.html").script("about")["chunks"]
+    heads = [
+        unpacked(site / "campaign-1" / f"records-{k}.js")[0]["trials"] for k in range(1, len(firsts) + 1)
+    ]
+    assert [trials[0][0] for trials in heads] == firsts
+    assert [trial for trials in heads for trial, _, _ in trials] == [trial.id for trial in store.trials(1)]
+    assert not (site / "campaign-1" / f"records-{len(firsts) + 1}.js").exists()
+
+
+def test_the_tables_of_trials_have_every_trial_under_its_condition(site: Path, store: Store) -> None:
+    listed = {}
+    for number in range(1, 9):
+        (table,) = unpacked(site / "campaign-1" / f"trials-{number}.js")
+        for values in zip(*table["values"], strict=True):
+            row = dict(zip(table["columns"], values, strict=True))
+            listed[row["trial"]] = (number, row["status"], row[METRIC])
+    report = gather(store, 1)
+    assert listed == {
+        trial.id: (
+            report.number(trial),
+            trial.status,
+            trial.metrics[METRIC] if trial.status == "valid" else None,
+        )
+        for trial in report.trials
+    }
+
+
+def test_every_charted_mark_leads_to_a_trial_or_a_condition(pages: dict[str, Page], store: Store) -> None:
+    index = pages["campaign-1/index.html"]
     specifications = index.script("specifications")
-    charted: dict[str, list[int]] = {}
-    for kind, columns, rows in index.script("data"):
-        assert kind in specifications
+    trials = {trial.id for trial in store.trials(1)}
+    charted = set()
+    for kind, _, columns, rows in index.script("data"):
+        assert kind in specifications or not rows
         for row in rows:
             point = dict(zip(columns, row, strict=True))
-            page = pages[f"condition-{point['condition']}.html"]
-            if "trial" in point:
-                charted.setdefault(kind, []).append(point["trial"])
-                assert f"trial-{point['trial']}" in page.attributes("id")
-    trials = store.trials(1)
-    assert sorted(charted["trials"]) == [trial.id for trial in trials if trial.status == "valid"]
-    assert sorted(charted["memory_ns"]) == sorted(2 * [trial.id for trial in trials])
-    assert len(index.attributes("data-figure")) == len(index.script("data"))
+            assert point.get("condition") in {None, *range(1, 9)}
+            charted |= {point["trial"]} - {None} if "trial" in point else set()
+    assert charted == trials
 
 
-def test_small_changes_of_the_host_can_be_seen(pages: dict[str, Page]) -> None:
-    scale = pages["index.html"].script("specifications")["memory_ns"]["encoding"]["y"]["scale"]
-    assert scale["nice"] is False  # else the axis would reach to whole powers of ten
-
-
-def test_trials_that_do_not_count_are_linked_above_the_verdicts(store: Store) -> None:
-    text = write_page(gather(store, 1), store).read_text(encoding="utf-8")
+def test_trials_that_do_not_count_are_linked_above_the_verdicts(site: Path, store: Store) -> None:
+    text = (site / "campaign-1" / "index.html").read_text(encoding="utf-8")
     failed = [trial.id for trial in store.trials(1) if trial.status == "crashed"]
     assert failed
     for trial in failed:
-        assert 0 < text.index(f"#trial-{trial}") < text.index('id="verdicts"')
+        assert 0 < text.index(f'"trial.html#{trial}"') < text.index('id="verdicts"')
 
 
-def test_the_experiment_shown_gives_the_same_plan_again(store: Store) -> None:
-    source = (write_page(gather(store, 1), store).parent / "experiment.toml").read_text(encoding="utf-8")
+def test_the_experiment_shown_gives_the_same_plan_again(site: Path, store: Store) -> None:
+    source = (site / "campaign-1" / "experiment.toml").read_text(encoding="utf-8")
     again = parse(source, Path("example.toml"))
     assert again.design.seed == 77
     planned = make_plan(again, again.design.seed, lambda _: "/bin/true", 1000)
@@ -242,12 +220,13 @@ def test_the_experiment_shown_gives_the_same_plan_again(store: Store) -> None:
 def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(store.path.parent)
     with Store.open(Path(store.path.name)) as relative:
-        index = write_page(gather(relative, 1), relative, Path("page"))
+        index = write_page(gather(relative, 1), relative, Path("site"))
+        assert index == store.path.parent / "site" / "campaign-1" / "index.html"
     for command in Page(index).texts["pre"]:
         if command.startswith("assay "):
             words = shlex.split(command)
             assert words[words.index("--store") + 1] == str(store.path)
-            assert words[1] != "run" or words[2] == str(store.path.parent / "page" / "experiment.toml")
+            assert words[1] != "run" or words[2] == str(index.parent / "experiment.toml")
 
 
 @pytest.mark.parametrize(
@@ -284,31 +263,32 @@ smallest_effect_percent = 5
             plan=plan,
             host={},
         )
-        page = write_page(gather(store, campaign), store, tmp_path / "page")
+        page = write_page(gather(store, campaign), store, tmp_path / "site")
     again = page.parent / "experiment.toml"
     assert parse(again.read_text(encoding="utf-8"), again).programs == experiment.programs
     assert f"assay run {again}" in page.read_text(encoding="utf-8")
 
 
-def test_the_environment_is_that_of_the_first_trial_that_tells(pages: dict[str, Page]) -> None:
-    assert any(f"{ATTACK} told" in text for text in pages["index.html"].texts["td"])
+def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], store: Store) -> None:
+    index = pages["campaign-1/index.html"]
+    told = [text.rstrip("\n") for text in index.texts["td"]]
+    reasons = sum(trial.reason == ATTACK for trial in store.trials(1))
+    assert told.count(ATTACK) == reasons + 1 + 2  # those, the host's name, and one of each environment
+    assert [text for text in index.texts["h3"] if text.startswith("As ")] == [
+        "As 54 trials told",
+        "As 17 trials told",
+    ]
 
 
 def test_a_remedy_shows_commands_as_code(pages: dict[str, Page]) -> None:
-    index = pages["index.html"]
+    index = pages["campaign-1/index.html"]
     assert any(text.startswith("assay show") for text in index.texts["code"])
-    assert not [text for text in index.texts["p"] if "`" in text]
-
-
-def test_every_trial_that_tells_has_its_series_drawn(pages: dict[str, Page], store: Store) -> None:
-    drawn = [points for page in pages.values() for points in page.attributes("points")]
-    assert len(drawn) == sum(trial.status == "valid" for trial in store.trials(1))
-    assert set(drawn) == {"0,50 33.33,50 66.67,0 100,75"}
+    assert not [text for text in index.texts["p"] if "`assay" in text]
 
 
 def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
-    source = EXPERIMENT.replace("[design]\nblocks = 6\n", "").replace(
-        "[factors]", "design.blocks = 6\n[factors]", 1
+    source = EXPERIMENT.replace("[design]\nblocks = 10\n", "").replace(
+        "[factors]", "design.blocks = 10\n[factors]", 1
     )
     experiment = parse(source, tmp_path / "example.toml")
     plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
@@ -316,35 +296,34 @@ def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
         campaign = store.begin_campaign(
             experiment="example", question="?", source=source, directory="/", plan=plan, host={}
         )
-        page = write_page(gather(store, campaign), store, tmp_path / "page")
+        page = write_page(gather(store, campaign), store, tmp_path / "site")
     assert "seed = 77" in (page.parent / "experiment.toml").read_text(encoding="utf-8")
     assert "assay run" not in page.read_text(encoding="utf-8")
-    assert "no trial has ended" in (page.parent / "condition-1.html").read_text(encoding="utf-8")
 
 
-def test_the_page_quotes_its_commands(store: Store) -> None:
-    page = Page(write_page(gather(store, 1), store))
+def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> None:
+    page = pages["campaign-1/index.html"]
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
-    run, report, query = (shlex.split(command) for command in commands)
+    run, report, audited, query = (shlex.split(command) for command in commands)
+    assert audited == ["assay", "audit", "1", "--store", str(store.path)]
     written = store.path.parent / "report" / "campaign-1" / "experiment.toml"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "1", "--store", str(store.path)]
     _, rows = store.query(query[2], campaign=1)
-    assert len(rows) == 4
+    assert len(rows) == 8
     medians = sorted(row[-1] for row in rows)
     assert medians == sorted(condition.median or 0 for condition in gather(store, 1).analysis.conditions)
 
 
-def test_a_second_writing_replaces_the_first(store: Store) -> None:
-    first = write_page(gather(store, 1), store).read_text(encoding="utf-8")
-    index = write_page(gather(store, 1), store)
-    assert index.read_text(encoding="utf-8") == first
-    assert not list(index.parent.glob("*.part"))
+def test_a_second_writing_replaces_the_first(site: Path, store: Store) -> None:
+    first = {path: path.read_bytes() for path in site.rglob("*.*")}
+    write_page(gather(store, 1), store)
+    assert {path: path.read_bytes() for path in site.rglob("*.*")} == first
 
 
 def test_a_folder_that_cannot_be_written_is_named(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(AssayError, match=r"cannot write the page in .*file/page.*--output"):
+    with pytest.raises(AssayError, match=r"cannot write the report in .*file/page.*--output"):
         write_page(gather(store, 1), store, tmp_path / "file" / "page")
 
 
@@ -367,13 +346,72 @@ def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_path: Path) -> None:
-    done = assay("report", "--store", str(store.path), "--output", str(tmp_path / "page"))
+    site = tmp_path / "site"
+    done = assay("report", "1", "--store", str(store.path), "--output", str(site))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"page: {tmp_path / 'page' / 'index.html'}"
-    assert (tmp_path / "page" / "index.html").is_file()
+    assert done.stdout.splitlines()[-1] == f"page: {site / 'campaign-1' / 'index.html'}"
+    assert (site / "campaign-1" / "index.html").is_file()
 
 
-def test_the_command_gives_programs_the_analysis_and_the_findings(store: Store) -> None:
+def second_campaign(store: Store) -> int:
+    """Begin another campaign of the same experiment, in which nothing has run."""
+    first = store.campaign(1)
+    plan = make_plan(parse(first.source, Path("example.toml")), 78, lambda _: "/bin/true", 1000)
+    return store.begin_campaign(
+        experiment=first.experiment, question="Again?", source=first.source, directory="/", plan=plan, host={}
+    )
+
+
+def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_store: Store) -> None:
+    second_campaign(other_store)
+    done = assay("report", "--store", str(other_store.path))
+    assert (done.returncode, done.stderr) == (0, "")
+    site = other_store.path.parent / "report"
+    assert done.stdout.startswith("Again?")
+    assert done.stdout.splitlines()[-1] == f"page: {site / 'index.html'}"
+    links = [href for href in Page(site / "index.html").attributes("href") if "campaign" in href]
+    assert links == ["campaign-2/index.html", "campaign-1/index.html"]  # the newest first
+    for link in links:
+        assert (site / link).is_file()
+
+
+def test_the_index_lists_a_campaign_that_is_not_written_without_a_link(other_store: Store) -> None:
+    second_campaign(other_store)
+    site = write_page(gather(other_store, 1), other_store).parents[1]
+    index = Page(site / "index.html")
+    assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-1/index.html"]
+    assert "assay report 2" in [text.strip() for text in index.texts["code"]]
+
+
+def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: Store) -> None:
+    report = gather(store, 1)
+    index = (site / "index.html").read_text(encoding="utf-8")
+    faster = sum(comparison.verdict == "faster" for comparison in report.analysis.comparisons)
+    assert f">{faster} faster<" in index
+    worst = [finding for finding in report.findings if finding.severity == report.findings[0].severity]
+    assert re.search(rf">{len(worst)} {worst[0].severity}s?<", index)
+
+
+@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"key": "of another store"}'])
+def test_a_summary_of_another_store_or_a_damaged_one_is_not_believed(
+    other_store: Store, summary: str
+) -> None:
+    second_campaign(other_store)
+    site = write_page(gather(other_store, 1), other_store).parents[1]
+    (site / "campaign-1" / "summary.json").write_text(summary, encoding="utf-8")
+    write_page(gather(other_store, 2), other_store)
+    index = Page(site / "index.html")
+    assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-2/index.html"]
+
+
+def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "assay.sqlite") as empty:
+        index = write_site(empty)
+    assert "no campaign has begun" in index.read_text(encoding="utf-8")
+
+
+def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: Store) -> None:
+    store = other_store
     done = assay("report", "1", "--json", "--store", str(store.path))
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)

@@ -1,9 +1,9 @@
 """The report: findings and verdicts of a campaign in the terminal, and a static site of the store.
 
-    gathered = gather(store, campaign)          # once; all the others show what it holds
-    print_verdicts(gathered, Console())
-    page = write_page(gathered, store)          # the campaign's pages and the index
-    index = write_site(store)                   # those of every campaign
+gathered = gather(store, campaign)          # once; all the others show what it holds
+print_verdicts(gathered, Console())
+page = write_page(gathered, store)          # the campaign's pages and the index
+index = write_site(store)                   # those of every campaign
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.aa import false_alarms
 from assay.report.gather import Report, gather
 from assay.store import Store
 
@@ -32,7 +33,12 @@ def as_json(report: Report) -> dict[str, Any]:
         "counts": campaign.counts,
         "findings": [asdict(finding) for finding in report.findings],
         "analysis": asdict(report.analysis),
-    }
+    } | (_false_alarms(report) if report.experiment.identical else {})
+
+
+def _false_alarms(report: Report) -> dict[str, Any]:
+    alarms = false_alarms(report.analysis)
+    return {"false_alarms": asdict(alarms) | {"compatible": alarms.compatible}}
 
 
 def print_verdicts(report: Report, console: "Console") -> None:

@@ -38,7 +38,7 @@ def campaign_files(
         folder: where the files will stand.
         guide: the rules that have a page in the guide.
     """
-    source, same_plan = _again(report, folder / "experiment.toml")
+    source, again = _again(report, folder / "experiment.toml")
     yield "experiment.toml", source
     drawn = list(charts.figures(report))
     sections: dict[str, list[tuple[int, charts.Figure]]] = defaultdict(list)
@@ -62,7 +62,7 @@ def campaign_files(
         beside_modes=[mode for mode in ("fast", "slow") if any(mode in each.modes for each in comparisons)],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
         source=source,
-        commands=_commands(report, store, folder if same_plan else None),
+        commands=_commands(report, store, again),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
     )
@@ -121,26 +121,34 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
 
-def _again(report: Report, path: Path) -> tuple[str, bool]:
-    """Return the experiment's text as it is to stand at `path`, and whether that gives the same plan again.
+def _again(report: Report, file: Path) -> tuple[str, str | None]:
+    """Return the text of `file`, the experiment, and what to type to get the same plan from it.
 
-    To do so it has the campaign's seed, and names programs of one's own by absolute paths.
+    To do so the text has the campaign's seed, and names programs of one's own by absolute paths. Where it
+    has commands or builds, which run in the folder of the experiment's file, it is put there first. None
+    where the text cannot be brought to give the same plan.
     """
-    asked, seed = report.experiment, report.campaign.seed
-    wanted = replace(asked, path=path, source="", design=replace(asked.design, seed=seed))
-    text = _PROGRAM.sub(
-        lambda found: found[1] + _absolute(found[2], Path(report.campaign.directory)), report.campaign.source
-    )
+    campaign, asked = report.campaign, report.experiment
+    directory = Path(campaign.directory)
+    at_home = any(program.build or program.extract != "protocol" for program in asked.programs.values())
+    place = directory / f"{campaign.experiment}-campaign-{campaign.id}.toml" if at_home else file
+    text = campaign.source
+    if not at_home:
+        text = _PROGRAM.sub(lambda found: found[1] + _absolute(found[2], directory), text)
     if asked.design.seed is None:
-        text = re.sub(r"^(\s*\[\s*design\s*\].*)$", rf"\1\nseed = {seed}", text, count=1, flags=re.MULTILINE)
+        seeded = rf"\1\nseed = {campaign.seed}"
+        text = re.sub(r"^(\s*\[\s*design\s*\].*)$", seeded, text, count=1, flags=re.MULTILINE)
+    wanted = replace(asked, path=place, source="", design=replace(asked.design, seed=campaign.seed))
     try:
-        if replace(parse(text, path), source="") == wanted:
-            return text, True
+        if replace(parse(text, place), source="") == wanted:
+            run = f"assay run {shlex.quote(str(place))}"
+            copy = f"cp {shlex.quote(str(file))} {shlex.quote(str(place))} && " if at_home else ""
+            return text, copy + run
     except AssayError:
         pass
     return (
-        f"# Set seed = {seed} in the design to get this campaign's plan again.\n{report.campaign.source}",
-        False,
+        f"# Set seed = {campaign.seed} in the design to get this campaign's plan again.\n{campaign.source}",
+        None,
     )
 
 
@@ -153,10 +161,10 @@ def _absolute(literal: str, directory: Path) -> str:
     return json.dumps(str(directory / path), ensure_ascii=False)
 
 
-def _commands(report: Report, store: Store, again: Path | None) -> list[tuple[str, str]]:
+def _commands(report: Report, store: Store, again: str | None) -> list[tuple[str, str]]:
     """Return what to type to get the campaign, this page and its numbers again, with what each gives.
 
-    `again` is the folder whose experiment.toml gives the same plan, if it does.
+    `again` gives the same plan, if anything does.
     """
     campaign, analysis = report.campaign, report.analysis
     where = f" --store {shlex.quote(str(store.path.absolute()))}"
@@ -165,14 +173,10 @@ def _commands(report: Report, store: Store, again: Path | None) -> list[tuple[st
     )
     group = ", ".join(str(i) for i in range(1, len(report.experiment.factors) + 1))
     query = shlex.quote(f"select {select} from trials group by {group}")  # noqa: S608 - shown, not run
-    commands = (
-        []
-        if again is None
-        else [("the same plan again", f"assay run {shlex.quote(str(again / 'experiment.toml'))}{where}")]
-    )
     return [
-        *commands,
+        *([] if again is None else [("the same plan again", f"{again}{where}")]),
         ("this page", f"assay report {campaign.id}{where}"),
+        ("the findings", f"assay audit {campaign.id}{where}"),
         ("the medians", f"assay query {query} --campaign {campaign.id}{where}"),
     ]
 

@@ -2,7 +2,7 @@
 
     index.html                       the experiments and their campaigns
     style.css, vega.js, *.js         what every page shares
-    guide/RULE.html                  a page for each rule of the audit
+    guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment with the campaign's seed
     campaign-N/summary.json          what index.html says of it
@@ -13,12 +13,13 @@ A file has its name from us or from a number, never from what a subject or an ex
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from assay import audit
 from assay.audit import RULES
@@ -50,7 +51,7 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
 
 
 def write_campaign(report: Report, store: Store, directory: Path) -> Path:
-    """Write the pages of one campaign into a site's folder, and the index; return the campaign's index.html."""
+    """Write the pages of one campaign into a site's folder, and the index; return its index.html."""
     directory = directory.absolute()
     with writing(directory):
         _write_shared(directory)
@@ -99,10 +100,10 @@ def _written(directory: Path, campaign: CampaignSummary) -> dict[str, Any] | Non
     """Return the summary of a campaign whose pages are in the site; None where they are not."""
     try:
         text = (directory / f"campaign-{campaign.id}" / "summary.json").read_text(encoding="utf-8")
-        summary: dict[str, Any] = json.loads(text)
+        summary = json.loads(text)
     except (OSError, ValueError):
         return None
-    return summary if summary["key"] == _key(campaign) else None
+    return summary if isinstance(summary, dict) and summary.get("key") == _key(campaign) else None
 
 
 def _write_index(store: Store, directory: Path) -> Path:
@@ -116,31 +117,31 @@ def _write_index(store: Store, directory: Path) -> Path:
     return directory / "index.html"
 
 
-def _guide() -> Path:
-    return Path(audit.__file__).parent / "guide"
+GUIDE = Path(audit.__file__).parent / "guide"
+_OVERVIEW = "README"  # what a folder's overview is called in Markdown; in a site it is the index
 
 
 def guide_pages() -> frozenset[str]:
     """Return the rules that have a page in the guide."""
-    return frozenset(path.stem for path in _guide().glob("*.md"))
+    return frozenset(path.stem for path in GUIDE.glob("*.md")) - {_OVERVIEW}
 
 
 def _write_guide(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    pages = guide_pages()
+    pages = {name: name for name in guide_pages()} | {_OVERVIEW: "index"}
     titles = {rule.id: rule.title for rule in RULES}
-    for name in pages:
-        tokens = markdown.parse((_guide() / f"{name}.md").read_text(encoding="utf-8"))
-        for token in tokens:
-            for inner in token.children or ():
-                if inner.type == "link_open":
-                    inner.attrs["href"] = _guide_link(str(inner.attrs["href"]), pages)
-        body = markdown.renderer.render(tokens, markdown.options, {})
-        write(folder / f"{name}.html", render("guide.html", title=titles.get(name, name), body=body, root="../"))
+    for name, page_name in pages.items():
+        tokens = markdown.parse((GUIDE / f"{name}.md").read_text(encoding="utf-8"))
+        for inner in (inner for token in tokens for inner in token.children or ()):
+            if inner.type == "link_open":
+                inner.attrs["href"] = _guide_link(str(inner.attrs["href"]), pages)
+        body = Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - of our own files
+        title = titles.get(name, "The audit")
+        write(folder / f"{page_name}.html", render("guide.html", title=title, body=body, root="../"))
 
 
-def _guide_link(href: str, pages: frozenset[str]) -> str:
+def _guide_link(href: str, pages: Mapping[str, str]) -> str:
     """Return where a link of a guide's page leads in the site."""
     stem, _, anchor = href.partition(".md")
-    return f"{stem}.html{anchor}" if stem in pages else href
+    return f"{pages[stem]}.html{anchor}" if stem in pages else href

@@ -85,8 +85,8 @@ def look(analysis: Analysis) -> str:
     if seen.of == 1:
         return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
     return (
-        f"Look {seen.number} of at most {seen.of}, at {counted(seen.blocks, 'block')}; {intervals}, so that over "
-        f"all looks together they hold with {percent(analysis.confidence)}."
+        f"Look {seen.number} of at most {seen.of}, at {counted(seen.blocks, 'block')}; {intervals}, "
+        f"so that over all looks together they hold with {percent(analysis.confidence)}."
     )
 
 
@@ -124,7 +124,10 @@ def wholes(report: Report) -> Iterator[str]:
     """Yield the verdicts over several workloads and those of further metrics, a line each."""
     analysis = report.analysis
     for whole in analysis.aggregates:
-        place = [f"{analysis.factor}={whole.level}", *([condition_name(whole.context)] if whole.context else [])]
+        place = [
+            f"{analysis.factor}={whole.level}",
+            *([condition_name(whole.context)] if whole.context else []),
+        ]
         against = ", ".join(f"{condition_name(levels)} {verdict}" for levels, verdict in whole.against)
         yield (
             f"{', '.join(place)}, over {counted(whole.workloads, 'workload')}: {estimate(whole)}"

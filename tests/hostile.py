@@ -1,0 +1,126 @@
+"""A store in which whatever comes from outside tries to be more than text."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.experiment import parse
+from assay.plan.make_plan import make_plan
+from assay.runner.types import Outcome
+from assay.store import Store
+
+LEVEL = (
+    "</script></pre></style><!--<script>alert(1)</script><img src=http://a.b onerror=alert(2)>"
+    '{{7*7}}`${alert(3)}`\\"'
+)
+ATTACK = f"{LEVEL}\u2028\u2029\x1b[31m"
+"""What a level may not hold as well."""
+IMAGE = "http://a.b/picture.png"
+"""Vega's own tooltip would load it, for it stands under the name `image`."""
+
+METRIC = "throughput"
+
+CALIBRATION = {
+    "protocol": 1,
+    "cpus": [0],
+    "metrics": {"memory_ns": 90.5},
+    "unavailable": {},
+    "elapsed_ms": 20,
+}
+
+EXPERIMENT = f"""
+name = "example"
+question = '''Is it faster? {LEVEL}\u2028'''
+
+[factors]
+threads = [1, 2]
+image = {{ "{IMAGE}" = {{}}, __proto__ = {{ key_range = 200 }} }}
+
+[factors.variant]
+base = {{}}
+'{LEVEL}' = {{ keys = "sparse" }}
+
+[trial]
+subject = "noop"
+key_range = 100
+mix = {{ insert = 10, erase = 10, find = 80 }}
+
+[design]
+blocks = 10
+
+[comparison]
+metric = "{METRIC}"
+factor = "variant"
+baseline = "base"
+smallest_effect_percent = 5
+
+[[chart]]
+kind = "bars"
+title = '{LEVEL}'
+x = "variant"
+y = "{METRIC}"
+color = "image"
+facet = "threads"
+"""
+
+
+def threads(count: int) -> list[dict[str, Any]]:
+    """Return what threads tell; the last interval of each is cut short."""
+    return [
+        {
+            "seed": f"0x{number:016x}",
+            "bound_to": [0],
+            "last_ran_on": 0,
+            "measured_ns": 232_000_000,
+            "operations": {kind: {"attempted": 2, "succeeded": 1} for kind in ("insert", "erase", "find")},
+            "series": [100 + number * 10 + (place < 4) * 50 for place in range(23)] + [7],
+        }
+        for number in range(count)
+    ]
+
+
+def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
+    """Most trials are valid; every ninth crashes."""
+    crashed = ordinal % 9 == 4
+    speed = (1e6 if levels["variant"] == "base" else 2e6) + 1000 * ordinal
+    result = {
+        "protocol": 1,
+        "status": "valid",
+        "metrics": {METRIC: speed, "peak_resident_bytes": 1e6},
+        "threads": threads(int(levels["threads"])),
+        "details": {ATTACK: ATTACK, "__proto__": 1, "half": "\ud800", "large": 2**63 - 1},
+        "environment": {ATTACK: ATTACK, "topology": [ATTACK], "told_after": ordinal // 60},
+    }
+    return Outcome(
+        status="crashed" if crashed else "valid",
+        reason=ATTACK if crashed else "",
+        exit_code=-11 if crashed else 0,
+        result=None if crashed else result,
+        stdout=ATTACK if crashed else "",
+        stderr=ATTACK,
+        calibration_before=CALIBRATION,
+        calibration_after=None if crashed else CALIBRATION,
+        calibration_error=ATTACK if crashed else "",
+        started_at=datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=ordinal),
+        wall_s=0.5,
+        derived={"steady": 1.0, "steady_after_ms": 40.0},
+    )
+
+
+def fill(path: Path) -> Store:
+    """Make a store with one campaign, and return it opened."""
+    experiment = parse(EXPERIMENT, path.parent / "example.toml")
+    plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
+    store = Store.open(path)
+    campaign = store.begin_campaign(
+        experiment=experiment.name,
+        question=experiment.question,
+        source=EXPERIMENT,
+        directory=str(path.parent),
+        plan=plan,
+        host={"name": ATTACK, "processors": 2},
+    )
+    for trial in plan.trials:
+        store.record(campaign, trial.ordinal, outcome(trial.ordinal, trial.levels))
+    return store
