@@ -65,7 +65,7 @@ def shape(values: Sequence[float]) -> Shape:
         named = ", ".join(f"{mode.share:.0%} around {mode.center:.4g}" for mode in modes)
         return Shape(modes, dip_p, f"the values gather in {len(modes)} places: {named}")
     low, high = np.quantile(data, (0.25, 0.75))
-    if positive and high > WIDE * low:
+    if positive and high / WIDE > low:
         return Shape((), dip_p, f"the values are far apart: half of them lie outside {low:.4g} to {high:.4g}")
     return Shape((), dip_p)
 
