@@ -1,4 +1,4 @@
-"""`assay export`: a campaign's charts as files for a paper."""
+"""`assay export`: a campaign's tables for other programs, and its charts for a paper."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.browse import DEFAULT_STORE, StoreOption
+from assay.errors import AssayError
 
 
 def export(
     form: Annotated[
-        Literal["svg", "png", "pdf"],
-        typer.Argument(metavar="FORMAT", help="svg, png, pdf: the charts."),
+        Literal["csv", "parquet", "svg", "png", "pdf"],
+        typer.Argument(metavar="FORMAT", help="csv, parquet: the tables. svg, png, pdf: the charts."),
     ],
     campaign: Annotated[
         int | None, typer.Argument(help="Number of the campaign. Default: the one begun last.")
@@ -23,15 +24,26 @@ def export(
     ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write the charts of a campaign's report as files.
+    """Write the tables of a campaign, or the charts of its report, as files.
 
-    Each is as wide as one column of a paper, and prints the name of its file with what it shows.
+    The tables are trials, series, verdicts and findings. Each chart is as wide as one column of a paper, and
+    the line with its file's name says what it shows.
 
-    Example: `assay export pdf --output figures --chart estimates-1`
+    Example: `assay export parquet --output data`
     """
+    from assay.store import Store
+
+    if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
+        from assay.frames import Data, write_tables
+
+        if chart:
+            raise AssayError(f"--chart is for svg, png and pdf; {form} has tables only")
+        with Data(store) as data:
+            for file in write_tables(data, campaign, form, output):
+                typer.echo(file)
+        return
     from assay.report import gather
     from assay.report.figures import write_figures
-    from assay.store import Store
 
     with Store.open(store, create=False) as opened:
         gathered = gather(opened, opened.campaign(campaign).id)

@@ -15,7 +15,7 @@ Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
 
 
-def write_tables(data: Data, campaign: int, form: Format, directory: Path) -> list[Path]:
+def write_tables(data: Data, campaign: int | None, form: Format, directory: Path) -> list[Path]:
     """Write trials, series, verdicts and findings of a campaign into a folder, and return the files.
 
     Each file is there as a whole or not at all. Lists and tables inside a cell are JSON text.

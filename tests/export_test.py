@@ -1,0 +1,40 @@
+"""`assay export` as a user types it."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from conftest import Assay
+
+EXPERIMENT = """
+name = "exported"
+question = "Does it come out?"
+[factors]
+subject = ["noop", "std_map_mutex"]
+[trial]
+key_range = 100
+duration_ms = 5
+mix = { insert = 10, erase = 10, find = 80 }
+[design]
+blocks = 2
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "noop"
+smallest_effect_percent = 3
+"""
+
+
+def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> None:
+    (tmp_path / "exported.toml").write_text(EXPERIMENT)
+    assay("run", "exported.toml")
+    for form, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+        said = assay("export", form, "--output", "out").stdout.split()
+        assert [Path(line).name for line in said] == [
+            f"{name}.{form}" for name in ("trials", "series", "verdicts", "findings")
+        ]
+        assert len(read(tmp_path / said[0])) == 4
+    chart = assay("export", "svg", "--chart", "estimates-1", "--output", "out").stdout.partition(":")[0]
+    assert (tmp_path / chart).read_text().startswith("<svg")
+    assert "--chart" in assay("export", "csv", "--chart", "estimates-1", expect=1).stderr
+    assert "no campaign 7" in assay("export", "csv", "7", expect=1).stderr
