@@ -115,9 +115,9 @@ def forecast(
     """Say how many blocks it will take that intervals are at most so wide.
 
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
-    them with replacement; n blocks are enough where the sign-flip intervals of 80% of the samples are narrow
-    enough. Where some groups do not count (a trial is not valid, the calibrations disagree), it takes so
-    many more blocks.
+    them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
+    the sign-flip intervals of 80% of the samples are narrow enough. Where some groups do not count (a trial
+    is not valid, the calibrations disagree), it takes so many more blocks.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
@@ -199,7 +199,8 @@ class _Widths:
         self._confidence = confidence
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
-        self._normal = _normal_widths(self._sizes, confidence)
+        self._freedom = residuals.size - 1
+        self._normal = _normal_widths(self._sizes, self._freedom, confidence)
         self._drawn: dict[int, float] = {}
 
     def at(self, size: int) -> float:
@@ -230,21 +231,27 @@ class _Widths:
         if size not in self._drawn:
             chance = np.random.default_rng(size)  # the same forecast each time
             chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
-            tests = sign_flips(self._residuals[chosen], self._confidence)
+            # What the scatter may really be, given that it was measured on so few pairs.
+            scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(DRAWS, 1)))
+            tests = sign_flips(self._residuals[chosen] * scale, self._confidence)
             assert tests.low is not None
             assert tests.high is not None
             self._drawn[size] = float(np.quantile(tests.high - tests.low, ASSURANCE))
         return self._drawn[size]
 
 
-def _normal_widths(sizes: NDArray[np.int64], confidence: float) -> _Values:
-    """Return the widths that `ASSURANCE` of Student's intervals keep to, up to a factor, for normal noise."""
-    # Loaded late because it is slow; it ships no types.
-    from scipy.special import chdtri, stdtrit  # type: ignore[import-untyped] # noqa: PLC0415
+def _normal_widths(sizes: NDArray[np.int64], freedom: int, confidence: float) -> _Values:
+    """Return the widths that `ASSURANCE` of Student's intervals keep to, up to a factor, for normal noise.
 
-    freedom = sizes - 1
-    deviation = np.sqrt(chdtri(freedom, 1 - ASSURANCE) / freedom)
-    widths: _Values = stdtrit(freedom, (1 + confidence) / 2) * deviation / np.sqrt(sizes)
+    Args:
+        sizes: pairs of a future campaign.
+        freedom: degrees of freedom of the standard deviation that is its unit.
+    """
+    # Loaded late because it is slow; it ships no types.
+    from scipy.special import fdtri, stdtrit  # type: ignore[import-untyped] # noqa: PLC0415
+
+    deviation = np.sqrt(fdtri(sizes - 1, freedom, ASSURANCE))
+    widths: _Values = stdtrit(sizes - 1, (1 + confidence) / 2) * deviation / np.sqrt(sizes)
     return widths
 
 

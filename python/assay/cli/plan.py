@@ -148,7 +148,7 @@ def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> 
         "blocks": slowest.blocks if slowest else None,
         "minutes": slowest.minutes if slowest else None,
         **asdict(found),
-        "assumes": list(_assumptions(found)),
+        "assumes": list(_assumptions()),
     }
 
 
@@ -197,7 +197,7 @@ def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> No
         )
     )
     console.print()
-    for line in (*_conclusions(experiment, found), *_assumptions(found)):
+    for line in (*_conclusions(experiment, found), *_assumptions()):
         console.print(Text(line))
 
 
@@ -235,16 +235,15 @@ def _conclusions(experiment: "Experiment", found: "Forecast") -> Iterator[str]:
             f" duration_ms of {best:.2g}."
         )
     elif known:
-        yield "More blocks help, not longer trials: most of the scatter is between trials."
+        yield "More blocks help more than longer trials."
 
 
-def _assumptions(found: "Forecast") -> Iterator[str]:
+def _assumptions() -> Iterator[str]:
     """Yield what the forecast rests on."""
-    pairs = min(one.pairs for one in found.comparisons if one.blocks is not None)
     yield (
-        "It assumes that the host and the scatter stay as they were. Four of five campaigns of that length"
-        f" have intervals that narrow. From {pairs} pairs, numbers of blocks have a standard error of about"
-        f" {100 * math.sqrt(2 / (pairs - 1)):.0f}%. Verdicts corrected for many comparisons may need more."
+        "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
+        " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
+        " Verdicts corrected for many comparisons may need more."
     )
 
 

@@ -1,0 +1,168 @@
+import json
+import math
+import os
+import platform
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from assay.cli.commands import app
+from assay.experiment import parse
+from assay.plan.make_plan import make_plan
+from assay.runner.types import Outcome
+from assay.store import Store
+
+EXPERIMENT = """
+name = "x"
+question = "?"
+[factors]
+subject = ["std_map_mutex", "noop"]
+[trial]
+key_range = 100
+mix = { insert = 0, erase = 0, find = 100 }
+duration_ms = 20
+[design]
+blocks = 20
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "std_map_mutex"
+smallest_effect_percent = 3
+"""
+
+HOST = {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": "?"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.toml").write_text(EXPERIMENT)
+    return tmp_path
+
+
+def plan(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["plan", "x.toml", *arguments])
+
+
+def forecast(*arguments: str) -> Any:
+    done = plan("--json", *arguments)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def measured(
+    source: str = EXPERIMENT, host: dict[str, Any] = HOST, blocks: int = 20, scatter: float = 0.05
+) -> int:
+    """Record a campaign whose trials take a second each; return its number."""
+    experiment = parse(source.replace("blocks = 20", f"blocks = {blocks}"), Path("x.toml"))
+    trials = make_plan(experiment, 1, lambda _: "/bin/x", 512)
+    chance = random.Random(2)
+    with Store.open(Path("results/assay.sqlite")) as store:
+        campaign = store.begin_campaign(
+            experiment=experiment.name,
+            question="",
+            source=experiment.source,
+            directory=str(Path.cwd()),
+            plan=trials,
+            host=host,
+        )
+        for trial in trials.trials:
+            value = 1e6 * math.exp(scatter * chance.gauss())
+            store.record(
+                campaign,
+                trial.ordinal,
+                Outcome(
+                    status="valid",
+                    reason="",
+                    exit_code=0,
+                    result={"metrics": {"throughput": value, "throughput_variation": 0.01}},
+                    stdout="",
+                    stderr="",
+                    calibration_before=None,
+                    calibration_after=None,
+                    calibration_error="none here",
+                    started_at=datetime(2025, 1, 31, tzinfo=UTC) + timedelta(seconds=trial.ordinal),
+                    wall_s=0.9,
+                ),
+            )
+    return campaign
+
+
+def test_earlier_campaigns_of_the_same_experiment_are_enough() -> None:
+    measured()
+    measured()
+    found = forecast("--width", "8")
+    assert found["campaigns"] == [1, 2]
+    [comparison] = found["comparisons"]
+    assert comparison["pairs"] == 40
+    assert found["blocks"] == comparison["blocks"]
+    assert found["minutes"] == pytest.approx(found["blocks"] * 2 / 60)  # two trials of a second
+    assert found["planned"] == 20
+
+
+def test_the_width_is_the_smallest_effect_unless_it_is_given() -> None:
+    measured()
+    assert forecast()["width_percent"] == 3
+    wide, narrow = forecast("--width", "20"), forecast("--width", "2")
+    assert wide["blocks"] < forecast()["blocks"] < narrow["blocks"]
+
+
+def test_the_answer_is_printed_for_a_person() -> None:
+    measured()
+    done = plan("--width", "8")
+    assert done.exit_code == 0
+    said = " ".join(done.stdout.split())
+    assert "x: blocks until intervals of 95% of throughput are at most 8% wide, from campaign 1" in said
+    assert "The whole experiment: " in said
+    assert "slowest is subject=noop" in said
+    assert "Its planned 20 blocks, about 40 s: intervals of up to" in said
+    assert "More blocks help more than longer trials" in said
+    assert "It assumes that the host and the scatter stay as they were;" in said
+
+
+@pytest.mark.parametrize("width", ["0", "-3", "nan", "inf"])
+def test_a_width_that_is_none_is_refused(width: str) -> None:
+    done = plan("--width", width)
+    assert "give a number above 0" in str(done.exception)
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"source": EXPERIMENT.replace("duration_ms = 20", "duration_ms = 30")},
+        {"source": EXPERIMENT.replace('metric = "throughput"', 'metric = "find_throughput"')},
+        {"source": EXPERIMENT.replace('"noop"]', '"noop", "tbb_hash_map"]')},
+        {"host": HOST | {"name": "another"}},
+        {"blocks": 1},
+    ],
+)
+def test_where_nothing_earlier_serves_a_pilot_runs_and_is_kept(changed: dict[str, Any]) -> None:
+    measured(**changed)
+    done = plan("--json", "--width", "50")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stderr.split())
+    assert "running a pilot of 8 blocks, 16 trials, a few seconds" in said
+    assert ("too few pairs" if "blocks" in changed else "has no campaign of x on this host") in said
+    found = json.loads(done.stdout)
+    assert found["comparisons"][0]["pairs"] == 8
+    with Store.open(Path("results/assay.sqlite")) as store:
+        pilot = store.campaign(2)
+        assert (pilot.planned, pilot.finished, pilot.source) == (16, True, EXPERIMENT)
+    assert forecast("--width", "50") == found  # from the store this time
+
+
+def test_a_pilot_that_gives_no_pairs_says_where_to_look() -> None:
+    script = Path("broken")
+    script.write_text("#!/bin/sh\nexit 3\n")
+    script.chmod(0o755)
+    Path("x.toml").write_text(
+        EXPERIMENT.replace('"noop"]', '"broken"]') + '[subjects.broken]\nprogram = "./broken"\n'
+    )
+    done = plan()
+    assert "campaign 1, the pilot, gave no comparison 6 pairs that count" in str(done.exception)
+    assert "list trials --campaign 1" in str(done.exception)
