@@ -33,7 +33,7 @@ def compare(
     Conditions of one campaign are compared block by block. Campaigns and stores are compared in each
     condition that they have in common; they did not run side by side, and a finding says what that means.
 
-    Examples: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
+    Example: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
     `assay compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
     """
     from assay.compare import compare as compare_sides
