@@ -52,7 +52,7 @@ def medians(
             name, threads = panels.series_of(condition.levels), condition.levels["threads"]
             x, at = str(threads), across.at(threads, series.names.index(name), len(series.names))
         else:
-            name, x, at = str(condition.levels[panels.factor]), None, None
+            name, x, at = panels.name(panels.factor, condition.levels[panels.factor]), None, None
         rows.append(["point", name, x, at, *found, condition.number, None])
     log = wide([row[4] for row in rows])
     up = Up(what, log)
@@ -210,7 +210,7 @@ def _ratios(panels: Panels, panel: Panel) -> Iterator[Drawn]:
     ):
         found = comparisons.get(tuple(condition.levels.values()))
         if found is not None:
-            level = str(found.level)
+            level = panels.name(panels.factor, found.level)
             name = f"{condition.levels['threads']} · {level}" if threads else level
             rows.append(_ratio_row("ratio", name, found, found.context, condition.number))
     if rows:
@@ -229,7 +229,7 @@ def _aggregates(panels: Panels) -> Iterator[Drawn]:
     for context, aggregates in groups.items():
         rows, against = [], []
         for aggregate in aggregates:
-            level = str(aggregate.level)
+            level = panels.name(panels.factor, aggregate.level)
             rows.append(_ratio_row("ratio", level, aggregate, aggregate.context, None))
             for found in report.analysis.comparisons:
                 if found.level == aggregate.level and aggregate.context.items() <= found.context.items():
@@ -257,7 +257,9 @@ def _averaged(panels: Panels, aggregates: Sequence[Aggregate]) -> Drawn:
         every = averaged_distribution(report.trials, report.experiment, report.analysis, aggregate)
         kept, _ = thinned(every, STEPS)
         steps = [(every[0][0], 0.0), *kept, every[-1]] if every else []
-        curves += [[str(aggregate.level), ratio, share, None] for ratio, share in steps]
+        curves += [
+            [panels.name(panels.factor, aggregate.level), ratio, share, None] for ratio, share in steps
+        ]
     return Drawn(
         section="comparison",
         kind="averaged",
@@ -268,7 +270,11 @@ def _averaged(panels: Panels, aggregates: Sequence[Aggregate]) -> Drawn:
             drawings.cumulative,
             f"ratio to {report.analysis.baseline}",
             True,
-            Series.of(panels.factor, panels.levels.names, {str(each.level) for each in aggregates}),
+            Series.of(
+                panels.factor,
+                panels.levels.names,
+                {panels.name(panels.factor, each.level) for each in aggregates},
+            ),
             "pairs",
             report.analysis.smallest_effect_percent,
         ),

@@ -118,7 +118,7 @@ def _fairness(panels: Panels) -> Iterator[Drawn]:
             if panels.by_threads:
                 name, x = panels.series_of(condition.levels), str(condition.levels["threads"])
             else:
-                name = x = str(condition.levels[panels.factor])
+                name = x = panels.name(panels.factor, condition.levels[panels.factor])
             rows.append([x, name, *quartiles(values), len(values), condition.number])
         if rows:
             yield Drawn(

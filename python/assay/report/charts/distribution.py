@@ -25,7 +25,7 @@ def _of(panels: Panels, panel: Panel) -> Iterator[Drawn]:
     every, left_out = 1, 0
     for condition in panel.conditions:
         values = condition.values(of_metric(metric))
-        level = str(condition.levels[panels.factor])
+        level = panels.name(panels.factor, condition.levels[panels.factor])
         curve = steps(values)
         left_out += max(len(values) - len(curve) + 1, 0)
         curves += [[level, *step] for step in curve]

@@ -6,7 +6,7 @@ factors and metrics) is in a specification only as the text of a scale or a titl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -128,19 +128,27 @@ class Up:
             return alt.Scale(type="log", nice=False, padding=8, **shared)
         return alt.Scale(zero=zero, **shared)
 
-    def axis(self) -> Any:
+    def axis(self, channel: Literal["x", "y"] = "y") -> Any:
         """Return the axis."""
-        return alt.Axis(
-            format="~s",
-            tickCount=5,
-            labelSeparation=4,
-            labelOverlap="greedy",
-            gridOpacity=0.5 if self.log else 1,
-        )
+        axis = alt.Axis(format="~s", tickCount=5, labelOverlap="greedy", labelSeparation=4)
+        return _logarithmic(axis, channel, "~s") if self.log else axis
 
     def described(self) -> str:
         """Return the title, which says so where the scale is no usual one."""
         return f"{self.title}, log scale" if self.log else self.title
+
+
+def _logarithmic(axis: Any, channel: Literal["x", "y"], form: str) -> Any:
+    """Return a logarithmic axis with every tick labelled, at 1, 2 and 5 over a decade, at 1 over three.
+
+    By itself Vega would label some ticks above a power of ten and none below.
+    """
+    span = f"domain('{channel}')[1] / domain('{channel}')[0]"
+    first = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))"
+    shown = f"{span} < 8 || {first} == 1 || ({span} < 1000 && ({first} == 2 || {first} == 5))"
+    axis["labelExpr"] = f"{shown} ? format(datum.value, '{form}') : ''"
+    axis["gridOpacity"] = 0.5
+    return axis
 
 
 def _rows(href: str | None = None) -> Any:
@@ -218,7 +226,7 @@ def rows(up: Up, series: Series) -> Specification:
     base = _rows(TO_CONDITION)
     y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
     color = series.color()
-    x = alt.X("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
+    x = alt.X("value:Q", title=up.described()).scale(up.scale()).axis(up.axis("x"))
     tooltip = _median_tooltip(series, None, up.title)
     chart = alt.layer(
         base.mark_rule(strokeWidth=2).encode(
@@ -251,7 +259,8 @@ def forest(title: str, smallest_effect_percent: float, factor: str, step: int) -
     base = _rows(TO_CONDITION)
     y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
     scale = alt.Scale(type="log", nice=False, padding=14)
-    x = alt.X("ratio:Q", title=title).scale(scale).axis(format=".4~g", tickCount=6)
+    axis = _logarithmic(alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4), "x", ".3~g")
+    x = alt.X("ratio:Q", title=title).scale(scale).axis(axis)
     looks = style.states(style.VERDICTS, "verdict")
     tooltip = _tooltip(
         ("row:N", factor),
@@ -289,7 +298,7 @@ def cumulative(
     """
     base = _rows(TO_TRIAL)
     up, y_title = Up(title, log), f"share of {what}"
-    x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis())
+    x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis("x"))
     y = alt.Y("share:Q", title=y_title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
     color = series.color()
     curve = base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(

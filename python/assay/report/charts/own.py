@@ -103,21 +103,30 @@ class _Asked:
     def levels(self, factor: str) -> list[Level]:
         """Return the levels of a factor that are drawn, in the experiment's order."""
         found = {condition.levels[factor] for condition in self.drawn}
-        return [level for level in self.panels.experiment.factors[factor] if level in found]
+        return [
+            self.panels.name(factor, level) if isinstance(level, str) else level
+            for level in self.panels.experiment.factors[factor]
+            if level in found
+        ]
 
     @property
     def series(self) -> Series:
         """Return what the colours tell apart."""
         if self.chart.color is None:
             return ONE
-        levels = [str(level) for level in self.panels.experiment.factors[self.chart.color]]
-        drawn = {str(condition.levels[self.chart.color]) for condition in self.drawn}
+        color = self.chart.color
+        levels = [self.panels.name(color, level) for level in self.panels.experiment.factors[color]]
+        drawn = {self.named(color, condition) for condition in self.drawn}
         series = Series.of(self.chart.color, levels, drawn)
         return series.without_legend() if self.chart.color == self.chart.x else series
 
     def name(self, condition: Condition) -> str:
         """Return the series of a condition."""
-        return ONE.names[0] if self.chart.color is None else str(condition.levels[self.chart.color])
+        return ONE.names[0] if self.chart.color is None else self.named(self.chart.color, condition)
+
+    def named(self, factor: str, condition: Condition) -> str:
+        """Return the name of a condition's level."""
+        return self.panels.name(factor, condition.levels[factor])
 
     @property
     def across(self) -> Across:
@@ -157,7 +166,10 @@ def _lines(asked: _Asked, facets: Sequence[Sequence[Condition]]) -> _Made:
             name = asked.name(condition)
             if isinstance(across, Across):
                 level = condition.levels[chart.x]
-                x, at = str(level), across.at(level, series.names.index(name), len(series.names))
+                x, at = (
+                    asked.named(chart.x, condition),
+                    across.at(level, series.names.index(name), len(series.names)),
+                )
             else:
                 also = summary(condition, of_metric(chart.x))
                 if also is None:
@@ -181,7 +193,7 @@ def _bars(asked: _Asked, facets: Sequence[Sequence[Condition]]) -> _Made:
             [
                 "point",
                 asked.name(condition),
-                str(condition.levels[chart.x]),
+                asked.named(chart.x, condition),
                 None,
                 *found,
                 condition.number,
@@ -208,7 +220,7 @@ def _box(asked: _Asked, facets: Sequence[Sequence[Condition]]) -> _Made:
         for condition in conditions:
             values = [value for value, _ in condition.values(of_metric(str(chart.y)))]
             if values:
-                x = str(condition.levels[chart.x])
+                x = asked.named(chart.x, condition)
                 yield [x, asked.name(condition), *quartiles(values), len(values), condition.number]
 
     tables = [list(rows(conditions)) for conditions in facets]
@@ -281,8 +293,8 @@ def _heat_map(asked: _Asked, facets: Sequence[Sequence[Condition]]) -> _Made:
     tables = [
         [
             [
-                str(condition.levels[chart.x]),
-                str(condition.levels[str(chart.y)]),
+                asked.named(chart.x, condition),
+                asked.named(str(chart.y), condition),
                 value,
                 value < middle,
                 condition.number,

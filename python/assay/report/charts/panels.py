@@ -16,6 +16,7 @@ from assay.report.charts.style import ONE, Series
 from assay.report.gather import Report
 from assay.store.types import StoredTrial
 
+NAME_CHARACTERS = 32
 STEPS = 200  # at most in one cumulative curve
 
 Value = Callable[[StoredTrial], float | None]
@@ -84,7 +85,15 @@ class Panels:
     @cached_property
     def levels(self) -> Series:
         """Return the levels of the compared factor."""
-        return Series.of(self.factor, [str(level) for level in self.experiment.factors[self.factor]])
+        return Series.of(self.factor, list(self._names[self.factor].values()))
+
+    def name(self, factor: str, level: Level) -> str:
+        """Return what a level is called in charts: long names lose their middle."""
+        return self._names[factor][level]
+
+    @cached_property
+    def _names(self) -> dict[str, dict[Level, str]]:
+        return {factor: names_of(levels) for factor, levels in self.experiment.factors.items()}
 
     @cached_property
     def series(self) -> Series:
@@ -93,7 +102,7 @@ class Panels:
 
     def series_of(self, levels: Mapping[str, Level]) -> str:
         """Return the series that a condition belongs to where threads are the horizontal axis."""
-        return ONE.names[0] if self.factor == "threads" else str(levels[self.factor])
+        return ONE.names[0] if self.factor == "threads" else self.name(self.factor, levels[self.factor])
 
     @cached_property
     def _settings(self) -> dict[tuple[Level, ...], dict[str, Any]]:
@@ -122,6 +131,14 @@ class Panels:
             panels[shared].append(condition)
         for shared, conditions in panels.items():
             yield Panel(dict(shared), conditions)
+
+
+def names_of(levels: Sequence[Level]) -> dict[Level, str]:
+    """Return level -> name, no longer than NAME_CHARACTERS unless the levels differ only in their middle."""
+    head, tail = NAME_CHARACTERS // 2, NAME_CHARACTERS - NAME_CHARACTERS // 2 - 1
+    full = [str(level) for level in levels]
+    cut = [name if len(name) <= NAME_CHARACTERS else f"{name[:head]}…{name[-tail:]}" for name in full]
+    return dict(zip(levels, cut if len(set(cut)) == len(set(full)) else full, strict=True))
 
 
 def of_metric(name: str) -> Value:

@@ -86,7 +86,7 @@ class Series:
         return replace(self, legend=False)
 
     def color(self) -> Any:
-        """Return the colours, with a legend where there is something to tell apart."""
+        """Return the colours."""
         return self._scaled(alt.Color("series:N", title=None), COLORS)
 
     def shape(self) -> Any:
@@ -99,10 +99,10 @@ class Series:
 
     def _scaled(self, encoding: Any, looks: Sequence[Any]) -> Any:
         scaled = encoding.scale(domain=self.names, range=[looks[place % len(looks)] for place in self.places])
-        return scaled if self.legend and len(self.names) > 1 else scaled.legend(None)
+        return scaled if self.legend else scaled.legend(None)
 
 
-ONE = Series("series", ["all"], [0])
+ONE = Series("series", ["all"], [0], legend=False)
 """Where nothing is told apart."""
 
 
