@@ -232,7 +232,7 @@ def _conclusions(experiment: "Experiment", found: "Forecast") -> Iterator[str]:
         best = max(one.duration_ms for one in longer)
         yield (
             f"Longer trials help {len(longer)} of {len(known)} comparisons more than more blocks: try a"
-            f" duration_ms of {best:.2g}."
+            f" duration_ms of {float(f'{best:.2g}'):.0f}."
         )
     elif known:
         yield "More blocks help more than longer trials."
