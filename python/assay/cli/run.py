@@ -222,7 +222,7 @@ def _run_pending(
         ended=ended,
         decisions=store.decisions(campaign),
         clock=time.monotonic,
-        say=lambda line: console.print(line, highlight=False, markup=False),
+        say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
     )
     with ProgressDisplay(
         console,

@@ -1,0 +1,277 @@
+"""Campaigns that repeat groups and end early, with real processes, and killed where it matters most.
+
+As a program, `adaptive_test.py`, it runs the experiment x.toml; with the word `stop` it dies by its own hand
+when it is about to write that the campaign ends early.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from assay import programs, report
+from assay.cli.commands import app
+from assay.cli.run import run_campaign
+from assay.experiment import load
+from assay.plan.make_plan import make_plan
+from assay.store import Store, runner_lock
+from assay.store.types import Decision
+
+STORE = Path("results/assay.sqlite")
+
+EXPERIMENT = """
+name = "x"
+question = "?"
+[trial]
+threads = 2
+key_range = 100
+mix = { insert = 0, erase = 0, find = 100 }
+duration_ms = 1
+[factors.program]
+good = { subject = "good" }
+other = { subject = "other" }
+[subjects.good]
+program = "./good"
+[subjects.other]
+program = "./other"
+[comparison]
+metric = "throughput"
+factor = "program"
+baseline = "good"
+smallest_effect_percent = 3
+[design]
+seed = 3
+"""
+
+# Throughput comes from the seed of the trial, which the seed of the plan gives. The trial waits, if it is the
+# one that is told to, until it is let go.
+SUBJECT = """
+seed = json.load(sys.stdin)["seed"]
+number = count("begun")
+while os.path.exists(f"wait-{number}"):
+    time.sleep(0.01)
+throughput = FACTOR * (100 + seed % 10)
+print(json.dumps({"protocol": 1, "status": "valid", "metrics": {"throughput": throughput}}))
+"""
+
+# The host's mode changes with every sixth calibration: groups of two trials run now in one mode, now across.
+CALIBRATION = """
+latency = 50 if count("calibrated") // 6 % 2 == 0 else 150
+print(json.dumps({"protocol": 1, "cpus": [0, 1], "metrics": {"core_to_core_ns": latency + 1 / 8},
+    "unavailable": {}, "elapsed_ms": 1}))
+"""
+
+COUNT = """
+import json, os, sys, time
+
+def count(name):
+    notes = os.open(os.path.join(FOLDER, name), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    os.write(notes, b"1")
+    return len(os.pread(notes, 10_000, 0)) - 1
+
+os.chdir(FOLDER)
+"""
+
+
+def script(path: Path, code: str, folder: Path) -> None:
+    path.write_text(f"#!{sys.executable} -IS\nFOLDER = {str(folder)!r}\n{COUNT}{code}")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an experiment, and a host whose modes are made up."""
+    script(tmp_path / "good", SUBJECT.replace("FACTOR", "1"), tmp_path)
+    script(tmp_path / "other", SUBJECT.replace("FACTOR", "2"), tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "assay-trial").symlink_to(programs.find("assay-trial"))
+    script(tmp_path / "bin" / "assay-calibrate", CALIBRATION, tmp_path)
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    # The pages have tests of their own, and take longer to write than all the rest.
+    monkeypatch.setattr(report, "write_page", lambda *_: Path("index.html"))
+    return tmp_path
+
+
+def write(design: str) -> None:
+    Path("x.toml").write_text(EXPERIMENT + design)
+
+
+def assay(*words: str, expect: int = 0) -> Result:
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == expect, ended.output
+    return ended
+
+
+def rows(sql: str) -> list[tuple[Any, ...]]:
+    with Store.open(STORE, create=False) as store:
+        return store.query(sql)[1]
+
+
+def begun() -> int:
+    """Return how many trials have begun, killed ones among them."""
+    return len(Path("begun").read_text())
+
+
+@contextmanager
+def runner(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with subprocess.Popen([sys.executable, __file__, *words], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def kill_during(number: int) -> None:
+    """Run the experiment, and kill the runner while the trial of this number, from 0, is running."""
+    Path(f"wait-{number}").touch()
+    with runner() as process:
+        deadline = time.monotonic() + 120
+        while process.poll() is None and not (Path("begun").exists() and begun() > number):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert process.poll() is None
+    Path(f"wait-{number}").unlink()
+
+
+def run_experiment(dies: bool) -> None:
+    decide = Store.decide
+
+    def decide_or_die(self: Store, campaign_id: int, decision: Decision) -> None:
+        if dies and decision.kind == "stop":
+            os.kill(os.getpid(), signal.SIGKILL)
+        decide(self, campaign_id, decision)
+
+    Store.decide = decide_or_die  # type: ignore[method-assign]
+    with Store.open(STORE) as store, runner_lock(STORE):
+        run_campaign(store, load(Path("x.toml")))
+
+
+# Repetitions
+
+
+def check_repetitions() -> None:
+    """Check that every group ran whole and at once, and every repetition right after what it repeats."""
+    order = rows(
+        "select p.group_number, p.repeats from trial t join planned_trial p using (campaign_id, ordinal) "
+        "where t.status = 'valid' order by t.id"
+    )
+    ran = [(group, repeats, len(list(trials))) for (group, repeats), trials in groupby(order)]
+    assert len({group for group, _, _ in ran}) == len(ran)
+    assert {count for _, _, count in ran} == {2}
+    originals = [group if repeats is None else repeats for group, repeats, _ in ran]
+    assert originals == sorted(originals)
+    assert set(originals) == set(range(10))
+    decided = rows("select content ->> 'as', content ->> 'group' from decision where kind = 'repeat'")
+    assert decided == [(group, repeats) for group, repeats, _ in ran if repeats is not None]
+    assert len(decided) >= 2
+    planned = rows("select count(*), count(distinct request ->> 'seed') from planned_trial")
+    assert planned == [(len(order), len(order))]
+    assert "Nothing to resume" in assay("resume", "1").stderr
+
+
+def test_groups_in_which_the_host_changes_its_mode_are_repeated(folder: Path) -> None:
+    write("blocks = 10")
+    said = assay("run", "x.toml").stderr
+    check_repetitions()
+    [(repeated,)] = rows("select count(*) from decision")
+    trials = 20 + 2 * repeated
+    assert f"{trials} of {trials} trials, {repeated} repeated, none left" in said
+    reason = "the host changed its mode: core_to_core_ns from 50.1 to 150.1"
+    assert rows("select distinct reason from decision") == [(reason,)]
+    [comparison] = json.loads(assay("report", "--json").stdout)["analysis"]["comparisons"]
+    assert comparison["dropped"]["host changed"] >= 1
+    assert comparison["pairs"] >= 9
+
+
+# The first repetition is of the fifth group: its trials are those of numbers 10 and 11.
+@pytest.mark.parametrize("number", [9, 10, 11], ids=["in a group", "in a repetition", "at its end"])
+def test_a_campaign_killed_in_a_group_or_a_repetition_goes_on_where_it_was(folder: Path, number: int) -> None:
+    write("blocks = 10")
+    kill_during(number)
+    before = rows("select trial, started_at from trials order by trial")
+    assert len(before) == number
+    assay("resume")
+    check_repetitions()
+    after = rows("select trial, started_at from trials order by trial")
+    assert after[:number] == before
+    assert begun() == len(after) + 1
+
+
+# Early ends
+
+
+def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> None:
+    write('blocks = { until = "verdict", at_least = 8, at_most = 30 }\nrepeat = 0')
+    said = assay("run", "x.toml").stderr
+    decided = rows("select kind, block from decision order by id")
+    assert [kind for kind, _ in decided][-2:] == ["look", "stop"]
+    blocks = decided[-1][1]
+    assert 8 <= blocks < 30
+    assert rows("select count(*) from trials") == [(2 * blocks,)]
+    reason = f"every comparison has a verdict, after {blocks} of at most 30 blocks"
+    assert f"finished early: {reason}\n" in said
+    assert " of at most 60 trials, " in said
+    [campaign] = json.loads(assay("list", "--json").stdout)
+    assert campaign["state"] == f"finished early: {reason}"
+    assert "Nothing to resume" in assay("resume").stderr
+    assert begun() == 2 * blocks
+
+
+def test_a_campaign_killed_between_look_and_stop_ends_without_another_trial(folder: Path) -> None:
+    write('blocks = { until = "verdict", at_least = 8, at_most = 30 }\nrepeat = 0')
+    with runner("stop") as process:
+        assert process.wait() == -signal.SIGKILL
+    decided = rows("select kind, block from decision order by id")
+    assert decided[-1][0] == "look"
+    ran = begun()
+    assert "finished early: every comparison has a verdict" in assay("resume").stderr
+    assert begun() == ran
+    assert rows("select kind, block from decision order by id") == [*decided, ("stop", decided[-1][1])]
+
+
+def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
+    write("blocks = { minutes = 0.00001, at_most = 30 }")
+    said = assay("run", "x.toml").stderr
+    assert rows("select count(*) from trials") == [(2,)]
+    assert "of 1e-05 minutes have passed, after 1 of at most 30 blocks\n" in said
+
+
+# Identical code
+
+
+def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
+    write("blocks = 8\nrepeat = 0")
+    summary = "Identical code was called different in 0 of 2 comparisons"
+    assert summary in " ".join(assay("aa", "x.toml").stdout.split())
+    assert summary in " ".join(assay("report").stdout.split())
+    alarms = json.loads(assay("report", "--json").stdout)["false_alarms"]
+    assert (alarms["comparisons"], alarms["uncorrected"], alarms["compatible"]) == (2, 0, True)
+    assert rows("select source from campaign") == [("identical = true\n" + Path("x.toml").read_text(),)]
+    assert rows("select count(distinct levels) from planned_trial") == [(4,)]
+
+
+def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
+    write("blocks = 8\nrepeat = 0")
+    # A trial cannot tell which copy it is, so these are told.
+    plan = make_plan(load(Path("x.toml"), identical=True), 3, lambda subject: subject, 1000)
+    second = [trial.request["seed"] for trial in plan.trials if trial.levels["copy"] == "b"]
+    for name in ("good", "other"):
+        script(folder / name, SUBJECT.replace("FACTOR", f"(2 if seed in {second} else 1)"), folder)
+    ended = assay("aa", "x.toml", expect=1)
+    assert "different in 2 of 2 comparisons" in str(ended.exception)
+    assert "is not compatible with at most 5%" in str(ended.exception)
+
+
+if __name__ == "__main__":
+    run_experiment(dies="stop" in sys.argv)
