@@ -37,5 +37,5 @@ def run_builds(experiment: Experiment, say: Callable[[str], None], stop: StopSig
         if ended.exit_code != 0:
             how = "exited with" if ended.exit_code > 0 else "was ended by signal"
             printed = ended.stdout.decode(errors="replace").splitlines()[-_SHOWN_LINES:]
-            why = f"the build `{command}` in {folder} {how} {abs(ended.exit_code)}"
+            why = f"the build `{command}` in {folder} {how} {abs(ended.exit_code)}; put that right"
             raise CannotStartError("\n".join([*printed, why]))

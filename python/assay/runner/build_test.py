@@ -46,7 +46,7 @@ def test_a_build_that_fails_is_shown_with_what_it_printed(tmp_path: Path, build:
     command = f"echo first; echo broken >&2; touch made\n{build}"
     with pytest.raises(CannotStartError) as caught:
         run_builds(experiment(tmp_path, command, "touch never"), print)
-    assert str(caught.value).endswith(f"the build `{command}` in {tmp_path} {how}")
+    assert str(caught.value).endswith(f"the build `{command}` in {tmp_path} {how}; put that right")
     assert build == "(" or str(caught.value).startswith("first\nbroken\n")
     assert not (tmp_path / "never").exists()
 

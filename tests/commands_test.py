@@ -1,0 +1,132 @@
+"""Programs that know nothing of Assay, from a TOML file to a verdict, through real commands and processes."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT, Assay
+
+EXPERIMENT = """
+name = "mine"
+question = "Is less work less?"
+[factors.amount]
+some = { parameters = { words = "work=1" } }
+more = { parameters = { words = "work=2" } }
+[trial]
+subject = "mine"
+[design]
+blocks = 6
+repeat = 0
+[comparison]
+metric = "work"
+factor = "amount"
+baseline = "some"
+smallest_effect_percent = 3
+better = "lower"
+[subjects.mine]
+program = "./mine"
+arguments = ["{words}", "{seed}"]
+build = "echo built >> builds; cp mine.sh mine; chmod +x mine"
+"""
+PRINTS = """#!/bin/sh
+printf '%s\\n' "It was done." "$1" "seed=$2"
+"""
+LINES = 'extract = "lines"\n'
+
+
+def write(folder: Path, rules: str = LINES, script: str = PRINTS) -> None:
+    (folder / "mine.toml").write_text(EXPERIMENT + rules)
+    (folder / "mine.sh").write_text(script)
+
+
+def query(assay: Assay, sql: str) -> list[list[Any]]:
+    rows: list[list[Any]] = json.loads(assay("query", sql, "--json").stdout)["rows"]
+    return rows
+
+
+def verdicts(printed: str) -> list[str]:
+    return [each["verdict"] for each in json.loads(printed)["analysis"]["comparisons"]]
+
+
+def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: Assay, tmp_path: Path) -> None:
+    write(tmp_path, script="\x7fELF, and no more")
+    said = assay("run", "mine.toml", expect=1).stderr
+    assert "mine cannot be started: Exec format error; nothing is lost" in said
+    assert (tmp_path / "builds").read_text() == "built\n"
+    write(tmp_path)
+    assert verdicts(assay("resume", "--json").stdout) == ["slower"]
+    assert (tmp_path / "builds").read_text() == "built\nbuilt\n"
+    rows = query(
+        assay, "select distinct amount, work, wall_ms > 0, peak_resident_bytes > 0 from trials order by 2"
+    )
+    assert rows == [["some", 1, 1, 1], ["more", 2, 1, 1]]
+    assert query(assay, "select count(distinct seed) from trials") == [[12]]
+    record = json.loads(assay("show", "1", "--json").stdout)
+    assert record["stdout"].startswith("It was done.\nwork=")
+    assert record["request"]["parameters"] in ({"words": "work=1"}, {"words": "work=2"})
+
+
+def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: Path) -> None:
+    write(tmp_path, "extract = { work = '=([12])$' }\n", PRINTS + 'test "$1" = work=3 || echo again=2\n')
+    (tmp_path / "mine.toml").write_text((tmp_path / "mine.toml").read_text().replace("work=1", "work=3"))
+    assert "12 of 12 trials are not valid" in assay("run", "mine.toml", expect=1).stderr
+    reasons = query(assay, "select distinct amount, status, reason from trials order by amount")
+    assert reasons == [
+        [
+            "more",
+            "invalid",
+            "work: the pattern '=([12])$' is in the output more than once; make it match one place only",
+        ],
+        [
+            "some",
+            "invalid",
+            "work: the pattern '=([12])$' is nowhere in the output; look at it, then change the rule",
+        ],
+    ]
+
+
+def test_hostile_output_is_kept_and_injects_nothing(assay: Assay, tmp_path: Path) -> None:
+    hostile = r"""#!/bin/sh
+printf '</script><script>alert(1)</script><img src=x onerror=alert(1)>\n'
+printf '\033]0;owned\007\033[2J\377\376\000\n'
+printf "work; DROP TABLE trial;--=3\nwork=1e999\nWork=1\n$1\n"
+"""
+    write(tmp_path, script=hostile)
+    assay("run", "mine.toml")
+    assert query(assay, "select distinct work from trials order by 1") == [[1], [2]]
+    shown = assay("show", "1").stdout
+    assert "\033" not in shown
+    assert "<script>alert" in json.loads(assay("show", "1", "--json").stdout)["stdout"]
+    for page in (tmp_path / "results").rglob("*"):
+        if page.suffix in {".html", ".js"}:
+            assert not re.search(rb"<script>alert|<img src=x", page.read_bytes()), page
+
+
+def test_a_build_that_fails_is_shown_and_begins_no_campaign(assay: Assay, tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "mine.sh").unlink()
+    said = assay("run", "mine.toml", expect=1).stderr
+    assert "error: cp: cannot stat 'mine.sh'" in said
+    assert re.search(r"error: the build `echo built .*` in .* exited with 1; put that right", said)
+    assert json.loads(assay("list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize("name", ["sort", "traverse"])
+def test_the_examples_run(assay: Assay, tmp_path: Path, name: str) -> None:
+    """Cut down to six blocks; what they find is the machine's business."""
+    shutil.copytree(ROOT / "examples" / "commands", tmp_path / "commands")
+    file = tmp_path / "commands" / f"{name}.toml"
+    file.write_text(re.sub(r"(?m)^blocks = .*$", "blocks = 6", file.read_text()))
+    printed = json.loads(assay("run", file, "--json").stdout)
+    assert printed["analysis"]["comparisons"][0]["pairs"] > 0
+
+
+def test_the_guide_shows_the_examples_as_they_are() -> None:
+    guide = (ROOT / "docs" / "guide" / "commands.md").read_text()
+    shown = re.findall(r"^```toml\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    files = [(ROOT / "examples" / "commands" / f"{name}.toml").read_text() for name in ("sort", "traverse")]
+    assert [part in file for part, file in zip(shown, files, strict=True)] == [True, True]
