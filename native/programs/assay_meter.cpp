@@ -37,7 +37,8 @@ double in_ms(const timeval& time) {
 
 // Says why in the words that the runner takes for a command that was never started.
 [[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "assay-launcher: %s: %s\n", what, std::strerror(errno));
+  const char* why = std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  std::fprintf(stderr, "assay-launcher: %s: %s\n", what, why);
   _exit(127);
 }
 
@@ -56,7 +57,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "usage: assay-meter FD PROGRAM [ARGUMENT...]\n");
     return 2;
   }
-  const int report = std::atoi(arguments[1]);
+  const int report = static_cast<int>(std::strtol(arguments[1], nullptr, 10));
   char* const* command = arguments + 2;
   if (fcntl(report, F_SETFD, FD_CLOEXEC) != 0) {
     fail(arguments[1]);

@@ -113,7 +113,8 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
         known: subject of `assay-trial` -> the most threads that it can run with, None without a limit.
 
     Raises:
-        AssayError: a subject is unknown, defined twice, or asked to run with too many threads.
+        AssayError: a subject is unknown, defined twice, or asked to run with too many threads or with
+            parameters that it cannot know.
     """
     source = Source(experiment.path, experiment.source)
     for subject in experiment.programs:
@@ -129,6 +130,9 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
             hint = nearest(subject, [*known, *experiment.programs])
             where = _origin(experiment, condition, "subject")
             raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
+        if settings.get("parameters"):
+            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to other conditions"
+            raise source.mistake(_origin(experiment, condition, "parameters"), why)
         limit = known[subject]
         if limit is not None and threads > limit:
             rule = ", ".join(

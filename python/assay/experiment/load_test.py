@@ -798,6 +798,13 @@ def test_an_excluded_condition_may_have_too_many_threads() -> None:
     check_subjects(read(', mix = ["updates"]', ""), {"one": None, "two": 1})
 
 
+def test_a_subject_of_ours_knows_no_parameters() -> None:
+    text = changed("duration_ms = 250", "parameters = { a = 1 }")
+    why = ":11: trial.parameters: one is a subject of assay-trial, which knows no parameters; leave them to"
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{why}")):
+        check_subjects(parse(text, FILE), {"one": None, "two": None})
+
+
 def test_the_remedy_for_too_many_threads_is_one() -> None:
     known = {"one": None, "two": 1}
     with pytest.raises(AssayError) as caught:
