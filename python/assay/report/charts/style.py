@@ -138,7 +138,7 @@ def to_dict(chart: Any, height: Any, names: Sequence[str] = ()) -> dict[str, Any
                 titleFontWeight="normal",
                 symbolStrokeWidth=0,  # dashes would fray symbols so small
             )
-            .to_dict()
+            .to_dict(validate=False)  # the tests validate every kind
         )
     specification["autosize"] = {"type": "fit-x", "contains": "padding"}
     return specification

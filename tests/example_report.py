@@ -17,9 +17,15 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def experiment_text(
-    factors: str, more: str = "", *, factor: str = "subject", baseline: str = '"noop"'
+    factors: str,
+    more: str = "",
+    *,
+    trial: str = "",
+    blocks: int = 12,
+    factor: str = "subject",
+    baseline: str = '"noop"',
 ) -> str:
-    """Return the text of an experiment; `factors` and `more` are TOML."""
+    """Return the text of an experiment; `factors`, `more` and `trial` are TOML."""
     return f"""
 name = "example"
 question = "Which is faster?"
@@ -27,10 +33,10 @@ question = "Which is faster?"
 {factors}
 [trial]
 key_range = 100
-mix = {{ insert = 10, erase = 10, find = 80 }}
 duration_ms = 100
+{trial}
 [design]
-blocks = 12
+blocks = {blocks}
 seed = 1
 [comparison]
 metric = "throughput"

@@ -1,0 +1,448 @@
+"""The charts that every campaign gets: which there are, what numbers they show, where their marks lead."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import altair
+import pytest
+import vl_convert
+
+from assay.analysis import median, median_interval
+from assay.analysis.aggregate import averaged_distribution
+from assay.plan.types import PlannedTrial
+from assay.report.charts import SECTIONS, Figure, figures, specifications
+from assay.report.charts.style import MODES, VERDICTS
+from assay.report.gather import Report
+from example_report import example_report, experiment_text
+
+MIX = "mix = { insert = 10, erase = 10, find = 80 }"
+FACTORS = """
+subject = ["noop", "std_map_mutex", "tbb_hash_map"]
+threads = [1, 2, 8]
+[factors.mix]
+searches = { insert = 5, erase = 5, find = 90 }
+updates = { insert = 50, erase = 50, find = 0 }
+"""
+MARKS = {"environment": {"topology": {"marks": {"cores_first": {"smt": 3, "socket": 5}}}}}
+SPEED = {"noop": 1.0, "std_map_mutex": 0.8, "tbb_hash_map": 0.6}
+
+
+def metrics(trial: PlannedTrial) -> dict[str, float]:
+    """`noop` does not scale, `tbb_hash_map` does, `std_map_mutex` gets slower."""
+    threads = int(trial.levels.get("threads", 1))
+    scaled = {"noop": 1, "std_map_mutex": 1 - threads / 16, "tbb_hash_map": threads}
+    subject = str(trial.levels.get("subject", "noop"))
+    throughput = 1e6 * SPEED[subject] * scaled[subject] * (1 + 0.01 * (trial.ordinal * 7 % 11))
+    return {
+        "throughput": throughput,
+        "minor_page_faults": 3.0,
+        "major_page_faults": 1.0,
+        "voluntary_context_switches": 20.0,
+        "peak_resident_bytes": 8.0 * 2**20 + trial.ordinal,
+        "slowest_thread_share": 1 - 0.001 * trial.block,
+    }
+
+
+def calibration(trial: PlannedTrial) -> dict[str, float]:
+    """The host is slow for a third of the campaign."""
+    slow = trial.block in (4, 5, 6, 7)
+    return {"core_to_core_ns": (190 if slow else 45) + trial.ordinal % 5, "memory_ns": 90.0}
+
+
+@cache
+def report() -> Report:
+    text = experiment_text(FACTORS).replace("[comparison]", '[comparison]\nacross = ["mix"]')
+    return example_report(text, metrics, calibration=calibration, example=MARKS)
+
+
+@cache
+def by_kind() -> dict[str, list[Figure]]:
+    found: dict[str, list[Figure]] = defaultdict(list)
+    for figure in figures(report()):
+        found[figure.kind.removesuffix("-log")].append(figure)
+    return found
+
+
+@cache
+def kinds() -> dict[str, Any]:
+    return specifications(report())
+
+
+def points(figure: Figure, part: str | None = None) -> list[dict[str, Any]]:
+    rows = [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]
+    return [row for row in rows if part is None or row["part"] == part]
+
+
+def drawn(figure: Figure, specification: Mapping[str, Any]) -> str:
+    """Return the SVG of a figure as a page draws it."""
+    return vl_convert.vegalite_to_svg(
+        {**specification, "width": 400, "datasets": {"rows": points(figure)}}, allowed_base_urls=[]
+    )
+
+
+def test_every_default_chart_is_there_for_each_panel() -> None:
+    # There are two mixes; with three numbers of threads they make six contexts.
+    numbers = {kind: len(found) for kind, found in by_kind().items()}
+    assert numbers == {
+        "estimates": 2,
+        "ratios": 2,
+        "aggregates": 3,
+        "averaged": 3,
+        "distribution": 6,
+        "over_time": 6,
+        "counters": 1,
+        "page_faults": 2,
+        "context_switches": 2,
+        "memory": 2,
+        "fairness": 2,
+        "core_to_core_ns": 1,
+        "memory_ns": 1,
+    }
+
+
+def test_figures_come_section_by_section_with_names_of_their_own() -> None:
+    found = list(figures(report()))
+    order = [list(SECTIONS).index(figure.section) for figure in found]
+    assert order == sorted(order)
+    names = [figure.name for figure in found]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-z0-9_-]+", name) for name in names)
+    for figure in found:
+        assert all(len(row) == len(figure.columns) for row in figure.rows)
+        assert figure.rows or figure.note
+
+
+def test_what_can_be_drawn_has_a_specification_that_validates_and_has_no_data_but_rows() -> None:
+    assert set(kinds()) == {figure.kind for figure in figures(report()) if figure.rows}
+    for specification in kinds().values():
+        altair.Chart.from_dict(specification, validate=True)
+        assert "datasets" not in specification
+
+
+def test_every_mark_leads_to_its_trials() -> None:
+    for kind, found in by_kind().items():
+        if not found[0].rows:
+            continue
+        links = set(re.findall(r'href="(?:[^"]*/)?([^"]*)"', drawn(found[0], kinds()[found[0].kind])))
+        wanted = set()
+        for point in points(found[0]):
+            if point.get("trial") is not None:
+                wanted.add(f"trial.html#{point['trial']}")
+            if point.get("condition") is not None:
+                wanted.add(f"trials.html#condition-{point['condition']}")
+        links.discard("trials.html")  # of a ratio over several workloads
+        assert links == wanted, kind
+        assert wanted or kind == "averaged"
+
+
+def test_medians_are_those_of_the_analysis() -> None:
+    conditions = report().analysis.conditions
+    charted = [point for figure in by_kind()["estimates"] for point in points(figure, "point")]
+    assert sorted(point["condition"] for point in charted) == list(range(1, len(conditions) + 1))
+    for point in charted:
+        condition = conditions[point["condition"] - 1]
+        assert condition.interval is not None
+        expected = (condition.median, condition.interval.low, condition.interval.high)
+        assert (point["value"], point["low"], point["high"]) == pytest.approx(expected, rel=1e-5)
+        assert point["series"] == condition.levels["subject"]
+        assert point["x"] == str(condition.levels["threads"])
+        assert point["at"] == pytest.approx(float(condition.levels["threads"]), rel=0.05)
+        assert point["values"] == 12
+
+
+def test_the_best_with_one_thread_is_drawn_in_and_who_beats_it_is_said() -> None:
+    for figure in by_kind()["estimates"]:
+        (best,) = points(figure, "best")
+        single = [point for point in points(figure, "point") if point["x"] == "1"]
+        assert best["value"] == max(point["value"] for point in single)
+        assert best["label"] == "best with 1 thread: noop"
+        assert figure.note == "The best with 1 thread is noop; first to beat it: tbb_hash_map at 2 threads."
+
+
+def test_of_a_cost_the_best_is_the_lowest() -> None:
+    text = experiment_text(FACTORS).replace("[comparison]", '[comparison]\nbetter = "lower"')
+    figure = next(
+        figure for figure in figures(example_report(text, metrics)) if figure.section == "comparison"
+    )
+    assert (
+        figure.note == "The best with 1 thread is tbb_hash_map; first to beat it: std_map_mutex at 8 threads."
+    )
+
+
+def test_nothing_is_said_of_one_thread_where_none_was_run() -> None:
+    text = experiment_text(FACTORS.replace("[1, 2, 8]", "[2, 8]"))
+    figure = next(
+        figure for figure in figures(example_report(text, metrics)) if figure.section == "comparison"
+    )
+    assert not points(figure, "best")
+    assert figure.note == ""
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ({"cores_first": {"smt": 3, "socket": 5}}, [(2.5, "cores shared"), (4.5, "next socket")]),
+        ({"cores_first": {"smt": 3, "socket": None}}, [(2.5, "cores shared")]),
+        ({"cores_first": {"smt": None, "socket": 64}}, []),  # beyond the axis
+        ({"scatter": {"smt": 3, "socket": 5}}, []),  # not how these trials were pinned
+        ({}, []),
+    ],
+)
+def test_threads_that_share_cores_and_further_sockets_are_marked(
+    marks: Mapping[str, Any], expected: list[tuple[float, str]]
+) -> None:
+    example = {"environment": {"topology": {"marks": marks}}}
+    given = example_report(experiment_text(FACTORS), metrics, example=example)
+    for figure in figures(given):
+        if figure.name.startswith("estimates"):
+            assert [(point["at"], point["label"]) for point in points(figure, "boundary")] == expected
+
+
+def test_ratios_are_those_of_the_comparisons() -> None:
+    charted = {point["condition"]: point for figure in by_kind()["ratios"] for point in points(figure)}
+    comparisons = report().analysis.comparisons
+    assert len(charted) == len(comparisons) == 12
+    for comparison in comparisons:
+        levels = {**comparison.context, "subject": comparison.level}
+        point = charted[report().numbers[tuple(levels[factor] for factor in ("subject", "threads", "mix"))]]
+        assert comparison.interval is not None
+        expected = (comparison.ratio, comparison.interval.low, comparison.interval.high)
+        assert (point["ratio"], point["low"], point["high"]) == pytest.approx(expected, rel=1e-5)
+        assert point["verdict"] == comparison.verdict
+        assert point["row"] == f"{comparison.context['threads']} · {comparison.level}"
+
+
+def test_the_band_of_the_smallest_effect_is_drawn_around_one() -> None:
+    band = kinds()["ratios"]["layer"][0]
+    assert band["mark"]["type"] == "rect"
+    assert band["encoding"]["x"]["datum"] == pytest.approx(1 / 1.05)
+    assert band["encoding"]["x2"]["datum"] == pytest.approx(1.05)
+
+
+def test_a_ratio_over_workloads_stands_beside_those_of_the_workloads() -> None:
+    analysis = report().analysis
+    for figure, threads in zip(by_kind()["aggregates"], (1, 2, 8), strict=True):
+        whole = {point["row"]: point for point in points(figure, "ratio")}
+        for aggregate in analysis.aggregates:
+            if aggregate.context == {"threads": threads}:
+                assert whole[str(aggregate.level)]["ratio"] == pytest.approx(aggregate.ratio, rel=1e-5)
+                assert whole[str(aggregate.level)]["verdict"] == aggregate.verdict
+        each = {(point["row"], point["about"]): point["ratio"] for point in points(figure, "workload")}
+        assert each == {
+            (str(comparison.level), f"mix={comparison.context['mix']}"): pytest.approx(
+                comparison.ratio, rel=1e-5
+            )
+            for comparison in analysis.comparisons
+            if comparison.context["threads"] == threads
+        }
+
+
+def test_a_workload_that_goes_the_other_way_is_named() -> None:
+    def other_way(trial: PlannedTrial) -> dict[str, float]:
+        found = metrics(trial)
+        if trial.levels["mix"] == "updates" and trial.levels["subject"] == "tbb_hash_map":
+            found["throughput"] /= 20
+        return found
+
+    text = experiment_text(FACTORS).replace("[comparison]", '[comparison]\nacross = ["mix"]')
+    given = example_report(text, other_way)
+    notes = [figure.note for figure in figures(given) if figure.kind == "aggregates"]
+    against = [
+        (aggregate.level, workload["mix"], verdict)
+        for aggregate in given.analysis.aggregates
+        for workload, verdict in aggregate.against
+    ]
+    assert against
+    for level, mix, verdict in against:
+        assert any(f"{level} with mix={mix} ({verdict})" in note for note in notes)
+
+
+def test_the_averaged_distribution_is_that_of_the_analysis() -> None:
+    given = report()
+    aggregate = next(each for each in given.analysis.aggregates if each.level == "tbb_hash_map")
+    expected = averaged_distribution(given.trials, given.experiment, given.analysis, aggregate)
+    curve = [point for point in points(by_kind()["averaged"][0]) if point["series"] == "tbb_hash_map"]
+    assert (curve[0]["share"], curve[-1]["share"]) == (0, 1)
+    assert [point["value"] for point in curve[1:-1]] == pytest.approx(
+        [ratio for ratio, _ in expected], rel=1e-5
+    )
+    assert [point["share"] for point in curve[1:-1]] == pytest.approx(
+        [share for _, share in expected], rel=1e-5
+    )
+
+
+def test_a_cumulative_curve_holds_every_trial_of_its_context() -> None:
+    charted = {
+        point["trial"]: point
+        for figure in by_kind()["distribution"]
+        for point in points(figure)
+        if point["trial"] is not None
+    }
+    assert set(charted) == {trial.id for trial in report().trials}
+    for trial in report().trials:
+        assert charted[trial.id]["value"] == pytest.approx(trial.metrics["throughput"], rel=1e-5)
+        assert charted[trial.id]["series"] == trial.levels["subject"]
+
+
+def test_trials_are_drawn_over_time() -> None:
+    charted = {point["trial"]: point for figure in by_kind()["over_time"] for point in points(figure)}
+    assert set(charted) == {trial.id for trial in report().trials}
+    assert charted[13]["minute"] == pytest.approx(1)  # twelve times five seconds after the first
+
+
+def test_thousands_of_trials_are_thinned_and_that_is_said() -> None:
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX, blocks=1000)
+    drawings = {figure.kind: figure for figure in figures(example_report(text, metrics))}
+    for level in ("noop", "std_map_mutex"):
+        curve = [point for point in points(drawings["distribution"]) if point["series"] == level]
+        assert 190 <= len(curve) <= 203
+        assert len([point for point in points(drawings["over_time"]) if point["series"] == level]) == 250
+    assert (
+        drawings["distribution"].note == "1598 trials between those drawn are left out; the shares count all."
+    )
+    assert drawings["over_time"].note == "Every 4th trial is drawn."
+    assert len(drawings["memory_ns"].rows) == 1000
+    assert "Every 4th calibration is drawn." in drawings["memory_ns"].note
+
+
+def test_medians_of_memory_and_events_are_those_of_the_trials() -> None:
+    for condition, found in _by_condition("memory").items():
+        values = [
+            trial.metrics["peak_resident_bytes"] / 2**20
+            for trial in report().trials
+            if report().number(trial) == condition
+        ]
+        interval = median_interval(values)
+        assert interval is not None
+        assert found["value"] == pytest.approx(median(values), rel=1e-5)
+        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), rel=1e-5)
+
+
+def test_events_are_counted_for_each_million_of_operations() -> None:
+    faults, switches = _by_condition("page_faults"), _by_condition("context_switches")
+    for condition, found in faults.items():
+        throughput = report().analysis.conditions[condition - 1].median
+        assert throughput is not None
+        millions = throughput * 0.1 / 1e6  # the measured interval is 100 ms
+        assert found["value"] == pytest.approx(4 / millions, rel=1e-3)
+        assert switches[condition]["value"] == pytest.approx(20 / millions, rel=1e-3)
+
+
+def _by_condition(kind: str) -> dict[int, dict[str, Any]]:
+    return {point["condition"]: point for figure in by_kind()[kind] for point in points(figure, "point")}
+
+
+def test_counters_are_drawn_where_there_are_any_and_else_it_is_said_why() -> None:
+    def counted(trial: PlannedTrial) -> dict[str, float]:
+        return metrics(trial) | {"cycles_per_operation": 100.0, "instructions_per_operation": 150.0}
+
+    why = {"cache_misses": "no such event", "branch_misses": "no such event", "cycles": "another"}
+    example = {"counters": {"available": {}, "unavailable": why}}
+    found = list(figures(example_report(experiment_text(FACTORS), counted, example=example)))
+    assert {figure.kind for figure in found} >= {"cycles", "instructions"}
+    (missing,) = (figure for figure in found if figure.kind == "counters")
+    assert not missing.rows
+    assert missing.note == "No trial reports cache misses, branch misses: no such event."
+
+
+def test_fairness_is_of_several_threads() -> None:
+    charted = [point for figure in by_kind()["fairness"] for point in points(figure)]
+    assert {point["x"] for point in charted} == {"2", "8"}
+    for point in charted:
+        expected = (0.989, 0.99175, 0.9945, 0.99725, 1)
+        found = tuple(point[column] for column in ("least", "lower", "median", "upper", "most"))
+        assert found == pytest.approx(expected)
+
+
+def test_calibrations_tell_the_modes_and_the_rule_between_them() -> None:
+    modes = report().analysis.host_modes
+    assert modes is not None
+    assert modes.boundary is not None
+    (figure,) = by_kind()["core_to_core_ns"]
+    assert len(figure.rows) == 2 * len(report().trials)
+    of_trial = {trial.id: modes.of_group[trial.group] for trial in report().trials}
+    assert {(point["trial"], point["mode"]) for point in points(figure)} == set(of_trial.items())
+    assert "Two modes" in figure.note
+    rule, marks = kinds()["core_to_core_ns"]["layer"]
+    assert rule["encoding"]["y"]["datum"] == modes.boundary
+    assert marks["encoding"]["color"]["scale"]["domain"] == list(MODES)
+    (memory,) = by_kind()["memory_ns"]
+    assert {(point["trial"], point["mode"]) for point in points(memory)} == set(of_trial.items())
+
+
+def test_a_host_of_one_mode_is_said_to_be_so() -> None:
+    given = example_report(experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX), metrics)
+    (figure,) = (figure for figure in figures(given) if figure.kind == "memory_ns")
+    assert figure.note in ("", "The calibrations show one mode of the host.")
+    assert {point["mode"] for point in points(figure)} == {"one mode"}
+    assert "color" in specifications(given)["memory_ns"]["layer"][0]["encoding"]
+
+
+def test_without_several_threads_medians_stand_in_rows() -> None:
+    given = example_report(experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX), metrics)
+    figure = next(figures(given))
+    assert [point["series"] for point in points(figure)] == ["noop", "std_map_mutex"]
+    assert specifications(given)["estimates"]["layer"][1]["encoding"]["y"]["field"] == "series"
+    assert not [figure for figure in figures(given) if figure.kind == "fairness"]
+
+
+def test_threads_may_be_what_is_compared() -> None:
+    text = experiment_text(
+        "threads = [1, 2, 8]", trial=f'subject = "noop"\n{MIX}', factor="threads", baseline="1"
+    )
+    given = example_report(text, metrics)
+    found = {figure.kind: figure for figure in figures(given)}
+    assert [point["x"] for point in points(found["estimates"], "point")] == ["1", "2", "8"]
+    assert {point["series"] for point in points(found["estimates"], "point")} == {"all"}
+    assert [point["row"] for point in points(found["ratios"])] == ["2", "8"]
+
+
+def test_a_campaign_without_a_valid_trial_says_so_in_every_place() -> None:
+    given = example_report(experiment_text(FACTORS), metrics, status=lambda _: "crashed")
+    found = list(figures(given))
+    assert all(figure.note for figure in found if not figure.rows)
+    assert {figure.kind for figure in found if figure.rows} == {"memory_ns"}
+    assert set(specifications(given)) == {"memory_ns"}
+
+
+def test_medians_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
+    def apart(trial: PlannedTrial) -> dict[str, float]:
+        return metrics(trial) | {"throughput": 1e3 if trial.levels["subject"] == "noop" else 1e6}
+
+    given = example_report(experiment_text(FACTORS), apart)
+    estimates = [figure for figure in figures(given) if figure.name.startswith("estimates")]
+    assert {figure.kind for figure in estimates} == {"estimates-log"}
+    layers = specifications(given)["estimates-log"]["layer"]
+    assert {
+        layer["encoding"]["y"]["scale"]["type"]
+        for layer in layers
+        if "scale" in layer["encoding"].get("y", {})
+    } == {"log"}
+
+
+@pytest.mark.parametrize(
+    "value", [lambda trial: 0.0, lambda trial: -1.0 if trial.block else 1.0, lambda trial: float("nan")]
+)
+def test_values_that_have_no_logarithm_are_drawn_all_the_same(value: Callable[[PlannedTrial], float]) -> None:
+    given = example_report(
+        experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX),
+        lambda trial: {"throughput": value(trial)},
+    )
+    found = specifications(given)
+    for figure in figures(given):
+        if figure.rows and figure.section != "host":
+            assert drawn(figure, found[figure.kind]).startswith("<svg")
+
+
+def test_series_differ_in_shape_where_they_differ_in_colour() -> None:
+    for looks in (VERDICTS, MODES):
+        assert len({color for color, _ in looks.values()}) == len({shape for _, shape in looks.values()}) == 4
+    layers = kinds()[by_kind()["estimates"][0].kind]["layer"]
+    marks = [layer["encoding"] for layer in layers if "shape" in layer["encoding"]]
+    assert marks
+    for encoding in marks:
+        assert len(set(encoding["shape"]["scale"]["range"])) == 3
+        assert len(set(encoding["color"]["scale"]["range"])) == 3
