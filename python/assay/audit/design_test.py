@@ -93,9 +93,10 @@ def test_a_family_that_lost_pairs_is_too_large() -> None:
 
 
 def test_looks_at_the_results_cost_pairs() -> None:
-    until = '{ at_most = 7, at_least = 6, until = "verdict" }'
-    assert "family-too-large" not in before(blocks="7")
-    assert {"family-too-large", "too-few-blocks"} & before(blocks=until).keys()
+    assert before(blocks="11", threads=THREADS).keys() == {"oversubscribed"}
+    looked_at_twice = "{ at_least = 8, at_most = 11, until_width_percent = 5 }"
+    finding = before(blocks=looked_at_twice, threads=THREADS)["family-too-large"]
+    assert finding.evidence["pairs_needed"] == 12
 
 
 @pytest.mark.parametrize(("duration_ms", "found"), [(49, True), (50, False)])

@@ -161,6 +161,15 @@ def test_drift_is_said_where_order_and_size_show_it_alone(values: list[float]) -
     )
 
 
+def test_thirds_that_differ_without_a_trend_are_no_drift() -> None:
+    values = [130, 100, 100, 70, 160, 60, 150, 50, 140, 110, 110, 60]
+
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": METRICS | {"throughput": float(values[block])}}
+
+    assert "campaign-drift" not in findings(change, blocks=len(values))
+
+
 def test_a_jump_of_one_trial_is_no_drift() -> None:
     def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
         return {"metrics": METRICS | {"throughput": 900.0 if block == 29 else 100.0 + block % 3}}

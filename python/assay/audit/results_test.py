@@ -138,6 +138,15 @@ def test_workloads_that_go_the_other_way_are_named(usual: Analysis, verdict: Ver
     assert of(replace(usual, aggregates=(aggregate(),))) == {}
 
 
+@pytest.mark.parametrize(("used_mb", "found"), [(10, False), (11, True)])
+def test_a_baseline_that_uses_next_to_no_memory_counts_as_a_mebibyte(used_mb: int, found: bool) -> None:
+    def change(_block: int, subject: str, _threads: int) -> Mapping[str, Any]:
+        used = 0 if subject == "base" else used_mb * 1e6
+        return {"metrics": METRICS | {"peak_resident_bytes": 10e6 + used}}
+
+    assert ("memory-use" in findings(change)) == found
+
+
 @pytest.mark.parametrize(("used_mb", "found"), [(199, False), (201, True)])
 def test_memory_of_another_order_of_magnitude(used_mb: int, found: bool) -> None:
     said = findings(sometimes(metrics=METRICS | {"peak_resident_bytes": 10e6 + used_mb * 1e6}))

@@ -165,7 +165,9 @@ class WarmUp:
         wanted = 0.0
         for name, trials in evidence.valid_by_condition.items():
             settings = evidence.experiment.settings(trials[0].levels)
-            after = [trial.metrics["steady_after_ms"] for trial in trials if trial.metrics.get("steady")]
+            after = [
+                trial.metrics["steady_after_ms"] for trial in trials if "steady_after_ms" in trial.metrics
+            ]
             typical = median(after) if after else 0.0
             if after and typical > self.limit * settings["duration_ms"]:
                 late[name] = typical

@@ -56,7 +56,10 @@ class Validate:
             )
 
     def _trend(self, evidence: Evidence, rule: Validation, factor: str) -> Iterator[Finding]:
-        """Neighbouring medians may be out of order by chance; only intervals that do not overlap count."""
+        """Neighbouring medians may be out of order by chance; only intervals that do not overlap count.
+
+        Conditions come in the order of a factor's levels.
+        """
         lines: dict[tuple[Level, ...], list[Mapping[str, Level]]] = {}
         for condition in evidence.experiment.conditions():
             others = tuple(level for name, level in condition.items() if name != factor)
@@ -64,8 +67,6 @@ class Validate:
         where = []
         checked = 0
         for line in lines.values():
-            order = evidence.experiment.factors[factor].index
-            line.sort(key=lambda condition: order(condition[factor]))
             for first, second in pairwise(line):
                 values = [_values(evidence, condition, rule.metric) for condition in (first, second)]
                 before, after = (median_interval(each) for each in values)

@@ -39,6 +39,12 @@ def test_a_rule_about_every_trial(demand: str, good: float, bad: float | None) -
     assert violated(rule, lambda *_: {"metrics": METRICS | {"mine": good}}) == []
 
 
+def test_a_trial_that_lacks_the_metric_violates_only_that_it_is_present() -> None:
+    lacking = sometimes(metrics={name: value for name, value in METRICS.items() if name != "migrations"})
+    assert violated('metric = "migrations"\nequals = 0', lacking) == []
+    assert len(violated('metric = "migrations"\nis = "present"', lacking)) == 1
+
+
 def test_trials_that_are_not_valid_violate_nothing() -> None:
     assert violated('metric = "throughput"\nis = "present"', sometimes(status="crashed", metrics={})) == []
 
