@@ -131,7 +131,7 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
             where = _origin(experiment, condition, "subject")
             raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
         if settings.get("parameters"):
-            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to other conditions"
+            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
             raise source.mistake(_origin(experiment, condition, "parameters"), why)
         limit = known[subject]
         if limit is not None and threads > limit:

@@ -2,12 +2,15 @@
 
 import math
 import re
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
 
+PATTERN_LIMIT_S = 10.0  # of processor time; an unlucky pattern may need ages, and the runner waits for it
 MOST_METRICS = 496  # a result may hold 500, of which 4 are measured of every command
 
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -17,14 +20,16 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNO
 def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict[str, float]:
     """Return metric -> value, as the rules find them in a program's output.
 
+    To be called from the main thread, which alone can be told that a pattern takes too long.
+
     Args:
         stdout: what the program printed.
         rules: "lines" takes every line NAME=DATA whose NAME can be that of a metric and whose DATA is a
             finite number, and ignores all others. Else each rule finds its metric in exactly one place.
 
     Raises:
-        ValueError: nothing is found, or more than one; the message names the metric, what was looked for,
-            and the remedy.
+        ValueError: nothing is found, or more than one, or it takes too long; the message names the metric,
+            what was looked for, and the remedy.
     """
     if rules == "lines":
         return _lines(stdout)
@@ -56,7 +61,14 @@ def _value(stdout: str, rule: Extraction) -> float:
     """Return the one value that a rule finds."""
     if rule.pattern is not None:
         sought = f"the pattern {_quoted(rule.pattern)}"
-        found = [match[1] for match in _first_two(stdout, rule.pattern)]
+        try:
+            with _time_limit():
+                found = [match[1] for match in _first_two(stdout, rule.pattern)]
+        except TimeoutError as error:
+            why = (
+                f"{rule.metric}: {sought} takes more than {PATTERN_LIMIT_S:g} s to look for; make it simpler"
+            )
+            raise ValueError(why) from error
         remedy = "make it match one place only"
     else:
         sought = f"the line {_quoted(f'{rule.line}=...')}"
@@ -80,6 +92,22 @@ def _value(stdout: str, rule: Extraction) -> float:
 def _first_two(stdout: str, pattern: str) -> list[re.Match[str]]:
     matches = re.finditer(pattern, stdout, re.MULTILINE)
     return [match for match, _ in zip(matches, range(2), strict=False)]
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raise TimeoutError within, even in the midst of a match, when the processor time is used up."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    previous = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATTERN_LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)
 
 
 def _pairs(stdout: str) -> list[tuple[str, str]]:

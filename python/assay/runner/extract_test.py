@@ -1,5 +1,6 @@
 import math
 import re
+import signal
 
 import pytest
 from hypothesis import given
@@ -113,6 +114,14 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
 def test_a_rule_that_finds_no_number_or_two_is_explained(rule: Extraction, printed: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         extract(printed, [rule])
+
+
+def test_a_pattern_that_would_take_ages_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.runner.extract.PATTERN_LIMIT_S", 0.05)
+    before = signal.getsignal(signal.SIGVTALRM)
+    with pytest.raises(ValueError, match=r"takes more than 0\.05 s to look for; make it simpler"):
+        extract("a" * 60 + "b", [Extraction("a", "^(?:a+)+(c)$", None, "")])
+    assert signal.getsignal(signal.SIGVTALRM) is before
 
 
 @given(st.text())
