@@ -1,0 +1,351 @@
+"""The site in a browser: everything is drawn, leads on, loads nothing, and stays text."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+from assay.report import gather, write_page
+from assay.store import Store
+from conftest import Assay
+from hostile import ATTACK, LEVEL, fill
+
+CAMPAIGN = "campaign-1/index.html"
+MARKS = "canvas, svg.marks :is(.mark-symbol, .mark-rect, .mark-line, .mark-rule) :is(path, line)"
+
+
+@dataclass
+class Visitor:
+    """Opens pages of a site, and writes down what must not happen."""
+
+    browser: Browser
+    site: Path
+    faults: list[str] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
+
+    def open(
+        self, path: str, ready: str = "h1", scheme: Literal["light", "dark"] = "light", width: int = 1280
+    ) -> Page:
+        """Return a page once `ready` is on it."""
+        page = self.browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+        self.pages.append(page)
+        page.route("**/*", self._let_through)
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("dialog", self._dismiss)
+        page.on("console", lambda said: said.type == "error" and self.faults.append(said.text))
+        page.goto(f"{self.site.as_uri()}/{path}")
+        page.wait_for_selector(ready)
+        return page
+
+    def campaign(self, scheme: Literal["light", "dark"] = "light", width: int = 1280) -> Page:
+        """Return the page of campaign 1 once every chart is drawn."""
+        return self.open(CAMPAIGN, "body[data-drawn=all]", scheme, width)
+
+    def shown(self, path: str, scheme: Literal["light", "dark"] = "light", width: int = 1280) -> Page:
+        """Return a page about trials once it shows what its address asks for."""
+        return self.open(f"campaign-1/{path}", "body[data-shown]", scheme, width)
+
+    def leave(self) -> None:
+        """Close every page; nothing may have happened that must not."""
+        for page in self.pages:
+            page.close()
+        assert self.faults == []
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.faults.append("a dialog")
+        dialog.dismiss()
+
+    def _let_through(self, route: Route) -> None:
+        if route.request.url.startswith(("file:", "data:", "blob:")):
+            route.continue_()
+        else:
+            self.faults.append(f"asked for {route.request.url}")
+            route.abort()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", chromium_sandbox=False)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return fill(tmp_path_factory.mktemp("site") / "assay.sqlite")
+
+
+@pytest.fixture(scope="module")
+def site(store: Store) -> Path:
+    return write_page(gather(store, 1), store).parents[1]
+
+
+@pytest.fixture
+def visitor(browser: Browser, site: Path) -> Iterator[Visitor]:
+    yield (visitor := Visitor(browser, site))
+    visitor.leave()
+
+
+@pytest.fixture(scope="module")
+def campaign(browser: Browser, site: Path) -> Iterator[Page]:
+    """Yield the page of the campaign with every chart drawn, for tests that leave it as it is."""
+    visitor = Visitor(browser, site)
+    yield visitor.campaign()
+    visitor.leave()
+
+
+def failed(store: Store) -> int:
+    return next(trial.id for trial in store.trials(1) if trial.status == "crashed")
+
+
+def valid(store: Store, threads: int) -> int:
+    return next(
+        trial.id
+        for trial in store.trials(1)
+        if trial.status == "valid" and trial.levels["threads"] == threads
+    )
+
+
+def data(page: Page) -> Any:
+    return json.loads(page.locator("#data").inner_text())
+
+
+def test_every_chart_is_drawn_and_not_empty(campaign: Page) -> None:
+    charts = campaign.locator(".chart").all()
+    assert len(charts) == sum(1 for _, _, _, rows in data(campaign) if rows) > 0
+    for chart in charts:
+        assert chart.locator(MARKS).count(), chart.get_attribute("aria-label")
+
+
+def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
+    visitor: Visitor, store: Store
+) -> None:
+    page = visitor.open("index.html")
+    page.get_by_role("link", name="Campaign 1").click()
+    page.wait_for_selector("body[data-drawn=all]")
+    place = next(
+        place for place, (_, _, columns, rows) in enumerate(data(page)) if rows and "trial" in columns
+    )
+    page.locator(f"[data-figure='{place}'] .mark-symbol path").first.click()
+    page.wait_for_url("**/campaign-1/trial.html#*")
+    page.wait_for_selector("body[data-shown]")
+    trial = int(page.url.split("#")[1])
+    assert page.locator("h1").inner_text().startswith(f"Trial {trial}: ")
+    page.locator("#raw summary").click()
+    assert json.loads(page.locator("#raw pre").inner_text()) == store.record_of(trial)
+    page.locator("#condition").click()
+    page.wait_for_url("**/trials.html#condition-*")
+    assert page.locator(f"a[href='trial.html#{trial}']").count() == 1
+
+
+def test_a_point_of_a_condition_leads_to_its_trials(visitor: Visitor) -> None:
+    page = visitor.campaign()
+    place = next(
+        place
+        for place, (_, _, columns, rows) in enumerate(data(page))
+        if rows and "condition" in columns and "trial" not in columns
+    )
+    page.locator(f"[data-figure='{place}'] .mark-symbol path").first.click()
+    page.wait_for_url("**/campaign-1/trials.html#condition-*")
+
+
+def test_a_record_is_whole_to_the_last_digit(visitor: Visitor, store: Store) -> None:
+    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+    page.locator("#raw summary").click()
+    raw = page.locator("#raw pre").inner_text()
+    assert str(2**63 - 1) in raw  # JavaScript's own numbers end at 2^53
+    expected = store.record_of(valid(store, 2))
+    assert json.loads(raw) == expected
+    assert set(expected) <= set(json.loads(raw))
+
+
+def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(visitor: Visitor, store: Store) -> None:
+    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+    page.wait_for_selector(".series svg.marks")
+    assert page.locator(".series .mark-line path").count() == 3
+    assert page.locator(".series .mark-symbol.role-mark path").count() == 3 * 23  # less what was cut short
+    assert page.locator(".series .mark-rule.role-mark line").count() == 1
+    assert "Steady after 40 ms" in page.locator(".series figcaption").inner_text()
+    single = visitor.shown(f"trial.html#{valid(store, 1)}")
+    single.wait_for_selector(".series svg.marks")
+    assert single.locator(".series .mark-line path").count() == 1
+
+
+def test_a_trial_that_failed_shows_why_and_what_it_printed(visitor: Visitor, store: Store) -> None:
+    page = visitor.shown(f"trial.html#{failed(store)}")
+    assert page.locator(".reason").inner_text().startswith(LEVEL)
+    for heading in ("Standard error", "Standard output"):
+        printed = page.locator("section", has=page.get_by_role("heading", name=heading)).locator("pre")
+        assert printed.text_content() == ATTACK
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("trial.html", "No trial is named"),
+        ("trial.html#x", "No trial is named"),
+        ("trial.html#0", "has no trial 0"),
+        ("trial.html#99999999999999999999", "has no trial"),
+    ],
+)
+def test_a_trial_that_is_not_there_is_one_message(visitor: Visitor, address: str, message: str) -> None:
+    assert message in visitor.shown(address).get_by_role("alert").inner_text()
+
+
+def test_the_page_follows_its_address(visitor: Visitor, store: Store) -> None:
+    first, second = (trial.id for trial in store.trials(1)[:2])
+    page = visitor.shown(f"trial.html#{first}")
+    page.get_by_role("link", name=f"Trial {second}").click()
+    page.wait_for_selector(f"body[data-shown='#{second}']")
+    assert page.locator("h1").inner_text().startswith(f"Trial {second}: ")
+
+
+def test_the_trials_of_a_condition_can_be_filtered_by_status(visitor: Visitor, store: Store) -> None:
+    report = gather(store, 1)
+    number = report.number(next(trial for trial in report.trials if trial.status == "crashed"))
+    of_condition = [trial for trial in report.trials if report.number(trial) == number]
+    page = visitor.shown("trials.html")
+    page.locator(f"a[href='#condition-{number}']").click()
+    page.wait_for_selector("#status")
+    assert page.locator("tbody tr").count() == len(of_condition)
+    page.select_option("#status", "crashed")
+    listed = page.locator("tbody tr td:first-child").all_inner_texts()
+    assert listed == [str(trial.id) for trial in of_condition if trial.status == "crashed"]
+
+
+def test_no_page_is_wider_than_a_narrow_screen(visitor: Visitor, store: Store) -> None:
+    for page in (
+        visitor.open("index.html", scheme="dark", width=360),
+        visitor.campaign("dark", 360),
+        visitor.shown("trials.html", "dark", 360),
+        visitor.shown("trials.html#condition-2", "dark", 360),
+        visitor.shown(f"trial.html#{valid(store, 2)}", "dark", 360),
+        visitor.shown(f"trial.html#{failed(store)}", "dark", 360),
+        visitor.open("guide/host-changed.html", scheme="dark", width=360),
+    ):
+        assert page.evaluate("document.documentElement.scrollWidth") == 360, page.url
+
+
+def test_charts_take_the_colours_of_the_page(visitor: Visitor) -> None:
+    def ink(page: Page) -> Any:
+        label = page.locator("svg.marks .role-axis-label text").first
+        return label.evaluate("label => getComputedStyle(label).fill")
+
+    page = visitor.campaign()
+    light = ink(page)
+    page.emulate_media(color_scheme="dark")
+    label = "document.querySelector('svg.marks .role-axis-label text')"
+    page.wait_for_function(f"light => getComputedStyle({label}).fill !== light", arg=light)
+    assert ink(page) != light
+    page.emulate_media(media="print")  # of the same dark page, on white paper
+    assert ink(page) == "rgb(0, 0, 0)"
+
+
+@pytest.mark.parametrize("form", ["SVG", "PNG"])
+def test_a_chart_can_be_saved(campaign: Page, form: str) -> None:
+    place, name = next((place, name) for place, (_, name, _, rows) in enumerate(data(campaign)) if rows)
+    chart = campaign.locator(f"[data-figure='{place}']")
+    chart.locator("details").evaluate("details => { details.open = true; }")
+    link = chart.get_by_text(f"Save as {form}")
+    link.dispatch_event("mousedown")  # at which the picture is made
+    campaign.wait_for_function("link => /^(data|blob):/.test(link.href)", arg=link.element_handle())
+    with campaign.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == f"{name}.{form.lower()}"
+    saved = download.value.path().read_bytes()
+    assert saved.startswith(b"<svg" if form == "SVG" else b"\x89PNG")
+
+
+def test_nothing_from_outside_becomes_an_element(visitor: Visitor, campaign: Page, store: Store) -> None:
+    for page in (
+        visitor.open("index.html"),
+        campaign,
+        visitor.shown("trials.html"),
+        visitor.shown("trials.html#condition-2"),
+        visitor.shown(f"trial.html#{failed(store)}"),
+        visitor.shown(f"trial.html#{valid(store, 1)}"),
+    ):
+        assert page.locator("img, iframe, object, embed, form:not(.vega-bindings)").count() == 0
+        assert page.locator("script:not([src]):not([type='application/json'])").count() == 0
+        assert "49" not in page.locator("h1").inner_text()
+    # The faults of the visitor tell of scripts that ran and of requests.
+
+
+def test_a_tooltip_is_text(campaign: Page) -> None:
+    told = []
+    for chart in campaign.locator(".chart").all():
+        mark = chart.locator(":is(.mark-symbol, .mark-rect).role-mark path").first
+        if mark.count():
+            mark.hover(force=True)
+            tooltip = campaign.locator("#vg-tooltip-element.visible")
+            told += tooltip.all_inner_texts()
+            assert tooltip.locator("img, script").count() == 0
+    assert any("<img src=http://a.b" in text or "http://a.b/picture.png" in text for text in told)
+
+
+def test_headings_regions_and_charts_have_names(visitor: Visitor, campaign: Page, store: Store) -> None:
+    named = """all => all.filter(
+        each => !each.ariaLabel && !document.getElementById(each.getAttribute('aria-labelledby'))
+    ).length"""
+    for page in (
+        visitor.open("index.html"),
+        campaign,
+        visitor.shown("trials.html#condition-2"),
+        visitor.shown(f"trial.html#{valid(store, 2)}"),
+    ):
+        levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(each => Number(each.tagName[1]))")
+        assert levels.count(1) == 1
+        assert all(below - above <= 1 for above, below in pairwise(levels))
+        assert page.eval_on_selector_all("[role=region], .chart, section[aria-labelledby], nav", named) == 0
+        ids = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
+        ours = [each for each in ids if not each.startswith(("gradient", "clip"))]
+        assert len(ours) == len(set(ours))
+
+
+def test_the_keyboard_reaches_the_content_first(visitor: Visitor) -> None:
+    page = visitor.open(CAMPAIGN)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_finding_leads_to_its_page_in_the_guide(visitor: Visitor) -> None:
+    page = visitor.open(CAMPAIGN)
+    link = page.locator(".finding a[href^='../guide/']").first
+    rule = link.inner_text()
+    link.click()
+    page.wait_for_selector("article.prose h1")
+    assert page.url.endswith(f"/guide/{rule}.html")
+
+
+def test_the_site_of_a_real_campaign(browser: Browser, assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text(
+        """
+name = "real"
+question = "Does a map do more than nothing?"
+factors.subject = ["noop", "std_map_mutex"]
+factors.threads = [1, 2]
+trial = { key_range = 100, duration_ms = 20, interval_ms = 1, mix = { insert = 10, erase = 10, find = 80 } }
+design.blocks = 6
+comparison = { metric = "throughput", factor = "subject", baseline = "noop", smallest_effect_percent = 5 }
+""",
+        encoding="utf-8",
+    )
+    ran = assay("run", "real.toml")
+    index = tmp_path / "results" / "report" / CAMPAIGN
+    assert ran.stdout.splitlines()[-1] == f"page: {index}"
+    visitor = Visitor(browser, index.parents[1])
+    page = visitor.campaign()
+    for chart in page.locator(".chart").all():
+        assert chart.locator(MARKS).count(), chart.get_attribute("aria-label")
+    trial = visitor.shown("trial.html#1")
+    trial.wait_for_selector(".series svg.marks")
+    assert trial.locator(".series .mark-line path").count() in (1, 3)
+    visitor.leave()
