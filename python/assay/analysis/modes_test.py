@@ -1,5 +1,6 @@
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,26 @@ def test_placements_have_boundaries_of_their_own() -> None:
     mixed = host_modes(two + four + split, experiment())
     assert mixed is not None
     assert mixed.of_group[200] == "mixed"
+
+
+def test_the_same_threads_pinned_elsewhere_are_another_placement() -> None:
+    # Cores that share no cache: both pinnings have one mode, however far apart they are.
+    pinnings = ("cores_first", "spread")
+    experiment_ = replace(
+        experiment(),
+        factors={"pinning": pinnings},
+        changes={"pinning": {name: {"pinning": name} for name in pinnings}},
+        fixed={"threads": 2},
+    )
+    trials = [
+        replace(trial(group, center, center), levels={"pinning": name})
+        for group in range(20)
+        for name, center in zip(pinnings, (45, 160), strict=True)
+    ]
+    modes = host_modes(trials, experiment_)
+    assert modes is not None
+    assert modes.boundary is None
+    assert "mixed" not in modes.of_group.values()
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=60, max_size=60), st.randoms())
