@@ -95,7 +95,7 @@ class HostChanged:
             yield Finding(
                 self.id,
                 f"{metric} differs by more than {limit} times within {len(changed)} of {compared} groups,"
-                f" {worst:.1f} times at worst.",
+                f" {worst:.3g} times at worst.",
                 tuple(f"{name}: {count}" for name, count in named.items()),
                 {"groups": len(changed), "worst_ratio": worst},
                 "What is compared ran on different hosts in effect: run more blocks, and leave a virtual"

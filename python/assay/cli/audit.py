@@ -1,16 +1,19 @@
 """`assay audit`: what the rules say of an experiment and its campaign."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from assay.audit import Finding
     from assay.experiment import Experiment
@@ -19,6 +22,20 @@ if TYPE_CHECKING:
 
 TRIALS_AT_MOST = 10
 """Named of each finding; `--json` names all."""
+
+
+class _Audited(NamedTuple):
+    """What there is to say; `note` tells how campaign and file belong together where that is not plain."""
+
+    of_file: "list[Finding]"
+    note: str
+    campaign: "CampaignSummary | None"
+    of_campaign: "list[Finding]"
+
+    @property
+    def distinct(self) -> "list[Finding]":
+        """Both without what is said twice."""
+        return [*self.of_file, *(finding for finding in self.of_campaign if finding not in self.of_file)]
 
 
 def audit(
@@ -34,73 +51,59 @@ def audit(
 ) -> None:
     """Print what the audit finds: in an experiment's file before it runs, and in a campaign's data.
 
-    Of a file it checks the experiment itself and, where the store has a campaign of it, the latest one.
-    What it finds in a campaign is kept in the store, where `assay query "select * from findings"` reads it.
+    Of a file it checks the experiment itself and, where the store has campaigns of it, the latest that asked
+    the same. What it finds in a campaign is kept in the store: `assay query "select * from findings"`.
 
     The exit code is 1 where a finding is an error (do not believe the verdicts), with --strict also where one
     is a warning (know this before you believe them), and 0 otherwise.
 
     Example: `assay audit experiments/quickstart.toml`
     """
-    from assay.audit import SEVERITIES, audit_experiment
-    from assay.audit.wording import counted
-    from assay.experiment import load
-    from assay.store import Store
-
-    of_file: list[Finding] = []
-    of_campaign: list[Finding] = []
-    heading = note = ""
-    campaign: CampaignSummary | None = None
     if target is None or (target.isdecimal() and len(target) < 20):  # longer ones are no number of ours
-        with Store.open(store, create=False) as opened:
-            campaign = opened.campaign(None if target is None else int(target))
-            of_campaign = _of_campaign(opened, campaign, _as_it_was(campaign))
+        audited = _audit_campaign(None if target is None else int(target), store)
     else:
-        read = load(Path(target))
-        heading = f"{read.name}, before it runs"
-        of_file = audit_experiment(read, _host())
-        if store.exists():
-            with Store.open(store, create=False) as opened:
-                campaign = _latest(opened, read.name)
-                if campaign is None:
-                    note = f"{store} has no campaign of {read.name} yet."
-                elif _asks_the_same(read, was := _as_it_was(campaign)):
-                    of_campaign = _of_campaign(opened, campaign, read)
-                else:
-                    of_campaign = _of_campaign(opened, campaign, was)
-                    note = (
-                        f"{target} asks something else since campaign {campaign.id} was run: what is said of"
-                        " the campaign is about the experiment as it was."
-                    )
-    new = [finding for finding in of_campaign if finding not in of_file]
-    distinct = [*of_file, *new]
+        audited = _audit_file(Path(target), store)
     if as_json:
-        content = {
-            "campaign": campaign.id if campaign else None,
-            "note": note,
-            "experiment_findings": [_as_json(finding) for finding in of_file],
-            "campaign_findings": [_as_json(finding) for finding in of_campaign],
-        }
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        typer.echo(json.dumps(_as_json(audited), indent=2, allow_nan=False))
     else:
-        if heading:
-            _print(heading, of_file)
-        if note:
-            typer.echo(f"{note}\n")
-        if campaign:
-            ended = f"{campaign.ended} of {campaign.planned} trials ended"
-            _print(f"Campaign {campaign.id} of {campaign.experiment}, {ended}", new)
-        counts = {severity: sum(each.severity == severity for each in distinct) for severity in SEVERITIES}
-        typer.echo(", ".join(counted(count, severity) for severity, count in counts.items()))
-    if any(finding.severity == "error" or (strict and finding.severity == "warning") for finding in distinct):
+        _print(audited, target)
+    failing = {"error", "warning"} if strict else {"error"}
+    if any(finding.severity in failing for finding in audited.distinct):
         raise typer.Exit(1)
 
 
-def _host() -> dict[str, Any]:
-    """Return what the rules want to know of the machine that an experiment would run on."""
+def _audit_campaign(number: int | None, path: Path) -> _Audited:
+    from assay.store import Store
+
+    with Store.open(path, create=False) as store:
+        campaign = store.campaign(number)
+        return _Audited([], "", campaign, _of_campaign(store, campaign, _as_it_was(campaign)))
+
+
+def _audit_file(file: Path, path: Path) -> _Audited:
     import os
 
-    return {"processors": len(os.sched_getaffinity(0))}
+    from assay.audit import audit_experiment
+    from assay.experiment import load
+    from assay.store import Store
+
+    experiment = load(file)
+    of_file = audit_experiment(experiment, {"processors": len(os.sched_getaffinity(0))})
+    if not path.exists():
+        return _Audited(of_file, "", None, [])
+    with Store.open(path, create=False) as store:
+        campaigns = [each for each in reversed(store.campaigns()) if each.experiment == experiment.name]
+        if not campaigns:
+            return _Audited(of_file, f"{path} has no campaign of {experiment.name} yet.", None, [])
+        for campaign in campaigns:
+            if _asks_the_same(experiment, campaign):
+                return _Audited(of_file, "", campaign, _of_campaign(store, campaign, experiment))
+        latest = campaigns[0]
+        note = (
+            f"{file} asks something else since campaign {latest.id} was run: what is said of the campaign is"
+            " about the experiment as it was."
+        )
+        return _Audited(of_file, note, latest, _of_campaign(store, latest, _as_it_was(latest)))
 
 
 def _as_it_was(campaign: "CampaignSummary") -> "Experiment":
@@ -109,18 +112,17 @@ def _as_it_was(campaign: "CampaignSummary") -> "Experiment":
     return parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
 
 
-def _latest(store: "Store", experiment: str) -> "CampaignSummary | None":
-    return next((each for each in reversed(store.campaigns()) if each.experiment == experiment), None)
-
-
-def _asks_the_same(one: "Experiment", other: "Experiment") -> bool:
-    """Tell whether two texts plan and compare the same; charts and rules of one's own may differ."""
-    from dataclasses import replace
-
-    bare = (
-        replace(each, question="", source="", path=Path(), validations=(), charts=()) for each in (one, other)
+def _asks_the_same(experiment: "Experiment", campaign: "CampaignSummary") -> bool:
+    """Tell whether a campaign planned and compared the same; charts and rules of one's own may differ."""
+    try:
+        was = _as_it_was(campaign)
+    except AssayError:  # it was written for another version
+        return False
+    one, other = (
+        replace(each, question="", source="", path=Path(), validations=(), charts=())
+        for each in (experiment, was)
     )
-    return next(bare) == next(bare)
+    return one == other
 
 
 def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> "list[Finding]":
@@ -137,22 +139,48 @@ def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Exper
     return found
 
 
-def _as_json(finding: "Finding") -> dict[str, Any]:
+def _as_json(audited: _Audited) -> dict[str, Any]:
     from assay.audit import guide_page
 
-    return asdict(finding) | {"guide": str(guide_page(finding.rule))}
+    def listed(findings: "Sequence[Finding]") -> list[dict[str, Any]]:
+        return [asdict(finding) | {"guide": str(guide_page(finding.rule))} for finding in findings]
+
+    return {
+        "campaign": audited.campaign.id if audited.campaign else None,
+        "note": audited.note,
+        "experiment_findings": listed(audited.of_file),
+        "campaign_findings": listed(audited.of_campaign),
+    }
 
 
-def _print(heading: str, findings: "Sequence[Finding]") -> None:
-    """Print findings with the numbers that they rest on and the page of the guide that explains them."""
+def _print(audited: _Audited, target: str | None) -> None:
     from rich.console import Console
+
+    from assay.audit import SEVERITIES
+    from assay.audit.wording import counted
+
+    console = Console()
+    campaign = audited.campaign
+    of_file, new = audited.of_file, audited.distinct[len(audited.of_file) :]
+    if campaign is None or audited.of_file or audited.note:
+        _print_findings(f"{target}, before it runs", of_file, console)
+    if audited.note:
+        typer.echo(f"{audited.note}\n")
+    if campaign is not None:
+        ended = f"{campaign.ended} of {campaign.planned} trials ended"
+        _print_findings(f"Campaign {campaign.id} of {campaign.experiment}, {ended}", new, console)
+    severities = [finding.severity for finding in audited.distinct]
+    typer.echo(", ".join(counted(severities.count(severity), severity) for severity in SEVERITIES))
+
+
+def _print_findings(heading: str, findings: "Sequence[Finding]", console: "Console") -> None:
+    """Print findings with the numbers that they rest on and the page of the guide that explains them."""
     from rich.padding import Padding
     from rich.text import Text
 
     from assay.audit import guide_page
     from assay.report.terminal import print_finding
 
-    console = Console()
     console.print(Text(heading, "bold"))
     for finding in findings:
         print_finding(finding, console)

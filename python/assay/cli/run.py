@@ -35,7 +35,9 @@ def run(
     """
     from assay.experiment import load
 
-    carry_out(load(experiment), store, as_json)
+    read = load(experiment)
+    _warn(read)
+    carry_out(read, store, as_json)
 
 
 def resume(
@@ -103,6 +105,15 @@ def run_campaign(store: "Store", experiment: "Experiment", *, quiet: bool = Fals
     plan = _plan(experiment)
     with _carried_out(store, experiment, lambda: _begin(store, experiment, plan), quiet=quiet) as campaign:
         return campaign
+
+
+def _warn(experiment: "Experiment") -> None:
+    """Say before hours are spent why the verdicts could not be believed whatever is measured."""
+    from assay.audit import audit_experiment
+
+    for finding in audit_experiment(experiment, _host()):
+        if finding.severity == "error":
+            typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
 
 
 def _plan(experiment: "Experiment") -> "Plan":
