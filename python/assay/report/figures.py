@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import vl_convert
 
@@ -16,7 +16,6 @@ from assay.report.charts.style import PAPER
 from assay.report.gather import Report
 
 Format = Literal["svg", "png", "pdf"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 WIDTH = 252  # points: 3.5 inches, one column of a paper
 HEIGHT = 150

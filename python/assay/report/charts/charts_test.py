@@ -115,6 +115,13 @@ def test_figures_come_section_by_section_with_names_of_their_own() -> None:
         assert figure.rows or figure.note
 
 
+def test_the_charts_of_the_file_stand_in_a_section_of_their_own() -> None:
+    chart = '[[chart]]\nkind="histogram"\nx="throughput"\n'
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', chart + chart, trial=MIX)
+    found = [figure for figure in figures(example_report(text, metrics)) if figure.section == "charts"]
+    assert [figure.name for figure in found] == ["chart-1-1-1", "chart-1-2-1", "chart-2-1-1", "chart-2-2-1"]
+
+
 def test_what_can_be_drawn_has_a_specification_that_validates_and_has_no_data_but_rows() -> None:
     assert set(kinds()) == {figure.kind for figure in figures(report()) if figure.rows}
     for specification in kinds().values():
@@ -374,11 +381,15 @@ def test_calibrations_tell_the_modes_and_the_rule_between_them() -> None:
 
 
 def test_a_host_of_one_mode_is_said_to_be_so() -> None:
-    given = example_report(experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX), metrics)
-    (figure,) = (figure for figure in figures(given) if figure.kind == "memory_ns")
-    assert figure.note in ("", "The calibrations show one mode of the host.")
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX)
+    given = example_report(
+        text, metrics, calibration=lambda trial: {"core_to_core_ns": 45 + trial.ordinal % 5}
+    )
+    (figure,) = (figure for figure in figures(given) if figure.section == "host")
+    assert figure.note == "The calibrations show one mode of the host."
     assert {point["mode"] for point in points(figure)} == {"one mode"}
-    assert "color" in specifications(given)["memory_ns"]["layer"][0]["encoding"]
+    (marks,) = specifications(given)["core_to_core_ns"]["layer"]
+    assert "scale" not in marks["encoding"]["color"]
 
 
 def test_without_several_threads_medians_stand_in_rows() -> None:

@@ -1,0 +1,114 @@
+"""Charts as files: they are what they say, hold no link and no script, and let nothing be injected."""
+
+import re
+import zlib
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from assay.errors import AssayError
+from assay.plan.types import PlannedTrial
+from assay.report.charts import figures
+from assay.report.figures import Format, write_figures
+from assay.report.gather import Report
+from example_report import example_report, experiment_text
+
+ATTACK = "</text><script>alert(1)</script><image href='http://a.b/c.png'/>${alert(2)}{{x}}&amp;]]>"
+HARMLESS = {"svg", "g", "path", "text", "tspan", "line", "rect", "defs", "clipPath", "linearGradient", "stop"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def metrics(trial: PlannedTrial) -> dict[str, float]:
+    return {"throughput": 1e6 + 1e4 * trial.ordinal, "slowest_thread_share": 0.9}
+
+
+@cache
+def report() -> Report:
+    """A level and a title are hostile."""
+    text = experiment_text(
+        f'threads = [1, 2]\n[factors.variant]\nbase = {{}}\n"{ATTACK}" = {{ keys = "sparse" }}',
+        f'[[chart]]\nkind = "bars"\nx = "variant"\ny = "throughput"\ntitle = "{ATTACK}"\nfacet = "threads"',
+        trial='subject = "noop"\nmix = { insert = 10, erase = 10, find = 80 }',
+        factor="variant",
+        baseline='"base"',
+    )
+    return example_report(text, metrics)
+
+
+def write_one(name: str, form: Format, directory: Path) -> Path:
+    ((file, figure),) = write_figures(report(), form, directory, [name])
+    assert file == directory / f"{name}.{form}"
+    assert figure.name == name
+    return file
+
+
+def test_every_chart_with_data_becomes_a_file(tmp_path: Path) -> None:
+    written = write_figures(report(), "svg", tmp_path / "new" / "folder")
+    assert [figure.name for _, figure in written] == [
+        figure.name for figure in figures(report()) if figure.rows
+    ]
+    assert {file.name for file, _ in written} == {
+        file.name for file in (tmp_path / "new" / "folder").iterdir()
+    }
+
+
+def test_an_svg_is_a_picture_and_nothing_else(tmp_path: Path) -> None:
+    for file, _ in write_figures(report(), "svg", tmp_path):
+        root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
+        assert root.tag == f"{SVG}svg"
+        for element in root.iter():
+            assert element.tag.removeprefix(SVG) in HARMLESS
+            assert not [name for name in element.attrib if "href" in name or name.startswith("on")]
+            assert "url(http" not in str(element.attrib)
+
+
+@pytest.mark.parametrize("name", ["estimates-1", "ratios-1", "distribution-1", "chart-1-1-1"])
+def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
+    root = ElementTree.fromstring(write_one(name, "svg", tmp_path).read_text(encoding="utf-8"))
+    said = " ".join(text for element in root.iter(f"{SVG}text") for text in element.itertext())
+    assert "</text><script>" in said  # the name is there, as a reader sees it
+
+
+def test_a_png_is_one_at_300_dots_an_inch(tmp_path: Path) -> None:
+    content = write_one("estimates-1", "png", tmp_path).read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width = int.from_bytes(content[16:20], "big")
+    assert 3.4 * 300 < width < 3.7 * 300  # one column
+
+
+def test_a_pdf_has_text_and_is_as_wide_as_a_column(tmp_path: Path) -> None:
+    content = write_one("estimates-1", "pdf", tmp_path).read_bytes()
+    assert content.startswith(b"%PDF-")
+    box = re.search(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)\s*\]", content)
+    assert box is not None
+    assert 250 <= float(box[1]) <= 262
+    assert b"/Font" in content
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", content, flags=re.DOTALL)
+    shown = b"".join(zlib.decompress(each) for each in streams if each[:1] == b"x")
+    assert re.search(rb"\bT[jJ]\b", shown)  # letters that can be searched and copied, not outlines
+    assert not re.search(rb"/URI|/JavaScript|/JS\b", content)
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])  # a PDF's resources are in no fixed order
+def test_the_same_report_gives_the_same_file(tmp_path: Path, form: Format) -> None:
+    first = write_one("ratios-1", form, tmp_path / "a").read_bytes()
+    assert write_one("ratios-1", form, tmp_path / "b").read_bytes() == first
+
+
+def test_an_unknown_chart_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=r"there is no chart 'estimate'; this campaign has estimates-1, "):
+        write_figures(report(), "svg", tmp_path / "out", ["estimate"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_chart_without_data_says_why(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=r"counters-1 has nothing to show: No trial reports cycles, "):
+        write_figures(report(), "svg", tmp_path, ["counters-1"])
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AssayError, match=r"cannot write .*file/out/ratios-1.svg: .*--output"):
+        write_figures(report(), "svg", tmp_path / "file" / "out", ["ratios-1"])
