@@ -1,4 +1,7 @@
-"""Measures the store: how long commands take on a campaign of 20,000 trials."""
+"""Measures the store and the site: how long commands and pages take on a campaign of 20,000 trials.
+
+The pages are drawn by Debian's Chromium, driven by Playwright: each from opening it until all of it is there.
+"""
 
 import random
 import statistics
@@ -11,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Browser, sync_playwright
+
 from assay.analysis import median_interval
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
@@ -18,6 +23,7 @@ from assay.store import Store
 
 TRIALS = 20_000
 RUNS = 9
+REPORTS = 6  # fewest for an interval
 SUBJECTS = [f"map_{number}" for number in range(5)]
 THREADS = [1, 2]
 MIXES = {
@@ -50,6 +56,16 @@ baseline = "map_0"
 smallest_effect_percent = 3
 """
 
+PAGES = {
+    "the index": ("index.html", "h1"),
+    "the campaign, what is in view": ("campaign-1/index.html", ".chart svg.marks, .chart canvas"),
+    "the campaign, every chart": ("campaign-1/index.html", "body[data-drawn=all]"),
+    "every condition": ("campaign-1/trials.html", "body[data-shown]"),
+    "the trials of a condition": ("campaign-1/trials.html#condition-7", "body[data-shown]"),
+    "a trial": ("campaign-1/trial.html#12345", "body[data-shown] .series svg.marks"),
+}
+"""What -> its address, and what is on it once it is drawn."""
+
 QUERY = "select subject, threads, median(throughput) from trials group by 1, 2"
 
 
@@ -62,9 +78,35 @@ def main() -> None:
         print(f"\na store of {TRIALS} trials, {size:.0f} MiB, recorded in {seconds:.1f} s; seconds:")
         _print("assay query", [_time(["query", QUERY], path)[1] for _ in range(RUNS)], 1)
         _print("assay list", [_time(["list"], path)[1] for _ in range(RUNS)], 1)
-        verdicts, page = zip(*(_time(["report"], path) for _ in range(RUNS)), strict=True)
+        verdicts, site = zip(*(_time(["report"], path) for _ in range(REPORTS)), strict=True)
         _print("assay report, until the verdicts are printed", verdicts, 10)
-        _print("assay report, until the page is written", page)
+        _print("assay report, until the site is written", site, 30)
+        _print_size(path.parent / "report")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", chromium_sandbox=False)
+            print("\npages in Chromium, seconds until they are drawn:")
+            for what, (address, drawn) in PAGES.items():
+                url = f"{(path.parent / 'report').as_uri()}/{address}"
+                _print(what, [_time_page(browser, url, drawn) for _ in range(RUNS)], 2)
+            browser.close()
+
+
+def _print_size(site: Path) -> None:
+    sizes = {file: file.stat().st_size / 1e6 for file in site.rglob("*") if file.is_file()}
+    series = sum(size for file, size in sizes.items() if file.name.startswith("series-"))
+    others = sum(sizes.values()) - series
+    print(f"  the site without series: {others:.1f} MB, goal: at most 30; series: {series:.1f} MB")
+
+
+def _time_page(browser: Browser, url: str, drawn: str) -> float:
+    """Return how long a page takes until it is drawn, in a browser that has not seen it, seconds."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    begin = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(drawn)
+    seconds = time.perf_counter() - begin
+    page.context.close()
+    return seconds
 
 
 def _print(what: str, seconds: Sequence[float], goal: float | None = None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Route, sync_playwright
 
 from assay.report import gather, write_page
 from assay.store import Store
@@ -37,7 +37,7 @@ class Visitor:
         page.route("**/*", self._let_through)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("dialog", self._dismiss)
-        page.on("console", lambda said: said.type == "error" and self.faults.append(said.text))
+        page.on("console", self._listen)
         page.goto(f"{self.site.as_uri()}/{path}")
         page.wait_for_selector(ready)
         return page
@@ -56,9 +56,13 @@ class Visitor:
             page.close()
         assert self.faults == []
 
-    def _dismiss(self, dialog: Any) -> None:
+    def _dismiss(self, dialog: Dialog) -> None:
         self.faults.append("a dialog")
         dialog.dismiss()
+
+    def _listen(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.faults.append(said.text)
 
     def _let_through(self, route: Route) -> None:
         if route.request.url.startswith(("file:", "data:", "blob:")):

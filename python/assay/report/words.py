@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
 from assay.audit import Finding, condition_name
+from assay.experiment.types import Severity
 from assay.plan.types import Level
 from assay.report.gather import Report
 from assay.runner.types import Status
 
-SEVERITIES = {
+SEVERITIES: Mapping[Severity, str] = {
     "error": "do not believe the verdicts",
     "warning": "know this before you believe the verdicts",
     "note": "good to know",

@@ -121,10 +121,11 @@ function series_figure(record) {
     });
   }
   const holder = create("div", { class: "chart", role: "img", "aria-label": "Throughput over the time of the trial" });
-  draw(holder, {
+  const specification = {
     width: "container", height: 260,
     autosize: { type: "fit-x", contains: "padding" }, data: { values: shown }, layer: layers,
-  });
+  };
+  setTimeout(() => draw(holder, specification, `trial-${record.trial}-throughput`)); // once it has its place
   const found = steady === 1
     ? after > 0 ? `Steady after ${number(after)} ms (dashed).` : "Steady from the start."
     : steady === 0 ? "No steady state was found in it." : "";
