@@ -174,8 +174,10 @@ class HostModes:
     Attributes:
         metric: the calibration that tells them apart.
         centers: mode -> its median; empty where there is one mode.
-        boundary: between the modes; None where there is one.
-        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where it has none.
+        boundary: between the modes; None where there is one. Where trials differ in placement, it and
+            `centers` are those of the placement with the most calibrations among those with two modes.
+        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where it has none or
+            they show one mode only.
     """
 
     metric: str
