@@ -251,7 +251,7 @@ def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
 
 
 def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
-    write("blocks = 8\nrepeat = 0")
+    write("blocks = 12\nrepeat = 0")
     summary = "Identical code was called different in 0 of 2 comparisons"
     assert summary in " ".join(assay("aa", "x.toml").stdout.split())
     assert summary in " ".join(assay("report").stdout.split())
@@ -262,7 +262,7 @@ def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
 
 
 def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
-    write("blocks = 8\nrepeat = 0")
+    write("blocks = 12\nrepeat = 0")
     # A trial cannot tell which copy it is, so these are told.
     plan = make_plan(load(Path("x.toml"), identical=True), 3, lambda subject: subject, 1000)
     second = [trial.request["seed"] for trial in plan.trials if trial.levels["copy"] == "b"]
