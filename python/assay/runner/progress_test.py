@@ -84,3 +84,35 @@ def test_on_a_terminal_there_is_a_bar_that_moves_only_when_a_trial_has_ended() -
         drawn = printed.getvalue()
     assert "1/2" in drawn
     assert "1 not valid, a few seconds left" in drawn
+
+
+def test_repeated_groups_add_to_the_total() -> None:
+    printed = io.StringIO()
+    with ProgressDisplay(Console(file=printed), [planned("a")] * 2, ended=0, failed=0) as display:
+        display.ended(planned("a"), outcome(), 1.0)
+        display.added([planned("a")] * 2)
+        for _ in range(3):
+            display.ended(planned("a"), outcome(), 1.0)
+    assert printed.getvalue().splitlines()[-2:] == [
+        "3 of 4 trials, 1 repeated, a few seconds left",
+        "4 of 4 trials, 1 repeated, none left",
+    ]
+
+
+def test_what_may_end_early_is_planned_at_most_and_leaves_no_more_than_its_budget() -> None:
+    printed = io.StringIO()
+    trials = [planned("a", 60_000)] * 100
+    console = Console(file=printed)
+    with ProgressDisplay(console, trials, ended=0, failed=0, may_end_early=True, budget_s=1200) as display:
+        for trial in trials[:20]:
+            display.ended(trial, outcome(), 70.0)
+    assert printed.getvalue().splitlines() == [
+        "10 of at most 100 trials, at most about 8 min left",
+        "20 of at most 100 trials, at most a few seconds left",
+    ]
+
+
+def test_a_command_needs_no_measured_interval() -> None:
+    trial = PlannedTrial(0, 0, 0, {"subject": "a"}, {}, "/x", {}, 1, 1)
+    with ProgressDisplay(Console(file=io.StringIO()), [trial], ended=0, failed=0) as display:
+        display.ended(trial, outcome(), 1.0)
