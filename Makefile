@@ -45,7 +45,7 @@ bench: build ## Measure Assay itself; prints ratios with intervals.
 	$(VENV)/python benchmarks/run.py
 
 .PHONY: calibration
-calibration: .venv/.ready ## Check by simulation that verdicts are as right as they are said to be: about 8 minutes.
+calibration: .venv/.ready ## Check by simulation that verdicts are as right as they are said to be: a few minutes.
 	$(VENV)/python benchmarks/calibration.py
 
 .PHONY: lock
