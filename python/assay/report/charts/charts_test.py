@@ -312,7 +312,8 @@ def test_thousands_of_trials_are_thinned_and_that_is_said() -> None:
     )
     assert drawings["over_time"].note == "Every 4th trial is drawn."
     assert len(drawings["memory_ns"].rows) == 1000
-    assert "Every 4th calibration is drawn." in drawings["memory_ns"].note
+    assert "Calibrations of every 4th trial are drawn." in drawings["memory_ns"].note
+    assert {point["when"] for point in points(drawings["memory_ns"])} == {"before", "after"}
 
 
 def test_medians_of_memory_and_events_are_those_of_the_trials() -> None:

@@ -39,8 +39,12 @@ def medians(
     section: str,
     kind: str,
     what: str,
+    best: bool = False,
 ) -> Drawn:
-    """Return medians with intervals over threads where those vary, else in rows."""
+    """Return medians with intervals over threads where those vary, else in rows.
+
+    `best` leaves room for the row of the best with one thread.
+    """
     series = panels.series if panels.by_threads else panels.levels
     across = Across("threads", panels.experiment.factors.get("threads", ()))
     rows: list[list[Any]] = []
@@ -62,7 +66,7 @@ def medians(
         title=titled(what, panel.shared),
         columns=drawings.MEDIAN_COLUMNS,
         rows=rows,
-        specification=partial(drawings.lines, across, up, series)
+        specification=partial(drawings.lines, across, up, series, best=best)
         if panels.by_threads
         else partial(drawings.rows, up, series.without_legend()),
         note="" if rows else "No valid trial reports it.",
@@ -81,7 +85,8 @@ def _estimates(panels: Panels, panel: Panel) -> Drawn:
         return found.median, *ends, found.values
 
     what = measured(panels.experiment, analysis.metric)
-    drawn = medians(panels, panel, of, section="comparison", kind="estimates", what=what)
+    one = 1 in panels.experiment.factors.get("threads", ())
+    drawn = medians(panels, panel, of, section="comparison", kind="estimates", what=what, best=one)
     if not panels.by_threads or not drawn.rows:
         return drawn
     across = Across("threads", panels.experiment.factors["threads"])
@@ -190,6 +195,7 @@ def _forest(
             analysis.smallest_effect_percent,
             panels.factor,
             step,
+            workloads=kind == "aggregates",
         ),
         note=note if some else "There is no pair of valid trials to compare yet.",
     )

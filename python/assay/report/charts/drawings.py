@@ -175,12 +175,12 @@ def _median_tooltip(series: Series, x: str | None, value: str) -> list[Any]:
     )
 
 
-def lines(across: Across | OfMetric, up: Up, series: Series) -> Specification:
+def lines(across: Across | OfMetric, up: Up, series: Series, *, best: bool = False) -> Specification:
     """Draw medians with intervals over a factor, one line for each series.
 
     Columns: MEDIAN_COLUMNS, where part is "point", "boundary" or "best", x the level, and at where a numeric
     level is drawn. A line over a metric runs through its conditions in their order.
-    A boundary is a vertical rule at `at`; the best is a horizontal rule at `value`.
+    A boundary is a vertical rule at `at`; the best, where there is one, a horizontal rule at `value`.
     """
     base = _rows(TO_CONDITION)
     points = base.transform_filter(alt.datum.part == "point")
@@ -203,20 +203,25 @@ def lines(across: Across | OfMetric, up: Up, series: Series) -> Specification:
         ),
     ]
     if not named:
-        best = base.transform_filter(alt.datum.part == "best")
         boundary = base.transform_filter(alt.datum.part == "boundary")
         layers = [
-            best.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
-                y=y, href="href:N", tooltip=_tooltip(("label:N", "best with 1 thread"), ("value:Q", up.title))
-            ),
             boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY).encode(x=x["x"]),
             boundary.mark_text(angle=270, align="left", baseline="bottom", dx=4, dy=-2).encode(
                 x=x["x"], y=alt.value("height"), text="label:N"
             ),
             *layers,
-            best.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
+        ]
+    if best:
+        rule = base.transform_filter(alt.datum.part == "best")
+        about = _tooltip(("label:N", "best with 1 thread"), ("value:Q", up.title))
+        layers = [
+            rule.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
+                y=y, href="href:N", tooltip=about
+            ),
+            rule.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
                 x=alt.value("width"), y=alt.value(0), text="label:N"
             ),
+            *layers,
         ]
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
@@ -250,7 +255,9 @@ def _band(smallest_effect_percent: float, title: str) -> list[Any]:
     ]
 
 
-def forest(title: str, smallest_effect_percent: float, factor: str, step: int) -> Specification:
+def forest(
+    title: str, smallest_effect_percent: float, factor: str, step: int, *, workloads: bool
+) -> Specification:
     """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
 
     Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
@@ -272,7 +279,7 @@ def forest(title: str, smallest_effect_percent: float, factor: str, step: int) -
         ("pairs:Q", "pairs"),
     )
     whole = base.transform_filter(alt.datum.part == "ratio")
-    workloads = base.transform_filter(alt.datum.part == "workload")
+    each = base.transform_filter(alt.datum.part == "workload").mark_point(filled=False, size=40, yOffset=9)
     chart = alt.layer(
         *_band(smallest_effect_percent, title),
         whole.mark_rule(strokeWidth=1.8).encode(
@@ -281,9 +288,7 @@ def forest(title: str, smallest_effect_percent: float, factor: str, step: int) -
         whole.mark_point(filled=True, size=50, opacity=1).encode(
             x=x, y=y, href="href:N", tooltip=tooltip, **looks
         ),
-        workloads.mark_point(filled=False, size=40, opacity=1, yOffset=8).encode(
-            x=x, y=y, href="href:N", tooltip=tooltip, **looks
-        ),
+        *([each.encode(x=x, y=y, href="href:N", tooltip=tooltip, **looks)] if workloads else []),
     )
     return style.to_dict(chart, {"step": step}, list(style.VERDICTS))
 

@@ -14,7 +14,7 @@ CALIBRATIONS = {
     "memory_ns": "Load from memory (ns)",
     "arithmetic_ns": "Step of arithmetic (ns)",
 }
-POINTS = 1000  # at most in one figure
+TRIALS = 500  # at most in one figure, each with two calibrations
 
 
 def host(panels: Panels) -> Iterator[Drawn]:
@@ -23,6 +23,12 @@ def host(panels: Panels) -> Iterator[Drawn]:
     modes = report.analysis.host_modes
     several = modes is not None and modes.boundary is not None
     for metric, what in CALIBRATIONS.items():
+        calibrated = [
+            trial
+            for trial in report.trials
+            if metric in trial.calibration_before or metric in trial.calibration_after
+        ]
+        kept, every = thinned(calibrated, TRIALS)
         rows: list[list[Any]] = [
             [
                 minutes(report, trial),
@@ -31,22 +37,21 @@ def host(panels: Panels) -> Iterator[Drawn]:
                 modes.of_group.get(trial.group, "unknown") if modes is not None and several else "one mode",
                 trial.id,
             ]
-            for trial in report.trials
+            for trial in kept
             for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
             if metric in values
         ]
-        kept, every = thinned(rows, POINTS)
         boundary = modes.boundary if modes is not None and modes.metric == metric else None
         notes = [_said(modes)] if modes is not None and modes.metric == metric else []
         if every > 1:
-            notes.append(f"Every {every}th calibration is drawn.")
+            notes.append(f"Calibrations of every {every}th trial are drawn.")
         if rows:
             yield Drawn(
                 section="host",
                 kind=metric,
                 title=what,
                 columns=("minute", "value", "when", "mode", "trial"),
-                rows=kept,
+                rows=rows,
                 specification=partial(drawings.host_over_time, what, boundary, several),
                 note=" ".join(notes),
             )
