@@ -91,14 +91,15 @@ std::unique_ptr<workload::generator> any_operations() {
 }
 
 notes measure_noting(microseconds operation, std::size_t batches, std::uint64_t interval_ns,
-                     std::uint64_t warm_up_ns = 0) {
+                     std::uint64_t warm_up_ns = 0, std::uint64_t started_ns_ago = 0) {
   notes result;
   std::stop_source stop;
   result.self->handle = std::make_unique<noting_handle>(result, operation, batches, stop);
   result.self->operations = any_operations();
   result.self->meter.emplace();
   result.self->series.resize(5);
-  measure(*result.self, {host::now_ns(), warm_up_ns, interval_ns}, 0, stop.get_token());
+  const std::uint64_t start_ns = host::now_ns() - started_ns_ago;
+  measure(*result.self, {start_ns, warm_up_ns, interval_ns}, 0, stop.get_token());
   return result;
 }
 
@@ -163,19 +164,22 @@ TEST(measure, counts_nothing_of_a_warm_up_that_the_stop_ends) {
 }
 
 TEST(measure, counts_all_when_its_thread_comes_after_the_warm_up) {
-  notes noted;
-  std::stop_source stop;
-  noted.self->handle = std::make_unique<noting_handle>(noted, microseconds(0), 10, stop);
-  noted.self->operations = any_operations();
-  noted.self->meter.emplace();
-  noted.self->series.resize(1);
-  measure(*noted.self, {host::now_ns() - 1000, 1000, 1}, 0, stop.get_token());
+  const auto noted = measure_noting(microseconds(0), 10, 1, 1000, 1000);
   EXPECT_EQ(noted.self->warmed_up.operations(), 0U);
   EXPECT_EQ(noted.self->measured.operations(), sum(noted.sizes));
 }
 
+TEST(measure, counts_its_time_from_the_common_start_when_its_thread_comes_late) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  for (const std::uint64_t warm_up_ns : {std::uint64_t{0}, second / 2}) {
+    const auto noted = measure_noting(microseconds(0), 10, 1, warm_up_ns, second);
+    EXPECT_GE(noted.self->measured_ns, second - warm_up_ns);
+  }
+}
+
 TEST(measure, begins_the_series_with_the_measured_interval) {
-  const auto noted = measure_noting(microseconds(100), 40, 1'000'000'000'000, 2'000'000);
+  constexpr std::uint64_t hour = 3'600'000'000'000;
+  const auto noted = measure_noting(microseconds(100), 40, hour / 2, hour + 2'000'000, hour);
   EXPECT_EQ(noted.self->series[0], noted.self->measured.operations());
 }
 
