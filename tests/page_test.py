@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import html
 import json
 import re
 import shlex
@@ -17,12 +18,15 @@ import pytest
 from rich.console import Console
 
 from assay import audit
+from assay.analysis import Comparison
+from assay.analysis.types import Estimate
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
-from assay.report import gather, print_verdicts, records, write_page, write_site
+from assay.report import Report, gather, print_verdicts, records, words, write_page, write_site
 from assay.store import Store
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
+from sided import fill as fill_sided
 
 CONDITIONS = 6
 GUIDE = Path(audit.__file__).parent / "guide"
@@ -198,6 +202,84 @@ def test_every_charted_mark_leads_to_a_trial_or_a_condition(pages: dict[str, Pag
             assert point.get("condition") in {None, *range(1, CONDITIONS + 1)}
             charted |= {point["trial"]} - {None} if "trial" in point else set()
     assert charted == trials
+
+
+@pytest.fixture(scope="module")
+def sided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, str]:
+    """Return a report that has every part, and its page."""
+    with fill_sided(tmp_path_factory.mktemp("sided") / "assay.sqlite") as store:
+        report = gather(store, 1)
+        return report, write_page(report, store).read_text(encoding="utf-8")
+
+
+def part(page: str, start: str, end: str) -> str:
+    """Return the text of a part of a page without its elements."""
+    found = page[page.index(start) :]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found[: found.index(end)])).split())
+
+
+def line(of: Comparison | Estimate) -> str:
+    """Return how a table shows an estimate."""
+    return f"{of.verdict} {words.ratio(of.ratio)} {words.interval(of.interval)}"
+
+
+def test_the_worst_findings_come_first_with_evidence_and_what_to_do(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    findings = part(page, '<section id="findings"', "</section>")
+    places = [findings.index(finding.message) for finding in report.findings]
+    assert places == sorted(places)
+    assert report.findings[0].severity == "error"
+    for finding in report.findings:
+        assert finding.remedy in findings
+        assert all(name.replace("_", " ") in findings for name in finding.evidence)
+        assert f'href="../guide/{finding.rule}.html"' in page
+
+
+def test_the_verdicts_say_on_which_look_they_rest(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    look = report.analysis.look
+    assert look is not None
+    said = part(page, '<section id="verdicts"', "<table")
+    assert f"Look {look.number} of at most {look.of}, at {look.blocks} blocks; intervals of" in said
+
+
+def test_a_median_that_is_not_typical_is_not_shown(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    table = part(page, '<caption id="verdicts-caption"', "</table>")
+    assert all(condition.shape.modes for condition in report.analysis.conditions)
+    assert table.count("several modes: ") == len(report.analysis.conditions)
+    for condition in report.analysis.conditions:
+        assert words.number(condition.median) not in table
+
+
+def test_what_other_groups_say_is_visible_where_it_differs(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    assert "<details open><summary>Without exclusions" in page
+    beside = part(page, "<summary>Without exclusions", "</details>")
+    (one, _) = [each for each in report.analysis.comparisons if each.level == "c"]
+    assert (one.modes["fast"].verdict, one.modes["slow"].verdict) == ("faster", "slower")
+    for estimate in (one.all_groups, *one.modes.values()):
+        assert (
+            f"{estimate.verdict} {words.ratio(estimate.ratio)} {words.interval(estimate.interval)}" in beside
+        )
+
+
+def test_a_workload_that_goes_the_other_way_stands_beside_the_whole(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    whole = part(page, '<h3 id="over-workloads"', "</table>")
+    assert report.analysis.aggregates[0].against == (({"mix": "updates"}, "slower"),)
+    assert "mix=updates slower" in whole
+
+
+def test_further_metrics_and_decisions_have_their_tables(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    also = part(page, '<h3 id="also-1">', "</table>")
+    assert also.startswith("latency_ns lower is better.")
+    for each in report.analysis.also:
+        assert line(each) in also
+    decided = part(page, '<h3 id="decisions">', "</section>")
+    for decision in report.decisions:
+        assert f"{decision.kind} {decision.reason}" in decided
 
 
 def test_trials_that_do_not_count_are_linked_above_the_verdicts(site: Path, store: Store) -> None:

@@ -44,14 +44,14 @@ def print_report(report: Report, console: Console) -> None:
         console.print(_text(context, "italic"))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(_text(analysis.factor), overflow="fold", ratio=1)
-        for title, width in (("median", 8), ("ratio", 6), ("95% interval", 16), ("pairs", 5)):
+        for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
             table.add_column(title, justify="right", min_width=width, no_wrap=True)
         table.add_column("verdict", min_width=10, no_wrap=True)
         table.expand = True
         notes: list[str] = []
         for condition, comparison in rows:
             level = _text(f"  {condition.levels[analysis.factor]}")
-            median = words.number(condition.median)
+            median = words.typical(condition)
             if comparison is None:
                 table.add_row(level, median, "1", "", "", _text("baseline", "dim"))
             else:

@@ -55,6 +55,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
+def typical(condition: ConditionSummary) -> str:
+    """Return the median where it is typical of the values, else in one word why it is not."""
+    if condition.shape.modes:
+        return "several"
+    return "varies" if condition.shape.note else number(condition.median)
+
+
 def modes(found: Iterable[Mode]) -> str:
     """Return the values around which data gather, each with its share of the data."""
     return ", ".join(f"{number(mode.center)} ({percent(mode.share)})" for mode in found)
@@ -146,10 +153,14 @@ def statuses(counts: Mapping[Status, int]) -> str:
 
 def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
-    said = []
-    if comparison is not None and comparison.dropped:
-        said.append(f"pairs that do not count: {dropped(comparison)}")
-    return said + remarks(condition, comparison)
+    pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
+    said = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison)]
+    return [note for note in said if note]
+
+
+def remarks(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
+    """Return what `notes` says, less what stands in columns of its own on a page."""
+    return [note for note in (_failed(condition), *_reservations(comparison)) if note]
 
 
 def dropped(comparison: Comparison | Aggregate) -> str:
@@ -157,15 +168,17 @@ def dropped(comparison: Comparison | Aggregate) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
 
 
-def remarks(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
-    """Return what `notes` says, less the pairs that do not count."""
-    failed: dict[Status, int] = {
-        status: count for status, count in condition.counts.items() if status != "valid"
-    }
-    said = [statuses(failed), condition.shape.note]
-    if comparison is not None:
-        said += [*([] if _explained(comparison) else [comparison.reason]), *otherwise(comparison)]
-    return [note for note in said if note]
+def _failed(condition: ConditionSummary) -> str:
+    return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
+
+
+def _reservations(comparison: Comparison | None) -> list[str]:
+    """Return why there is no verdict, unless an interval that holds 1 says so, and other groups' verdicts."""
+    if comparison is None:
+        return []
+    interval = comparison.interval
+    explained = interval is not None and interval.low <= 1 <= interval.high
+    return [*([] if explained else [comparison.reason]), *otherwise(comparison)]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:
@@ -182,8 +195,3 @@ def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummar
         contexts.setdefault(context, []).append((condition, comparisons.get((context, level))))
     for rows in contexts.values():
         yield condition_name(report.context(rows[0][0])), rows
-
-
-def _explained(comparison: Comparison) -> bool:
-    """Tell whether an interval that holds 1 says by itself why there is no verdict."""
-    return comparison.interval is not None and comparison.interval.low <= 1 <= comparison.interval.high

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from assay.analysis import Comparison, ConditionSummary, Estimate, Interval
+from assay.analysis.types import Mode, Shape
 from assay.report import words
 
 ALL = Estimate(1.0, None, 1.0, "undecided", 6)
@@ -62,3 +65,64 @@ def test_where_all_counts_there_is_nothing_to_note() -> None:
     comparison = Comparison("m", {}, "b", "a", 1.0, interval, 1.0, 1.0, "undecided", 6, {}, "holds 1", ALL)
     assert words.notes(condition, comparison) == []
     assert words.notes(condition, None) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(None, "-"), (1.0, "1"), (0.0456, "0.046"), (0.00012, "0.00012"), (1e-9, "< 0.0001")],
+)
+def test_p_values_have_two_digits(value: float | None, written: str) -> None:
+    assert words.p(value) == written
+
+
+DECIDED = Comparison(
+    "m",
+    {},
+    "b",
+    "a",
+    1.2,
+    Interval(1.1, 1.3, 0.95),
+    0.01,
+    0.02,
+    "faster",
+    8,
+    {},
+    "",
+    Estimate(1.2, Interval(1.1, 1.3, 0.95), 0.01, "faster", 9),
+)
+
+
+def test_other_groups_are_named_where_they_decide_otherwise() -> None:
+    slower = Estimate(0.8, Interval(0.7, 0.9, 0.95), 0.01, "slower", 8)
+    assert words.otherwise(DECIDED) == []
+    assert words.otherwise(replace(DECIDED, all_groups=slower)) == [
+        "without exclusions: slower, 0.800 (0.700 to 0.900), 8 pairs"
+    ]
+    assert words.otherwise(replace(DECIDED, modes={"slow": slower})) == [
+        "in the slow mode of the host: slower, 0.800 (0.700 to 0.900), 8 pairs"
+    ]
+
+
+def test_groups_too_few_for_an_interval_contradict_nothing() -> None:
+    few = Estimate(0.8, None, 0.5, "undecided", 2)
+    assert words.otherwise(replace(DECIDED, modes={"slow": few})) == []
+    assert words.beside(replace(DECIDED, modes={"slow": few}), ["fast", "slow"]) == [
+        DECIDED.all_groups,
+        None,
+        few,
+    ]
+
+
+def test_an_interval_that_excludes_1_without_a_verdict_is_explained() -> None:
+    condition = ConditionSummary({}, {"valid": 8}, 8, 0, 1.0, None)
+    corrected = replace(DECIDED, verdict="undecided", reason="p is 0.08 after correction")
+    assert "p is 0.08 after correction" in words.notes(condition, corrected)
+
+
+def test_a_median_that_is_not_typical_gives_way() -> None:
+    condition = ConditionSummary({}, {"valid": 8}, 8, 0, 5.0, None)
+    assert words.typical(condition) == "5"
+    modes = Shape((Mode(1.0, 0.5), Mode(9.0, 0.5)), 0.001, "two places")
+    assert words.typical(replace(condition, shape=modes)) == "several"
+    assert words.typical(replace(condition, shape=Shape(note="far apart"))) == "varies"
+    assert words.modes(modes.modes) == "1 (50%), 9 (50%)"
