@@ -435,6 +435,17 @@ def test_medians_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
     } == {"log"}
 
 
+def test_an_interval_that_reaches_zero_keeps_the_scale_linear() -> None:
+    def some_none(trial: PlannedTrial) -> dict[str, float]:
+        zero = trial.levels["subject"] == "noop" and trial.block < 4
+        apart = 1e6 if trial.levels["subject"] == "tbb_hash_map" else 1e3
+        return metrics(trial) | {"throughput": 0.0 if zero else apart}
+
+    given = example_report(experiment_text(FACTORS), some_none)
+    assert next(figures(given)).kind == "estimates"
+    assert min(point["low"] for point in points(next(figures(given)), "point")) == 0
+
+
 @pytest.mark.parametrize(
     "value", [lambda trial: 0.0, lambda trial: -1.0 if trial.block else 1.0, lambda trial: float("nan")]
 )

@@ -58,7 +58,7 @@ def medians(
         else:
             name, x, at = panels.name(panels.factor, condition.levels[panels.factor]), None, None
         rows.append(["point", name, x, at, *found, condition.number, None])
-    log = wide([row[4] for row in rows])
+    log = wide([row[4] for row in rows]) and all(row[5] is None or row[5] > 0 for row in rows)
     up = Up(what, log)
     return Drawn(
         section=section,

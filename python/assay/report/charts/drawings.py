@@ -19,6 +19,7 @@ Specification = dict[str, Any]
 TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
 TO_TRIAL = "'trial.html#' + datum.trial"
 
+NUMBER = "format(datum.value, abs(datum.value) < 1 ? '.4~g' : '.4~s')"  # 0.5 rather than 500m
 HEIGHT = 240  # of a chart's plane, pixels
 MEDIAN_COLUMNS = ("part", "series", "x", "at", "value", "low", "high", "values", "condition", "label")
 HISTOGRAM_COLUMNS = ("series", "from", "to", "count", "condition")
@@ -104,7 +105,9 @@ class OfMetric:
 
     def numeric_axis(self) -> Any:
         """Return the axis of column `at`."""
-        return alt.X("at:Q", title=self.title).scale(zero=False).axis(format="~s", grid=False, tickCount=5)
+        return (
+            alt.X("at:Q", title=self.title).scale(zero=False).axis(labelExpr=NUMBER, grid=False, tickCount=5)
+        )
 
 
 @dataclass(frozen=True)
@@ -125,20 +128,20 @@ class Up:
         """Return the scale; a linear one begins at 0 unless told otherwise."""
         shared: dict[str, Any] = {} if self.domain is None else {"domain": list(self.domain)}
         if self.log:
-            return alt.Scale(type="log", nice=False, padding=8, **shared)
+            return alt.Scale(type="log", nice=False, padding=16, **shared)
         return alt.Scale(zero=zero, **shared)
 
     def axis(self, channel: Literal["x", "y"] = "y") -> Any:
         """Return the axis."""
-        axis = alt.Axis(format="~s", tickCount=5, labelOverlap="greedy", labelSeparation=4)
-        return _logarithmic(axis, channel, "~s") if self.log else axis
+        axis = alt.Axis(tickCount=5, labelOverlap="greedy", labelSeparation=4, labelExpr=NUMBER)
+        return _logarithmic(axis, channel) if self.log else axis
 
     def described(self) -> str:
         """Return the title, which says so where the scale is no usual one."""
         return f"{self.title}, log scale" if self.log else self.title
 
 
-def _logarithmic(axis: Any, channel: Literal["x", "y"], form: str) -> Any:
+def _logarithmic(axis: Any, channel: Literal["x", "y"]) -> Any:
     """Return a logarithmic axis with every tick labelled, at 1, 2 and 5 over a decade, at 1 over three.
 
     By itself Vega would label some ticks above a power of ten and none below.
@@ -146,8 +149,10 @@ def _logarithmic(axis: Any, channel: Literal["x", "y"], form: str) -> Any:
     span = f"domain('{channel}')[1] / domain('{channel}')[0]"
     first = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))"
     shown = f"{span} < 8 || {first} == 1 || ({span} < 1000 && ({first} == 2 || {first} == 5))"
-    axis["labelExpr"] = f"{shown} ? format(datum.value, '{form}') : ''"
+    axis["labelExpr"] = f"{shown} ? {NUMBER} : ''"
     axis["gridOpacity"] = 0.5
+    if channel == "x":
+        axis["labelBound"] = True  # else one at the edge would be cut
     return axis
 
 
@@ -265,8 +270,8 @@ def forest(
     """
     base = _rows(TO_CONDITION)
     y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
-    scale = alt.Scale(type="log", nice=False, padding=14)
-    axis = _logarithmic(alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4), "x", ".3~g")
+    scale = alt.Scale(type="log", nice=False, padding=16)
+    axis = _logarithmic(alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4), "x")
     x = alt.X("ratio:Q", title=title).scale(scale).axis(axis)
     looks = style.states(style.VERDICTS, "verdict")
     tooltip = _tooltip(
@@ -453,7 +458,7 @@ def histogram(title: str, ends: tuple[float, float], most: int | None, series: S
         .encode(
             x=alt.X("from:Q", title=title)
             .scale(domain=list(ends), nice=False, zero=False)
-            .axis(format="~s", grid=False),
+            .axis(labelExpr=NUMBER, grid=False),
             x2="to:Q",
             y=alt.Y("count:Q", title="trials", stack=None).scale(up).axis(format="d", tickMinStep=1),
             y2=alt.datum(0),
