@@ -26,7 +26,7 @@ threads = [1, 2, 8]
 searches = { insert = 5, erase = 5, find = 90 }
 updates = { insert = 50, erase = 50, find = 0 }
 """
-MARKS = {"environment": {"topology": {"marks": {"cores_first": {"smt": 3, "socket": 5}}}}}
+MARKS = {"environment": {"topology": {"marks": {"cores_first": {"smt": 3, "socket": [5]}}}}}
 SPEED = {"noop": 1.0, "std_map_mutex": 0.8, "tbb_hash_map": 0.6}
 
 
@@ -191,15 +191,18 @@ def test_nothing_is_said_of_one_thread_where_none_was_run() -> None:
 @pytest.mark.parametrize(
     ("marks", "expected"),
     [
-        ({"cores_first": {"smt": 3, "socket": 5}}, [(2.5, "cores shared"), (4.5, "next socket")]),
-        ({"cores_first": {"smt": 3, "socket": None}}, [(2.5, "cores shared")]),
-        ({"cores_first": {"smt": None, "socket": 64}}, []),  # beyond the axis
-        ({"scatter": {"smt": 3, "socket": 5}}, []),  # not how these trials were pinned
+        ({"cores_first": {"smt": 3, "socket": [5]}}, [(2.5, "cores shared"), (4.5, "socket 2")]),
+        ({"cores_first": {"smt": 3, "socket": []}}, [(2.5, "cores shared")]),
+        ({"cores_first": {"smt": None, "socket": [64]}}, []),  # beyond the axis
+        ({"scatter": {"smt": 3, "socket": [5]}}, []),  # not how these trials were pinned
+        ({"cores_first": {"smt": None, "socket": [2, 3, 64]}}, [(1.5, "socket 2"), (2.5, "socket 3")]),
         ({}, []),
+        ({"cores_first": {"smt": "three", "socket": 7}}, []),  # a program of one's own may say anything
+        ("none", []),
     ],
 )
 def test_threads_that_share_cores_and_further_sockets_are_marked(
-    marks: Mapping[str, Any], expected: list[tuple[float, str]]
+    marks: object, expected: list[tuple[float, str]]
 ) -> None:
     example = {"environment": {"topology": {"marks": marks}}}
     given = example_report(experiment_text(FACTORS), metrics, example=example)

@@ -140,10 +140,10 @@ def _boundaries(panels: Panels, panel: Panel, across: Across) -> Iterator[tuple[
     marks = _mapping(_mapping(topology.get("marks")).get(pinnings.pop())) if len(pinnings) == 1 else {}
     low, high = across.domain() if across.numeric else (0.0, 0.0)
     sockets = marks.get("socket")
-    for threads, label in (
-        (marks.get("smt"), "cores shared"),
-        *((each, "next socket") for each in (sockets if isinstance(sockets, list) else [sockets])),
-    ):
+    found = [(marks.get("smt"), "cores shared")]
+    for number, threads in enumerate(sockets if isinstance(sockets, list) else [], start=2):
+        found.append((threads, f"socket {number}"))
+    for threads, label in found:
         if isinstance(threads, int) and low < threads - 0.5 < high:
             yield threads - 0.5, label
 
