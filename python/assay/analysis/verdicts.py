@@ -150,14 +150,14 @@ def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -
 def _why_undecided(estimate: Estimate, question: Question) -> str:
     interval = estimate.interval
     if interval is None:
-        takes = _fewest_pairs(1, question.confidence)
+        takes = fewest_pairs(1, question.confidence)
         return (
             f"{estimate.pairs} pairs are too few for an interval of {100 * question.confidence:.4g}%: "
             f"it takes {takes}"
         )
     if estimate.verdict == "undecided":
         return "the interval holds 1 and reaches beyond the smallest effect"
-    takes = _fewest_pairs(question.family, question.confidence)
+    takes = fewest_pairs(question.family, question.confidence)
     if estimate.pairs < takes:
         return (
             f"{estimate.pairs} pairs are too few for a verdict among {question.family} comparisons: "
@@ -171,8 +171,11 @@ def _why_undecided(estimate: Estimate, question: Question) -> str:
     return f"the interval excludes 1, but among {question.family} comparisons chance alone does that"
 
 
-def _fewest_pairs(family: int, confidence: float) -> int:
-    """Return how many pairs it takes that the smallest p-value, 2 / 2**pairs, is significant in a family."""
+def fewest_pairs(family: int, confidence: float) -> int:
+    """Return how many pairs it takes that the smallest p-value, 2 / 2**pairs, is significant in a family.
+
+    Holm's correction multiplies the smallest p-value of a family by the number of comparisons.
+    """
     return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
 
 

@@ -1,22 +1,13 @@
 """Rules about what an experiment asks for. They can be checked before it runs."""
 
 from collections.abc import Iterator, Sequence
-from math import ceil, log2
 
 from assay.analysis import CONFIDENCE, Comparison
 from assay.analysis.sequential import looks
+from assay.analysis.verdicts import fewest_pairs
 from assay.audit.types import Evidence, Finding, condition_name
 from assay.audit.wording import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES, counted
 from assay.experiment.types import Severity
-
-
-def pairs_needed(comparisons: int, level: float) -> int:
-    """Return the pairs with which a family of comparisons can reach a verdict at all.
-
-    The smallest two-sided p-value of n pairs is 2 / 2**n, and Holm's correction multiplies the smallest
-    p-value of the family by the number of comparisons.
-    """
-    return ceil(log2(2 * comparisons / level))
 
 
 class TooFewBlocks:
@@ -34,7 +25,7 @@ class TooFewBlocks:
         comparisons = evidence.analysis.comparisons
         names = [evidence.name_of(comparison.context, comparison.level) for comparison in comparisons]
         pairs = dict(zip(names, _pairs(evidence, comparisons), strict=True))
-        needed = pairs_needed(1, _level(evidence))
+        needed = fewest_pairs(1, _confidence(evidence))
         bounds: tuple[tuple[Severity, int, int, str], ...] = (
             ("error", 0, needed, "give no 95% interval"),
             ("warning", needed, self.advised, "give a fragile 95% interval"),
@@ -65,7 +56,7 @@ class FamilyTooLarge:
         """Yield a finding for each family whose smallest possible p-value is above the level."""
         if evidence.experiment.comparison.correction == "none":
             return
-        level = _level(evidence)
+        confidence = _confidence(evidence)
         analysis = evidence.analysis
         families: tuple[tuple[tuple[Comparison, ...], str, Severity], ...] = (
             (analysis.comparisons, "comparisons", "error"),
@@ -74,12 +65,12 @@ class FamilyTooLarge:
         for comparisons, what, severity in families:
             family = len(comparisons)
             most = max(_pairs(evidence, comparisons), default=0)
-            if family and pairs_needed(1, level) <= most < (needed := pairs_needed(family, level)):
+            if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
                 yield Finding(
                     self.id,
                     f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
                     f" p-value is {2 / 2**most:.2%}, which their number corrects to"
-                    f" {family * 2 / 2**most:.2%}; it takes {level:.2%}.",
+                    f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
                     (),
                     {"comparisons": family, "pairs": most, "pairs_needed": needed},
                     f"Set design.blocks to {needed} or more, or ask less in one experiment.",
@@ -184,9 +175,9 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
     return [evidence.experiment.design.blocks.most] * len(comparisons)
 
 
-def _level(evidence: Evidence) -> float:
-    """Return the error rate of the look at the results that the verdicts rest on, or that sees all blocks."""
+def _confidence(evidence: Evidence) -> float:
+    """Return the confidence at the look that the verdicts rest on, or at the one that sees all blocks."""
     analysis = evidence.analysis
     if evidence.has_run:
-        return 1 - (analysis.look.confidence if analysis.look else CONFIDENCE)
-    return 1 - looks(evidence.experiment.design.blocks, len(analysis.comparisons))[-1].confidence
+        return analysis.look.confidence if analysis.look else CONFIDENCE
+    return looks(evidence.experiment.design.blocks, len(analysis.comparisons))[-1].confidence

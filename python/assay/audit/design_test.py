@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from assay.analysis import sign_flips
 from assay.analysis.holm import holm
+from assay.analysis.verdicts import fewest_pairs
 from assay.audit import Finding, audit_experiment
-from assay.audit.design import pairs_needed
 from assay.audit.testing import HOST, experiment, findings, sometimes
 
 
@@ -57,7 +57,7 @@ def test_pairs_needed_are_those_with_which_the_clearest_difference_is_found(
 ) -> None:
     clearest = float(sign_flips([[1.0] * pairs]).p[0])
     found = holm([clearest] + [1.0] * (comparisons - 1))[0] <= 0.05
-    assert found == (pairs >= pairs_needed(comparisons, 0.05))
+    assert found == (pairs >= fewest_pairs(comparisons, 0.95))
 
 
 THREADS = str(list(range(1, 31)))  # 30 comparisons: 2 / 2**11 is the first p-value below 5% of a 30th

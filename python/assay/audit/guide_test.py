@@ -5,20 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit import DESIGN_RULES, RULES, Rule, guide_page
+from assay import audit, compare
+from assay.audit import DESIGN_RULES, Rule, guide_page
+from assay.compare.rules import CompareRule
 
 GUIDE = guide_page("any").parent
+RULES: tuple[Rule | CompareRule, ...] = (*audit.RULES, *compare.RULES)
 
 
 def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
     pages = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
     assert pages == {rule.id for rule in RULES}
     assert len({rule.id for rule in RULES}) == len(RULES)
-    assert set(DESIGN_RULES) <= set(RULES)
+    assert set(DESIGN_RULES) <= set(audit.RULES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_page_says_what_a_rule_sees_why_and_what_to_do(rule: Rule) -> None:
+def test_a_page_says_what_a_rule_sees_why_and_what_to_do(rule: Rule | CompareRule) -> None:
     page = guide_page(rule.id).read_text(encoding="utf-8")
     assert page.startswith(f"# {rule.title}\n")
     parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]

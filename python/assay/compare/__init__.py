@@ -6,6 +6,7 @@ compared.findings                   # what to know before believing a verdict
 """
 
 from assay.compare.compare import Compared, compare
+from assay.compare.rules import RULES
 from assay.compare.sides import Side, campaign_side, condition_side
 
-__all__ = ["Compared", "Side", "campaign_side", "compare", "condition_side"]
+__all__ = ["RULES", "Compared", "Side", "campaign_side", "compare", "condition_side"]

@@ -17,10 +17,10 @@ from assay.analysis import Comparison, Look
 from assay.analysis.intervals import CONFIDENCE
 from assay.analysis.modes import host_modes
 from assay.analysis.verdicts import Better, Question, decide, estimates
-from assay.audit import Finding, condition_name
+from assay.audit import Finding
+from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
-from assay.experiment import Experiment
 from assay.plan.types import Level
 
 Values = Mapping[int, float]
@@ -99,7 +99,7 @@ def compare(sides: Sequence[Side]) -> Compared:
         asked.better,
         asked.smallest_effect_percent,
         tuple(comparisons),
-        tuple(_findings(sides)),
+        tuple(finding for rule in RULES for finding in rule.check(sides)),
     )
 
 
@@ -168,70 +168,3 @@ def _values(side: Side, condition: Mapping[str, Level], *, mixed: bool) -> Value
         if counts and trial.levels == condition:
             found[trial.block].append(math.log(value))
     return {block: sum(values) / len(values) for block, values in found.items()}
-
-
-def _findings(sides: Sequence[Side]) -> Iterator[Finding]:
-    first, others = sides[0], sides[1:]
-    apart = [each for each in others if (each.store, each.campaign.id) != (first.store, first.campaign.id)]
-    if apart:
-        hours = max(
-            abs((each.campaign.started_at - first.campaign.started_at).total_seconds()) for each in apart
-        )
-        yield Finding(
-            "not-interleaved",
-            f"The campaigns began up to {hours / 3600:.1f} hours apart and ran one after the other: whatever"
-            " changed in between, in the code or in the host, is in the ratios.",
-            tuple(f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC" for each in (first, *apart)),
-            {"campaigns": 1 + len(apart), "hours": hours / 3600},
-            "Measure both as levels of one factor in one experiment, so that they take turns.",
-        )
-    hosts = {each.name: _host(each) for each in (first, *apart)}
-    if len(set(hosts.values())) > 1:
-        yield Finding(
-            "different-hosts",
-            f"The campaigns ran on {len(set(hosts.values()))} different hosts: they can only be compared as"
-            " blocks, and no difference can be put down to the software.",
-            tuple(f"{name}: {host}" for name, host in hosts.items()),
-            {"hosts": len(set(hosts.values()))},
-            "Run both on one host, in one experiment.",
-            "error",
-        )
-    different = [
-        each
-        for each in apart
-        if first.condition is None and _settings_differ(first.experiment, each.experiment)
-    ]
-    if different:
-        yield Finding(
-            "different-settings",
-            "Conditions of the same name have different settings: "
-            + "; ".join(
-                f"{each.name} has {', '.join(_settings_differ(first.experiment, each.experiment))}"
-                for each in different
-            )
-            + ".",
-            tuple(each.name for each in different),
-            {"campaigns": len(different)},
-            "Compare campaigns of the same experiment.",
-            "error",
-        )
-
-
-def _host(side: Side) -> str:
-    host = side.campaign.host
-    return (
-        f"{host.get('name', 'unknown')}, {host.get('processors', '?')} processors, {host.get('kernel', '?')}"
-    )
-
-
-def _settings_differ(one: Experiment, other: Experiment) -> list[str]:
-    """Return the settings that differ in some condition that both have, in the words of the other."""
-    found: dict[str, None] = {}
-    theirs = other.conditions()
-    for condition in one.conditions():
-        if condition in theirs:
-            mine, yours = one.settings(condition), other.settings(condition)
-            for name in sorted({*mine, *yours}):
-                if mine.get(name) != yours.get(name):
-                    found[f"{name} = {yours.get(name)} in {condition_name(condition)}"] = None
-    return list(found)[:3]

@@ -1,0 +1,136 @@
+"""What is to be known before a comparison across campaigns is believed: rules as those of the audit."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from assay.audit import Finding, condition_name
+from assay.compare.sides import Side
+from assay.experiment import Experiment
+
+_SHOWN = 3  # settings that differ
+
+
+class CompareRule(Protocol):
+    """One pitfall of comparing what did not run side by side; `audit/guide/ID.md` explains it."""
+
+    @property
+    def id(self) -> str:
+        """Its name in lower case with hyphens."""
+
+    @property
+    def title(self) -> str:
+        """What it is about, a few words."""
+
+    @property
+    def source(self) -> str:
+        """Where the pitfall is described."""
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield what is wrong with comparing every later side with the first."""
+        ...
+
+
+class NotInterleaved:
+    """Campaigns that ran one after the other."""
+
+    id = "not-interleaved"
+    title = "What is compared did not take turns"
+    source = "Kalibera & Jones, Rigorous Benchmarking in Reasonable Time, 2013"
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield one finding that says when each began."""
+        apart = _other_campaigns(sides)
+        if apart:
+            start = sides[0].campaign.started_at
+            hours = max(abs((each.campaign.started_at - start).total_seconds()) for each in apart) / 3600
+            yield Finding(
+                self.id,
+                f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever changed"
+                " in between, in the code or in the host, is in the ratios.",
+                tuple(
+                    f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC"
+                    for each in (sides[0], *apart)
+                ),
+                {"campaigns": 1 + len(apart), "hours": hours},
+                "Measure both as levels of one factor in one experiment, so that they take turns.",
+            )
+
+
+class DifferentHosts:
+    """Campaigns of different machines."""
+
+    id = "different-hosts"
+    title = "The campaigns ran on different hosts"
+    source = "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks, section 7.1"
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield one finding that names the hosts."""
+        hosts = {each.name: _host(each) for each in (sides[0], *_other_campaigns(sides))}
+        count = len(set(hosts.values()))
+        if count > 1:
+            yield Finding(
+                self.id,
+                f"The campaigns ran on {count} different hosts: they can only be compared as blocks, and no"
+                " difference can be put down to the software.",
+                tuple(f"{name}: {host}" for name, host in hosts.items()),
+                {"hosts": count},
+                "Run both on one host, in one experiment.",
+                "error",
+            )
+
+
+class DifferentSettings:
+    """Conditions that have only their names in common."""
+
+    id = "different-settings"
+    title = "Conditions of the same name differ"
+    source = "docs/reference/experiment.md"
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield one finding that names settings that differ; none where single conditions are named."""
+        if sides[0].condition is not None:
+            return
+        where = [
+            f"{each.name} has {difference}"
+            for each in _other_campaigns(sides)
+            for difference in _differences(sides[0].experiment, each.experiment)
+        ]
+        if where:
+            yield Finding(
+                self.id,
+                "Conditions of the same name have different settings, so that the ratios compare different"
+                " questions.",
+                tuple(where),
+                {"settings": len(where)},
+                "Compare campaigns of the same experiment.",
+                "error",
+            )
+
+
+RULES: tuple[CompareRule, ...] = (DifferentHosts(), DifferentSettings(), NotInterleaved())
+"""Every rule, the heaviest first."""
+
+
+def _other_campaigns(sides: Sequence[Side]) -> list[Side]:
+    first = (sides[0].store, sides[0].campaign.id)
+    return [each for each in sides[1:] if (each.store, each.campaign.id) != first]
+
+
+def _host(side: Side) -> str:
+    host = side.campaign.host
+    return (
+        f"{host.get('name', 'unknown')}, {host.get('processors', '?')} processors, {host.get('kernel', '?')}"
+    )
+
+
+def _differences(one: Experiment, other: Experiment) -> list[str]:
+    """Return the first few settings that differ in conditions that both have, in the words of the other."""
+    found: dict[str, None] = {}
+    theirs = other.conditions()
+    for condition in one.conditions():
+        if condition in theirs:
+            mine, yours = one.settings(condition), other.settings(condition)
+            for name in sorted({*mine, *yours}):
+                if mine.get(name) != yours.get(name):
+                    found[f"{name} = {yours.get(name)} in {condition_name(condition)}"] = None
+    return list(found)[:_SHOWN]
