@@ -45,8 +45,8 @@ class NotInterleaved:
             hours = max(abs((each.campaign.started_at - start).total_seconds()) for each in apart) / 3600
             yield Finding(
                 self.id,
-                f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever changed"
-                " in between, in the code or in the host, is in the ratios.",
+                f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
+                " changed in between, in the code or in the host, is in the ratios.",
                 tuple(
                     f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC"
                     for each in (sides[0], *apart)
