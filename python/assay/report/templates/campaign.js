@@ -3,7 +3,7 @@
 // print has them all.
 const specifications = JSON.parse(document.getElementById("specifications").textContent);
 const data = JSON.parse(document.getElementById("data").textContent);
-const MANY = 2000; // marks that are slow as elements of a page
+const MANY = 500; // marks that a canvas draws faster than elements of a page
 
 const waiting = new Set(document.querySelectorAll(".chart"));
 async function draw_figure(element) {

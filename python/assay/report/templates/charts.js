@@ -1,5 +1,6 @@
 "use strict";
 // Draws charts in the colours of the page, and again when those change.
+const dark = matchMedia("(prefers-color-scheme: dark)");
 function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -39,6 +40,7 @@ function fitted(element, settings) {
 const drawings = new Map();
 function draw(element, specification, file_name = "chart", canvas = false) {
   drawings.set(element, () => draw(element, specification, file_name, canvas));
+  element.dataset.scheme = dark.matches ? "dark" : "light";
   const config = fitted(element, merged(colors(), specification.config));
   return vegaEmbed(element, { ...specification, config }, {
     actions: { export: true, source: false, compiled: false, editor: false },
@@ -47,6 +49,6 @@ function draw(element, specification, file_name = "chart", canvas = false) {
   }).catch((error) => { element.textContent = `This chart cannot be drawn: ${error.message}`; });
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+dark.addEventListener("change", () => {
   drawings.forEach((again, element) => element.isConnected && again());
 });
