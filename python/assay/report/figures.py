@@ -21,7 +21,7 @@ WIDTH = 252  # points: 3.5 inches, one column of a paper
 HEIGHT = 150
 ROW = 0.7  # of a row's height on the page
 TITLE_CHARACTERS = 48  # in one line of the title
-LABEL_LIMIT = 110  # points that the names of rows may take
+LABEL_LIMIT = 135  # points that a name may take
 PNG_PER_INCH = 300
 
 

@@ -271,7 +271,9 @@ def forest(
     base = _rows(TO_CONDITION)
     y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
     scale = alt.Scale(type="log", nice=False, padding=16)
-    axis = _logarithmic(alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4), "x")
+    axis = _logarithmic(
+        alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4, titleAnchor="end"), "x"
+    )
     x = alt.X("ratio:Q", title=title).scale(scale).axis(axis)
     looks = style.states(style.VERDICTS, "verdict")
     tooltip = _tooltip(
