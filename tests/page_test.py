@@ -352,6 +352,49 @@ smallest_effect_percent = 5
     assert f"assay run {again}" in page.read_text(encoding="utf-8")
 
 
+def begun(path: Path, source: str, directory: Path) -> str:
+    """Begin a campaign in which nothing has run, in a store of its own, and return the text of its page."""
+    experiment = parse(source, directory / "example.toml")
+    plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
+    with Store.open(path / "assay.sqlite") as store:
+        campaign = store.begin_campaign(
+            experiment=experiment.name,
+            question="?",
+            source=source,
+            directory=str(directory),
+            plan=plan,
+            host={},
+        )
+        return write_page(gather(store, campaign), store).read_text(encoding="utf-8")
+
+
+def test_commands_run_again_in_the_folder_that_they_ran_in(tmp_path: Path) -> None:
+    source = """
+name = "commands"
+question = "?"
+factors.subject = ["one", "two"]
+subjects.one = { program = "./one.sh", extract = "lines" }
+subjects.two = { program = "sh", arguments = ["two.sh"], extract = "lines", build = "make two.sh" }
+design = { blocks = 6, seed = 3 }
+comparison = { metric = "wall_ms", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
+"""
+    home = tmp_path / "at home"
+    page = html.unescape(begun(tmp_path, source, home))
+    written = tmp_path / "report" / "campaign-1" / "experiment.toml"
+    copy = shlex.quote(str(home / "commands-campaign-1.toml"))
+    assert f"cp {written} {copy} && assay run {copy} --store" in page
+    again = parse(written.read_text(encoding="utf-8"), home / "commands-campaign-1.toml")
+    assert again.programs == parse(source, home / "commands.toml").programs
+
+
+def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
+    page = begun(tmp_path, f"identical = true\n{EXPERIMENT}", tmp_path)
+    alarms = part(page, "<strong>Identical code", "<table")
+    assert alarms.startswith(
+        "Identical code under two names. No comparison of identical code has an interval"
+    )
+
+
 def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], store: Store) -> None:
     index = pages["campaign-1/index.html"]
     told = [text.rstrip("\n") for text in index.texts["td"]]

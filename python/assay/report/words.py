@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
@@ -70,6 +71,16 @@ def modes(found: Iterable[Mode]) -> str:
 def counted(count: int, one: str, more: str = "") -> str:
     """Return a number of things: "1 trial", "2 trials"."""
     return f"{count} {one if count == 1 else more or one + 's'}"
+
+
+def flattened(value: Mapping[str, Any], depth: int = 3, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield name and value of what is inside nested mappings; below `depth` they stay as they are."""
+    for name, inner in value.items():
+        path = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(inner, Mapping) and inner and depth > 1:
+            yield from flattened(inner, depth - 1, f"{path}: ")
+        else:
+            yield path, inner
 
 
 def severities(findings: Iterable[Finding]) -> dict[str, int]:
