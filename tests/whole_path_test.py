@@ -235,7 +235,7 @@ def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assa
     ).stdout
     assert "export" in printed
     valid = "select count(*) from trials where subject = 'export' and status = 'valid'"
-    assert query(assay, valid) == [[24]]
+    assert query(assay, valid)[0][0] >= 24  # more where a group was repeated because the host changed
 
 
 @pytest.mark.parametrize(
