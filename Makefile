@@ -45,8 +45,9 @@ bench: build ## Measure Assay itself; prints ratios with intervals.
 	$(VENV)/python benchmarks/run.py
 
 .PHONY: calibration
-calibration: .venv/.ready ## Check by simulation that verdicts are as right as they are said to be: a few minutes.
+calibration: build ## Prove verdicts by simulation, then try them in real trials: about fifteen minutes.
 	$(VENV)/python benchmarks/calibration.py
+	$(VENV)/python benchmarks/planted.py
 
 .PHONY: lock
 lock: .venv/.ready ## Renew requirements.lock from pyproject.toml.
