@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
-from assay.analysis.intervals import _codes, _signed_sums
+from assay.analysis.intervals import codes_of, signed_sums
 from simulation import Array
 
 LEVEL = 0.05
@@ -56,13 +56,13 @@ def exact_spending(
     rejected in all as the levels so far allow (Lan & DeMets 1983, with the flips as the distribution).
     """
     generators = 14
-    codes = _codes(counts[-1], generators)
+    codes = codes_of(counts[-1], generators)
     levels = levels if side == 0 else levels / 2
     decided = np.full(len(log_ratios), NEVER)
     for row, values in enumerate(log_ratios - theta):
         alive = np.ones(1 << generators, dtype=bool)
         for look, count in enumerate(counts):
-            sums = _signed_sums(values[None, :count], codes[:count], generators)[0]
+            sums = signed_sums(values[None, :count], codes[:count], generators)[0]
             extreme = np.where(alive, np.abs(sums) if side == 0 else side * sums, -np.inf)
             may = int(levels[: look + 1].sum() * len(alive) + 1e-9) - int((~alive).sum())
             if may <= 0:

@@ -144,7 +144,7 @@ def _generators(pairs: int, confidence: float, family: int) -> int:
     return min(pairs, max(GENERATORS, min(wanted, MOST_GENERATORS)))
 
 
-def _codes(pairs: int, generators: int) -> NDArray[np.uint32]:
+def codes_of(pairs: int, generators: int) -> NDArray[np.uint32]:
     """Return the code of each pair, which says to which subsets it belongs.
 
     Pair i has a code c_i of `generators` bits, and belongs to subset g where g and c_i share an odd number of
@@ -155,9 +155,19 @@ def _codes(pairs: int, generators: int) -> NDArray[np.uint32]:
     numbers = np.arange(1 << generators, dtype=np.uint32)
     single = np.uint32(1) << np.arange(generators, dtype=np.uint32)
     odd = numbers[np.bitwise_count(numbers) % 2 == 1]
-    others = np.random.default_rng(generators).permutation(np.setdiff1d(odd, single))
-    codes: NDArray[np.uint32] = np.resize(np.concatenate((single, others)), pairs)
+    others = np.setdiff1d(odd, single)
+    codes: NDArray[np.uint32] = np.resize(np.concatenate((single, others[np.argsort(_mixed(others))])), pairs)
     return codes
+
+
+def _mixed(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return numbers that look drawn at random, each another: the last steps of MurmurHash3 (Appleby 2011).
+
+    They are the same wherever and whenever they are computed, which a library's generator does not promise.
+    """
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        numbers = (numbers ^ (numbers >> np.uint32(shift))) * np.uint32(factor)
+    return numbers
 
 
 def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.float64]:
@@ -168,7 +178,7 @@ def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.floa
     out by code, which takes as long however many pairs there are.
     """
     codes, sizes = _layout(data.shape[1], generators)
-    signed = _signed_sums(data, codes, generators)[:, 1:]
+    signed = signed_sums(data, codes, generators)[:, 1:]
     sums: NDArray[np.float64] = (data.sum(axis=1, keepdims=True) - signed) / 2
     return sums / sizes
 
@@ -176,14 +186,12 @@ def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.floa
 @cache
 def _layout(pairs: int, generators: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Return the codes of pairs and the sizes of the non-empty subsets."""
-    codes = _codes(pairs, generators)
-    signed = _signed_sums(np.ones((1, pairs)), codes, generators)[0]
+    codes = codes_of(pairs, generators)
+    signed = signed_sums(np.ones((1, pairs)), codes, generators)[0]
     return codes, (pairs - signed[1:]) / 2
 
 
-def _signed_sums(
-    data: NDArray[np.float64], codes: NDArray[np.uint32], generators: int
-) -> NDArray[np.float64]:
+def signed_sums(data: NDArray[np.float64], codes: NDArray[np.uint32], generators: int) -> NDArray[np.float64]:
     """Return the sum over all pairs with the signs of each subset's turned, the empty set first."""
     order = 1 << generators
     laid_out = np.zeros((len(data), order))

@@ -28,7 +28,7 @@ def flips(pairs: int) -> Array:
 
 def subsets(pairs: int, generators: int) -> Array:
     """The members of each non-empty subset of the group, as 0 and 1, from what the codes are said to mean."""
-    codes = intervals._codes(pairs, min(pairs, generators))
+    codes = intervals.codes_of(pairs, min(pairs, generators))
     numbers = range(1, 1 << min(pairs, generators))
     return np.array([[bin(number & int(code)).count("1") % 2 for code in codes] for number in numbers], float)
 
@@ -154,6 +154,12 @@ def test_the_subsets_are_a_group_that_is_closed_under_complement(pairs: int) -> 
     for one, other in rng.integers(0, len(members), size=(200, 2)):
         assert (members[one] ^ members[other]).tobytes() in known
         assert (~members[one]).tobytes() in known
+
+
+def test_the_codes_never_change() -> None:
+    assert intervals.codes_of(20, 14)[14:].tolist() == [12899, 14834, 11081, 5671, 12391, 4139]
+    codes = intervals.codes_of(2**13, 14)
+    assert len(set(codes.tolist())) == 2**13
 
 
 def test_the_subgroup_gives_nearly_the_interval_of_all_flips() -> None:

@@ -6,6 +6,7 @@ levels are split as they are.
 """
 
 import math
+from collections.abc import Callable
 from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
@@ -16,17 +17,18 @@ GROWTH = 1.5
 """About how much larger each look is than the one before."""
 
 
-def looks(blocks: Blocks, comparisons: int = 1) -> tuple[Look, ...]:
+def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float] = sqrt) -> tuple[Look, ...]:
     """Return the planned looks at the results, the first one first.
 
     Looks are spread evenly on the logarithmic scale from `fewest` to `most` blocks, and each has a share of
-    the 5% in proportion to the square root of its blocks. Looks at the start that could not decide anything
+    the 5% in proportion to the `weight` of its blocks. Looks at the start that could not decide anything
     are left out: the smallest two-sided p-value of n pairs is 2 / 2**n, and times the number of comparisons
     it has to be at most the level of the look. A campaign that never ends early has one look, at 95%.
 
     Args:
         blocks: how many times each condition is run.
         comparisons: how many share a level where the campaign runs until all have a verdict.
+        weight: of a number of blocks; the square root is what verdicts rest on.
     """
     counts = [blocks.most]
     if blocks.until is not None and blocks.fewest < blocks.most:
@@ -34,20 +36,20 @@ def looks(blocks: Blocks, comparisons: int = 1) -> tuple[Look, ...]:
         growth = (blocks.most / blocks.fewest) ** (1 / steps)
         counts = [ceil(blocks.fewest * growth**step - 1e-9) for step in range(steps)] + [blocks.most]
     family = comparisons if blocks.until == "verdict" else 1
-    levels = _split(counts)
+    levels = _split(counts, weight)
     while len(counts) > 1 and family * 2.0 ** (1 - counts[0]) > levels[0]:
         counts = counts[1:]
-        levels = _split(counts)
+        levels = _split(counts, weight)
     return tuple(
         Look(number, len(counts), count, 1 - level)
         for number, (count, level) in enumerate(zip(counts, levels, strict=True), 1)
     )
 
 
-def _split(counts: list[int]) -> list[float]:
+def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
     """Return the level of each look."""
-    total = sum(map(sqrt, counts))
-    return [(1 - CONFIDENCE) * sqrt(count) / total for count in counts]
+    total = sum(map(weight, counts))
+    return [(1 - CONFIDENCE) * weight(count) / total for count in counts]
 
 
 def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
