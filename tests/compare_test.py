@@ -48,7 +48,9 @@ def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path, assay:
     ("words", "message"),
     [
         (["1"], "two sides or more"),
-        (["1", "1"], "named twice"),
+        (["1", "01"], "campaign 1 and campaign 1 are the same"),
+        (["results/assay.sqlite", "./results/assay.sqlite@2"], "are the same"),
+        (["subject=noop", "subject=noop"], "are the same"),
         (["1", "7"], "no campaign 7"),
         (["1", "subject=noop"], "sides of one kind"),
         (["nowhere.sqlite", "results/assay.sqlite"], "no store at nowhere.sqlite"),

@@ -40,8 +40,6 @@ def compare(
 
     if len(sides) < 2:
         raise AssayError("compare takes two sides or more; the first is the baseline")
-    if len(set(sides)) < len(sides):
-        raise AssayError("the same side is named twice; `assay aa EXPERIMENT` compares identical code")
     kinds = {_kind(each) for each in sides}
     if len(kinds) > 1:
         raise AssayError(f"name sides of one kind; these are {' and '.join(sorted(kinds))}")
@@ -73,7 +71,7 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
         raise AssayError("--campaign is for conditions; name a campaign of a store as FILE@CAMPAIGN")
     if kind == "campaigns":
         held = of(store)
-        return [campaign_side(held, int(name), f"campaign {name}") for name in names]
+        return [campaign_side(held, int(name), f"campaign {int(name)}") for name in names]
     sides = []
     for name in names:
         file, _, number = name.rpartition("@")
@@ -96,10 +94,11 @@ def _print(compared: "Compared") -> None:
     comparisons = compared.comparisons
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
-        f"equivalent within {compared.smallest_effect_percent:g}%\n"
+        f"equivalent within {compared.smallest_effect_percent:g}%, "
+        f"intervals of {words.percent(compared.confidence)}\n"
     )
     print_table(
-        ["condition", "of", "ratio", "95% interval", "pairs", "verdict", "note"],
+        ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],
         [
             [
                 condition_name(each.context) if each.context else "the two named",
@@ -110,7 +109,10 @@ def _print(compared: "Compared") -> None:
                 each.verdict,
                 "; ".join(
                     [each.reason] * bool(each.reason)
-                    + [f"{count} {reason}" for reason, count in each.dropped.items()]
+                    + [
+                        f"{words.counted(count, 'block')} without a pair: {reason}"
+                        for reason, count in each.dropped.items()
+                    ]
                 ),
             ]
             for each in comparisons

@@ -3,28 +3,31 @@
 The unit is the block. Two conditions of one campaign meet in each of its blocks, within minutes of each
 other. The blocks of two campaigns never ran beside each other: the first of one is set against the first of
 the other, and whatever changed in between, in the code or in the host, is in the ratio. A finding says so.
+
+A campaign that may end early counts as far as its last planned look, at the confidence of that look.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import Comparison, Look
-from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.modes import host_modes
-from assay.analysis.verdicts import Better, Question, decide, estimates
+from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
+from assay.analysis.pairs import HOST_CHANGED, counted_trials
+from assay.analysis.verdicts import Better, Question, corrected, decide, estimates
 from assay.audit import Finding
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
 from assay.plan.types import Level
+from assay.store.types import StoredTrial
 
-Values = Mapping[int, float]
-"""Block -> mean logarithm of the metric over the valid trials of a condition."""
+Blocks = Mapping[int, float | str]
+"""Block -> mean logarithm of the metric over the trials of a condition that count, or why none does."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Compared:
 
     Attributes:
         metric, better, smallest_effect_percent: as the first side's experiment has them.
+        confidence: what was asked of every interval; more than 95% where a campaign may end early.
         comparisons: by condition, then by side; `context` is the condition (empty where sides are
             conditions), `level` and `baseline` are the sides' names. They are one family.
         findings: what to know before believing them.
@@ -41,6 +45,7 @@ class Compared:
     metric: str
     better: Better
     smallest_effect_percent: float
+    confidence: float
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
 
@@ -49,31 +54,40 @@ def compare(sides: Sequence[Side]) -> Compared:
     """Compare every later side with the first.
 
     Raises:
-        AssayError: there is nothing that they have in common, a metric is missing, or units differ.
+        AssayError: two are the same, there is nothing that they have in common, a metric is missing, or
+            units differ.
     """
     first, others = sides[0], sides[1:]
     asked = first.experiment.comparison
+    for one, other in combinations(sides, 2):
+        if one.held_in == other.held_in and one.condition == other.condition:
+            raise AssayError(
+                f"{one.name} and {other.name} are the same; `assay aa EXPERIMENT` compares identical code"
+            )
     for side in sides:
         _check_metric(first, side)
+    analyses = {side.held_in: summarise(side.trials, side.experiment) for side in sides}
     samples: list[NDArray[np.float64]] = []
     everywhere: list[NDArray[np.float64]] = []
     described: list[tuple[Mapping[str, Level], Side, dict[str, int]]] = []
     for context, wanted in _conditions(sides):
         for other in others:
             if other.name in wanted:
-                pair = (first, wanted[first.name]), (other, wanted[other.name])
-                sample, unpaired = _paired(*pair, mixed=False)
+                pair = [
+                    _grouped(side, wanted[side.name], analyses[side.held_in].look) for side in (first, other)
+                ]
+                mixed = [_mixed_groups(analyses[side.held_in]) for side in (first, other)]
+                sample, dropped = _paired(
+                    *(_blocks(each, asked.metric, without) for each, without in zip(pair, mixed, strict=True))
+                )
                 samples.append(sample)
-                everywhere.append(_paired(*pair, mixed=True)[0])
-                described.append((context, other, unpaired))
-    question = Question(
-        asked.smallest_effect_percent,
-        asked.correction,
-        Look(1, 1, first.experiment.design.blocks.most, CONFIDENCE),
-    ).of(len(samples))
+                everywhere.append(_paired(*(_blocks(each, asked.metric, frozenset()) for each in pair))[0])
+                described.append((context, other, dropped))
+    look = _joint_look([analysis.look for analysis in analyses.values()])
+    question = Question(asked.smallest_effect_percent, asked.correction, look).of(len(samples))
     better = [asked.better] * len(samples)
     tested = estimates(samples, better, question)
-    without = estimates(everywhere, better, question)
+    without = corrected(estimates(everywhere, better, question), question)
     comparisons = [
         Comparison(
             metric=asked.metric,
@@ -86,11 +100,11 @@ def compare(sides: Sequence[Side]) -> Compared:
             p_adjusted=said.p_adjusted,
             verdict=said.verdict,
             pairs=one.estimate.pairs,
-            dropped=unpaired,
+            dropped=dropped,
             reason=said.reason,
-            all_groups=every.estimate,
+            all_groups=every,
         )
-        for (context, other, unpaired), one, said, every in zip(
+        for (context, other, dropped), one, said, every in zip(
             described, tested, decide(tested, question), without, strict=True
         )
     ]
@@ -98,6 +112,7 @@ def compare(sides: Sequence[Side]) -> Compared:
         asked.metric,
         asked.better,
         asked.smallest_effect_percent,
+        question.confidence,
         tuple(comparisons),
         tuple(finding for rule in RULES for finding in rule.check(sides)),
     )
@@ -139,32 +154,70 @@ def _conditions(
         )
 
 
-def _paired(
-    one: tuple[Side, Mapping[str, Level]], other: tuple[Side, Mapping[str, Level]], *, mixed: bool
-) -> tuple[NDArray[np.float64], dict[str, int]]:
-    """Return the log ratios of the blocks of `other` to those of `one`, and how many found no partner.
+def _joint_look(looks: Sequence[Look | None]) -> Look | None:
+    """Return the look that a comparison of campaigns rests on; None where one of them has reached none.
 
-    `mixed` says whether trials count in whose group the host changed.
+    Each campaign may have ended at any of its looks. The levels of its looks sum to 5%, so the products of
+    their shares in 5%, over all that the campaigns may have ended at together, sum to 1: at 5% of its product
+    each, all of them together are wrong at most 5% of the time.
     """
-    low, high = _values(*one, mixed=mixed), _values(*other, mixed=mixed)
-    if one[0].campaign.id == other[0].campaign.id and one[0].store == other[0].store:
-        blocks = sorted(low.keys() & high.keys())
-        pairs = [high[block] - low[block] for block in blocks]
-    else:
-        in_order = zip(sorted(low.items()), sorted(high.items()), strict=False)
-        pairs = [after - before for (_, before), (_, after) in in_order]
-    lacking = max(len(low), len(high)) - len(pairs)
-    return np.array(pairs, dtype=np.float64), {"block without a partner": lacking} if lacking else {}
+    reached = [look for look in looks if look is not None]
+    if len(reached) < len(looks):
+        return None
+    share = math.prod((1 - look.confidence) / (1 - CONFIDENCE) for look in reached)
+    return Look(1, 1, min(look.blocks for look in reached), 1 - share * (1 - CONFIDENCE))
 
 
-def _values(side: Side, condition: Mapping[str, Level], *, mixed: bool) -> Values:
-    modes = host_modes(side.trials, side.experiment)
-    of_group = {} if modes is None or mixed else modes.of_group
-    metric = side.experiment.comparison.metric
-    found: dict[int, list[float]] = defaultdict(list)
-    for trial in side.trials:
-        value = trial.metrics.get(metric, 0)
-        counts = trial.status == "valid" and 0 < value < math.inf and of_group.get(trial.group) != "mixed"
-        if counts and trial.levels == condition:
-            found[trial.block].append(math.log(value))
-    return {block: sum(values) / len(values) for block, values in found.items()}
+def _mixed_groups(analysis: Analysis) -> frozenset[int]:
+    """Return the groups in which the host changed."""
+    modes = analysis.host_modes
+    of_group = {} if modes is None else modes.of_group
+    return frozenset(group for group, mode in of_group.items() if mode == "mixed")
+
+
+def _grouped(
+    side: Side, condition: Mapping[str, Level], look: Look | None
+) -> Mapping[int, list[StoredTrial]]:
+    """Return block -> the trials of a condition that the look sees."""
+    found: dict[int, list[StoredTrial]] = defaultdict(list)
+    for trial in counted_trials(side.trials, look):
+        if trial.levels == condition:
+            found[trial.block].append(trial)
+    return found
+
+
+def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> Blocks:
+    """Return the blocks of a condition; `without` are the groups that do not count."""
+    found: dict[int, float | str] = {}
+    for block, ended in trials.items():
+        reasons = {trial.id: _why_not(trial, metric, without) for trial in ended}
+        values = [math.log(trial.metrics[metric]) for trial in ended if not reasons[trial.id]]
+        found[block] = sum(values) / len(values) if values else reasons[ended[-1].id]
+    return found
+
+
+def _why_not(trial: StoredTrial, metric: str, without: frozenset[int]) -> str:
+    """Return why a trial does not count, in the words of the analysis; empty where it does."""
+    value = trial.metrics.get(metric)
+    if trial.status != "valid":
+        return "not valid"
+    if value is None:
+        return "metric missing"
+    if not 0 < value < math.inf:
+        return "not above zero"
+    return HOST_CHANGED if trial.group in without else ""
+
+
+def _paired(one: Blocks, other: Blocks) -> tuple[NDArray[np.float64], dict[str, int]]:
+    """Return the log ratios of the blocks of `other` to those of `one`, and reason -> blocks without one."""
+    pairs: list[float] = []
+    reasons: list[str] = []
+    for block in sorted({*one, *other}):
+        low, high = one.get(block, "not run"), other.get(block, "not run")
+        if isinstance(low, str):
+            reasons.append(low)
+        elif isinstance(high, str):
+            reasons.append(high)
+        else:
+            pairs.append(high - low)
+    return np.array(pairs, dtype=np.float64), dict(Counter(reasons))

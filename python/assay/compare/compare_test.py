@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.analysis import looks
 from assay.compare import Side, campaign_side, compare, condition_side
 from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
+from assay.store.types import StoredTrial
 
 SOURCE = """
 name = "maps"
@@ -31,18 +33,17 @@ smallest_effect_percent = 3
 """
 BLOCKS = 12
 Speed = Callable[[str, int], float]
+Metrics = Callable[[float], dict[str, float]]
 MakeSide = Callable[..., Side]
 
 
-def planned() -> Iterator[PlannedTrial]:
+def planned(most_threads: int) -> Iterator[PlannedTrial]:
     for block in range(BLOCKS):
-        for threads in (1, 2):
+        for place, threads in enumerate((most_threads - 1, most_threads)):
             for subject in ("one", "two"):
-                ordinal = block * 4 + (threads - 1) * 2 + (subject == "two")
+                ordinal = block * 4 + place * 2 + (subject == "two")
                 levels = {"subject": subject, "threads": threads}
-                yield PlannedTrial(
-                    ordinal, block, block * 2 + threads - 1, levels, {}, "/bin/x", {}, 1.0, 512
-                )
+                yield PlannedTrial(ordinal, block, block * 2 + place, levels, {}, "/bin/x", {}, 1.0, 512)
 
 
 @pytest.fixture
@@ -51,12 +52,21 @@ def side(tmp_path: Path) -> Iterator[MakeSide]:
     opened: list[Store] = []
 
     def make(
-        name: str, speed: Speed, *, seed: int = 1, host: str = "here", source: str = SOURCE, lost: int = 0
+        name: str,
+        speed: Speed,
+        *,
+        seed: int = 1,
+        host: str = "here",
+        source: str = SOURCE,
+        lost: int = 0,
+        ended: int = BLOCKS,
+        most_threads: int = 2,
+        metrics: Metrics = lambda value: {"throughput": value},
     ) -> Side:
         engine = random.Random(seed)
         store = Store.open(tmp_path / f"{name}.sqlite")
         opened.append(store)
-        plan = Plan(1, tuple(planned()))
+        plan = Plan(1, tuple(planned(most_threads)))
         campaign = store.begin_campaign(
             experiment="maps",
             question="Which?",
@@ -65,11 +75,11 @@ def side(tmp_path: Path) -> Iterator[MakeSide]:
             plan=plan,
             host={"name": host, "processors": 2, "kernel": "6"},
         )
-        for trial in plan.trials:
+        for trial in plan.trials[: 4 * ended]:
             threads = trial.levels["threads"]
             assert isinstance(threads, int)
             value = speed(str(trial.levels["subject"]), threads) * engine.lognormvariate(0, 0.002)
-            store.record(campaign, trial.ordinal, outcome(value, valid=trial.ordinal >= lost))
+            store.record(campaign, trial.ordinal, outcome(metrics(value), valid=trial.ordinal >= lost))
         return campaign_side(store, None, name)
 
     yield make
@@ -77,12 +87,12 @@ def side(tmp_path: Path) -> Iterator[MakeSide]:
         store.close()
 
 
-def outcome(value: float, *, valid: bool) -> Outcome:
+def outcome(metrics: dict[str, float], *, valid: bool) -> Outcome:
     return Outcome(
         status="valid" if valid else "invalid",
         reason="" if valid else "wrong",
         exit_code=0,
-        result={"protocol": 1, "status": "valid", "metrics": {"throughput": value}},
+        result={"protocol": 1, "status": "valid", "metrics": metrics},
         stdout="",
         stderr="",
         calibration_before=None,
@@ -132,7 +142,7 @@ def test_conditions_meet_in_their_own_block_alone(side: MakeSide) -> None:
     sides = [condition_side(campaign, f"subject={name},threads=1") for name in ("one", "two")]
     [found] = compare(sides).comparisons
     assert found.pairs == BLOCKS - 1
-    assert found.dropped == {"block without a partner": 1}
+    assert found.dropped == {"not valid": 1}
 
 
 def test_different_hosts_are_an_error(side: MakeSide) -> None:
@@ -178,7 +188,8 @@ def test_a_metric_that_one_side_lacks_is_refused(side: MakeSide) -> None:
 
 
 def test_nothing_in_common_is_refused(side: MakeSide) -> None:
-    other = side("other", flat, source=SOURCE.replace("threads = [1, 2]", "threads = [3, 4]"))
+    text = SOURCE.replace("threads = [1, 2]", "threads = [3, 4]")
+    other = side("other", flat, source=text, most_threads=4)
     with pytest.raises(AssayError, match="no condition in common"):
         compare([side("one", flat), other])
 
@@ -189,8 +200,142 @@ def test_nothing_in_common_is_refused(side: MakeSide) -> None:
         ("subjet=one", "subjet is no factor; did you mean subject"),
         ("subject=three", "three is no level of subject"),
         ("subject=one", "means 2 conditions; name the level of threads too"),
+        ("threads=1,subject=one,threads=2", "threads is named twice"),
+        ("subject=one,threads=1,2", "2 is no factor"),
     ],
 )
 def test_what_names_no_condition_is_explained(side: MakeSide, text: str, message: str) -> None:
     with pytest.raises(AssayError, match=message):
         condition_side(side("one", flat), text)
+
+
+def test_a_level_may_hold_a_comma(side: MakeSide) -> None:
+    text = SOURCE.replace(
+        "threads = [1, 2]", 'pinning = [[0, 1], [1]]\n[factors.threads]\n"a,b" = 1\n"=c" = 2\n'
+    )
+    campaign = side("one", flat, source=text)
+    found = condition_side(campaign, "threads=a,b,subject=one,pinning=0,1").condition
+    assert found == {"subject": "one", "pinning": "0,1", "threads": "a,b"}
+    found = condition_side(campaign, "pinning=1,threads==c,subject=two").condition
+    assert found == {"subject": "two", "pinning": "1", "threads": "=c"}
+
+
+def test_every_side_is_compared_by_the_metric_of_the_first(side: MakeSide) -> None:
+    def both(value: float) -> dict[str, float]:
+        return {"throughput": value, "speed": 7 * value}
+
+    other = SOURCE.replace('metric = "throughput"', 'metric = "speed"').replace(
+        "\nbaseline", '\nbetter = "lower"\nbaseline'
+    )
+    compared = compare(
+        [side("one", flat, metrics=both), side("two", flat, seed=2, source=other, metrics=both)]
+    )
+    assert {each.metric for each in compared.comparisons} == {"throughput"}
+    assert {each.verdict for each in compared.comparisons} == {"equivalent"}
+    [finding] = [each for each in compared.findings if each.rule == "different-programs"]
+    assert finding.where == (
+        "two has comparison.metric = speed, not throughput",
+        "two has comparison.better = lower, not higher",
+    )
+
+
+def test_programs_that_differ_are_noted(side: MakeSide) -> None:
+    def calling(arguments: str) -> str:
+        program = f"program = './x'\narguments = {arguments}\nextract = 'lines'"
+        return f"{SOURCE}[subjects.one]\n{program}\n[subjects.two]\n{program}"
+
+    same, other = calling("['--fast']"), calling("['--slow']")
+    sides = [side(name, flat, source=text) for name, text in (("a", same), ("b", same), ("c", other))]
+    assert "different-programs" not in rules(*sides[:2])
+    [finding] = [each for each in compare(sides).findings if each.rule == "different-programs"]
+    assert finding.severity == "note"
+    assert finding.where == tuple(
+        f'c has subjects.{name}.arguments = ["--slow"], not ["--fast"]' for name in ("one", "two")
+    )
+
+
+def test_a_side_is_not_compared_with_itself_by_another_name(side: MakeSide, tmp_path: Path) -> None:
+    campaign = side("one", flat)
+    (tmp_path / "link.sqlite").symlink_to(tmp_path / "one.sqlite")
+    with (
+        Store.open(tmp_path / "link.sqlite") as link,
+        pytest.raises(AssayError, match="one and two are the same"),
+    ):
+        compare([campaign, campaign_side(link, 1, "two")])
+    texts = "threads=1,subject=one", "subject=one,threads=1"
+    with pytest.raises(AssayError, match=f"{texts[0]} and {texts[1]} are the same"):
+        compare([condition_side(campaign, text) for text in texts])
+
+
+def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence_of_that(
+    side: MakeSide,
+) -> None:
+    text = SOURCE.replace("blocks = 12", "blocks = { at_most = 18, until_width_percent = 3 }")
+    early = side("early", flat, source=text, ended=11)
+    fixed = side("fixed", flat, seed=2)
+    again = side("again", flat, seed=3, source=text, ended=11)
+    first = looks(early.experiment.design.blocks)[0]
+    level = 1 - first.confidence
+    assert first.blocks == 8
+    assert level < 0.05
+    conditions = [condition_side(early, f"subject={name},threads=1") for name in ("one", "two")]
+    for sides, confidence in (
+        (conditions, 1 - level),
+        ([early, fixed], 1 - level),
+        ([fixed, early], 1 - level),
+        ([early, again], 1 - level**2 / 0.05),
+    ):
+        compared = compare(sides)
+        assert compared.confidence == pytest.approx(confidence)
+        for each in compared.comparisons:
+            assert each.pairs == 8
+            assert each.interval is None or each.interval.confidence >= confidence
+
+
+def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None:
+    text = SOURCE.replace("blocks = 12", "blocks = { at_most = 18, until_width_percent = 3 }")
+    compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
+    assert {each.verdict for each in compared.comparisons} == {"undecided"}
+
+
+def test_a_campaign_that_is_not_finished_is_said(side: MakeSide) -> None:
+    whole, part = side("whole", flat), side("part", flat, seed=2, ended=9)
+    compared = compare([whole, part])
+    [finding] = [each for each in compared.findings if each.rule == "unfinished"]
+    assert finding.where == ("campaign 1 of part.sqlite: 36 of 48 trials have ended",)
+    assert "assay resume 1 --store" in finding.remedy
+    assert {tuple(each.dropped.items()) for each in compared.comparisons} == {(("not run", 3),)}
+    conditions = [condition_side(part, f"subject={name},threads=1") for name in ("one", "two")]
+    assert rules(*conditions) == {"unfinished"}
+
+
+def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) -> None:
+    campaign = side("one", flat)
+
+    def spoilt(trial: StoredTrial) -> StoredTrial:
+        if trial.levels != {"subject": "two", "threads": 2}:
+            return trial
+        changes: dict[int, StoredTrial] = {
+            0: replace(trial, status="crashed"),
+            1: replace(trial, metrics={}),
+            2: replace(trial, metrics={"throughput": 0.0}),
+        }
+        return changes.get(trial.block, trial)
+
+    def calibrated(trial: StoredTrial) -> StoredTrial:
+        """Return the trial with a host that is slow in every other block, and changes within block 3."""
+        slow = trial.block % 2 == 1
+        before, after = (
+            {"core_to_core_ns": 200.0 if at else 100.0} for at in (slow, slow != (trial.block == 3))
+        )
+        return replace(trial, calibration_before=before, calibration_after=after)
+
+    trials = tuple(calibrated(spoilt(trial)) for trial in campaign.trials)
+    sides = [
+        condition_side(replace(campaign, trials=trials), f"subject={name},threads=2")
+        for name in ("one", "two")
+    ]
+    [found] = compare(sides).comparisons
+    assert found.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
+    assert found.pairs == BLOCKS - 4
+    assert found.all_groups.pairs == BLOCKS - 3

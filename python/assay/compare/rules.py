@@ -1,6 +1,9 @@
 """What is to be known before a comparison across campaigns is believed: rules as those of the audit."""
 
+import json
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Protocol
 
 from assay.audit import Finding, condition_name
@@ -107,13 +110,78 @@ class DifferentSettings:
             )
 
 
-RULES: tuple[CompareRule, ...] = (DifferentHosts(), DifferentSettings(), NotInterleaved())
+class Unfinished:
+    """Campaigns that have not run to their end."""
+
+    id = "unfinished"
+    title = "A campaign is not finished"
+    source = "docs/statistics.md"
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield one finding that says how far each has come."""
+        running = [each for each in (sides[0], *_other_campaigns(sides)) if not each.campaign.finished]
+        if running:
+            yield Finding(
+                self.id,
+                "Planned trials have not run, so that the comparison will change as they do.",
+                tuple(
+                    f"campaign {each.campaign.id} of {each.store.name}:"
+                    f" {each.campaign.ended} of {each.campaign.planned} trials have ended"
+                    for each in running
+                ),
+                {"trials": sum(each.campaign.planned - each.campaign.ended for each in running)},
+                "First run "
+                + " and ".join(
+                    f"`assay resume {each.campaign.id} --store {shlex.quote(str(each.store))}`"
+                    for each in running
+                )
+                + ".",
+            )
+
+
+class DifferentPrograms:
+    """Campaigns whose own programs, or whose questions, are not the same."""
+
+    id = "different-programs"
+    title = "Programs or questions differ"
+    source = "docs/reference/experiment.md"
+
+    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
+        """Yield one finding that names what differs."""
+        first = _asked(sides[0].experiment)
+        where = [
+            f"{each.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
+            for each in _other_campaigns(sides)
+            for theirs in [_asked(each.experiment)]
+            for name in {**first, **theirs}
+            if theirs.get(name) != first.get(name)
+        ]
+        if where:
+            yield Finding(
+                self.id,
+                "The experiments differ in their programs or in what they ask; the comparison asks what"
+                f" {sides[0].name} does.",
+                tuple(where),
+                {"differences": len(where)},
+                "Make sure that this is what you want to compare.",
+                "note",
+            )
+
+
+RULES: tuple[CompareRule, ...] = (
+    DifferentHosts(),
+    DifferentSettings(),
+    NotInterleaved(),
+    Unfinished(),
+    DifferentPrograms(),
+)
 """Every rule, the heaviest first."""
 
 
 def _other_campaigns(sides: Sequence[Side]) -> list[Side]:
-    first = (sides[0].store, sides[0].campaign.id)
-    return [each for each in sides[1:] if (each.store, each.campaign.id) != first]
+    """Return one side of each campaign but that of the first."""
+    found = {each.held_in: each for each in reversed(sides)}
+    return [each for held_in, each in reversed(found.items()) if held_in != sides[0].held_in]
 
 
 def _host(side: Side) -> str:
@@ -134,3 +202,23 @@ def _differences(one: Experiment, other: Experiment) -> list[str]:
                 if mine.get(name) != yours.get(name):
                     found[f"{name} = {yours.get(name)} in {condition_name(condition)}"] = None
     return list(found)[:_SHOWN]
+
+
+def _asked(experiment: Experiment) -> dict[str, str]:
+    """Return what an experiment says of its own programs and its comparison, by the names of its keys."""
+    said: dict[str, str] = {}
+    for name, program in experiment.programs.items():
+        extract = program.extract
+        rules = extract if isinstance(extract, str) else json.dumps([asdict(rule) for rule in extract])
+        said |= {
+            f"subjects.{name}.program": str(program.path),
+            f"subjects.{name}.arguments": json.dumps(program.arguments),
+            f"subjects.{name}.build": program.build or "none",
+            f"subjects.{name}.extract": rules,
+        }
+    asked = experiment.comparison
+    return said | {
+        "comparison.metric": asked.metric,
+        "comparison.better": asked.better,
+        "comparison.smallest_effect_percent": f"{asked.smallest_effect_percent:g}",
+    }

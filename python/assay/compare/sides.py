@@ -1,6 +1,7 @@
 """One side of a comparison: a campaign, or one of its conditions."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial
 
+Reading = list[tuple[str, Level]]
+"""The parts of a condition's name as factor and level."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -18,7 +22,7 @@ class Side:
 
     Attributes:
         name: as the user called it.
-        store: the file that holds it.
+        store: the file that holds it, resolved.
         trials: all ended trials of the campaign.
         condition: the one condition that is meant; None for every one.
     """
@@ -30,6 +34,11 @@ class Side:
     trials: tuple[StoredTrial, ...]
     condition: Mapping[str, Level] | None = None
 
+    @property
+    def held_in(self) -> tuple[Path, int]:
+        """Its campaign, whatever it is called: the store's file and the number in it."""
+        return self.store, self.campaign.id
+
 
 def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
     """Return a campaign as a side; the one begun last where no number is given.
@@ -39,31 +48,54 @@ def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
     """
     summary = store.campaign(campaign)
     experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
-    return Side(name, store.path, summary, experiment, tuple(store.trials(summary.id)))
+    return Side(name, store.path.resolve(), summary, experiment, tuple(store.trials(summary.id)))
 
 
 def condition_side(campaign: Side, text: str) -> Side:
     """Return one condition of a campaign, written as `factor=level,factor=level`, as a side.
 
-    Factors with a single level need not be named.
+    Factors with a single level need not be named. A level may hold commas.
 
     Raises:
         AssayError: it names no condition, or more than one.
     """
     factors = campaign.experiment.factors
-    wanted: dict[str, Level] = {}
-    for part in text.split(","):
-        factor, _, written = part.partition("=")
-        if factor not in factors:
-            raise AssayError(f"{text}: {factor} is no factor; {nearest(factor, list(factors))}")
-        levels = {str(level): level for level in factors[factor]}
-        if written not in levels:
-            raise AssayError(f"{text}: {written} is no level of {factor}; {nearest(written, list(levels))}")
-        wanted[factor] = levels[written]
-    found = [each for each in campaign.experiment.conditions() if wanted.items() <= each.items()]
+    readings = list(_readings(text, factors))
+    once = [dict(reading) for reading in readings if len(dict(reading)) == len(reading)]
+    if not once:
+        raise AssayError(f"{text}: {_why_no_condition(text, factors, readings)}")
+    conditions = campaign.experiment.conditions()
+    found = [each for each in conditions if any(wanted.items() <= each.items() for wanted in once)]
     if not found:
         raise AssayError(f"{text}: the experiment leaves this condition out")
     if len(found) > 1:
-        missing = ", ".join(factor for factor in factors if factor not in wanted)
-        raise AssayError(f"{text}: means {len(found)} conditions; name the level of {missing} too")
+        missing = ", ".join(factor for factor in factors if any(factor not in wanted for wanted in once))
+        raise AssayError(f"{text}: means {len(found)} conditions; name the level of {missing or 'each'} too")
     return Side(text, campaign.store, campaign.campaign, campaign.experiment, campaign.trials, found[0])
+
+
+def _readings(text: str, factors: Mapping[str, tuple[Level, ...]]) -> Iterator[Reading]:
+    """Yield every way to read a text as `factor=level` parts with commas in between."""
+    for factor, levels in factors.items():
+        for level in levels:
+            part = f"{factor}={level}"
+            if text == part:
+                yield [(factor, level)]
+            elif text.startswith(f"{part},"):
+                for rest in _readings(text[len(part) + 1 :], factors):
+                    yield [(factor, level), *rest]
+
+
+def _why_no_condition(
+    text: str, factors: Mapping[str, tuple[Level, ...]], readings: Sequence[Reading]
+) -> str:
+    if readings:  # each of them names a factor twice
+        [(twice, _)] = Counter(factor for factor, _ in readings[0]).most_common(1)
+        return f"{twice} is named twice; name one level of each factor"
+    parts = [part.partition("=") for part in text.split(",")]
+    factor, written = next(
+        (factor, written) for factor, _, written in parts if written not in map(str, factors.get(factor, ()))
+    )
+    if factor not in factors:
+        return f"{factor} is no factor; {nearest(factor, list(factors))}"
+    return f"{written} is no level of {factor}; {nearest(written, factors[factor])}"
