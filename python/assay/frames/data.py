@@ -1,25 +1,51 @@
 """The tables that a store has to offer, each as one data frame."""
 
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
 from assay.analysis import Comparison, Estimate
+from assay.errors import AssayError
 from assay.store import Store
+from assay.store.views import free_name
 
+_CAMPAIGN = (
+    "campaign",
+    "experiment",
+    "question",
+    "started_at",
+    "seed",
+    "planned",
+    "ended",
+    "valid",
+    "finished",
+    "host",
+)
 _ESTIMATE = ("ratio", "low", "high", "confidence", "p", "verdict", "pairs")
+_VERDICT = (
+    "metric",
+    "level",
+    "baseline",
+    *_ESTIMATE,
+    "p_adjusted",
+    "reason",
+    "dropped",
+    *(f"all_{column}" for column in _ESTIMATE),
+)
+_IN_MODES = tuple(f"{mode}_{column}" for mode in ("fast", "slow") for column in _ESTIMATE)
 
 
 class Data:
     """A store that is open for reading. Where a campaign may be named, the default is the one begun last.
 
-    Every method raises AssayError for a campaign or trial that is not there.
+    Every method raises AssayError for a campaign or trial that is not there, and once it is closed.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._store = Store.open(Path(path), create=False)
+        self._opened: Store | None = Store.open(Path(path), create=False)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -31,7 +57,15 @@ class Data:
 
     def close(self) -> None:
         """Close the store."""
-        self._store.close()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _store(self) -> Store:
+        if self._opened is None:
+            raise AssayError("these data are closed; open the store again with assay.open")
+        return self._opened
 
     def campaigns(self) -> pd.DataFrame:
         """Return one row for each campaign, the oldest first, indexed by its number."""
@@ -50,7 +84,7 @@ class Data:
             }
             for each in self._store.campaigns()
         ]
-        return pd.DataFrame(rows).set_index("campaign") if rows else pd.DataFrame()
+        return pd.DataFrame(rows, columns=_CAMPAIGN).set_index("campaign")
 
     def trials(self, campaign: int | None = None) -> pd.DataFrame:
         """Return one row for each ended trial, indexed by its number.
@@ -86,21 +120,28 @@ class Data:
     def verdicts(self, campaign: int | None = None) -> pd.DataFrame:
         """Return one row for each comparison, of every compared metric.
 
-        The columns of the context's factors come first. `ratio` to `pairs` are what the verdict rests on;
+        The columns of the context's factors come first; a factor `x` becomes `factor_x` where another column
+        has that name. `ratio` to `pairs` are what the verdict rests on;
         `all_ratio`, ... are without exclusions; `fast_ratio`, ... by mode of the host, where it has two.
         """
         # Loaded late: it brings the audit along.
         from assay.report import gather  # noqa: PLC0415
 
-        analysis = gather(self._store, self._store.campaign(campaign).id).analysis
-        return pd.DataFrame([_comparison(each) for each in (*analysis.comparisons, *analysis.also)])
+        report = gather(self._store, self._store.campaign(campaign).id)
+        analysis = report.analysis
+        names = _column_names(factor for factor in report.experiment.factors if factor != analysis.factor)
+        rows = [_comparison(each, names) for each in (*analysis.comparisons, *analysis.also)]
+        return pd.DataFrame(rows, columns=list(rows[0]) if rows else [*names.values(), *_VERDICT])
 
     def findings(self, campaign: int | None = None) -> pd.DataFrame:
         """Return what the audit finds, one row for each finding, the gravest first."""
+        from assay.audit import Finding  # noqa: PLC0415
         from assay.report import gather  # noqa: PLC0415
 
         found = gather(self._store, self._store.campaign(campaign).id).findings
-        return pd.DataFrame([asdict(finding) for finding in found])
+        return pd.DataFrame(
+            [asdict(finding) for finding in found], columns=[field.name for field in fields(Finding)]
+        )
 
     def record(self, trial: int) -> dict[str, Any]:
         """Return the whole record of one trial."""
@@ -112,8 +153,18 @@ class Data:
         return pd.DataFrame.from_records(rows, columns=columns)
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    row: dict[str, Any] = dict(comparison.context) | {
+def _column_names(factors: Iterable[str]) -> dict[str, str]:
+    """Return factor -> the column of the verdicts that holds its levels."""
+    taken = {*_VERDICT, *_IN_MODES}
+    names: dict[str, str] = {}
+    for factor in factors:
+        names[factor] = free_name(f"factor_{factor}" if factor in taken else factor, taken)
+        taken.add(names[factor])
+    return names
+
+
+def _comparison(comparison: Comparison, names: Mapping[str, str]) -> dict[str, Any]:
+    row: dict[str, Any] = {names[factor]: level for factor, level in comparison.context.items()} | {
         "metric": comparison.metric,
         "level": comparison.level,
         "baseline": comparison.baseline,

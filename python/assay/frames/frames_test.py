@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from assay.errors import AssayError
 from assay.frames import FORMATS, Data, write_tables
 from assay.frames.write import Format
 from assay.plan.types import Plan, PlannedTrial
+from assay.report import gather
+from assay.report.gather import Report
 from assay.runner.types import Outcome
 from assay.store import Store
 
@@ -81,13 +84,23 @@ def outcome(trial: PlannedTrial) -> Outcome:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Iterator[Data]:
-    path = tmp_path / "assay.sqlite"
-    plan = Plan(1, tuple(planned()))
+    yield from recorded(tmp_path / "assay.sqlite", SOURCE, "variant")
+
+
+def recorded(path: Path, source: str, factor: str) -> Iterator[Data]:
+    """Record a campaign whose second factor has this name, and open it."""
+    plan = Plan(
+        1,
+        tuple(
+            replace(each, levels={"subject": each.levels["subject"], factor: each.levels["variant"]})
+            for each in planned()
+        ),
+    )
     with Store.open(path) as store:
         campaign = store.begin_campaign(
             experiment="maps",
             question="Which?",
-            source=SOURCE,
+            source=source,
             directory="/",
             plan=plan,
             host={"name": "here"},
@@ -181,3 +194,43 @@ def test_a_store_without_campaigns_has_no_rows(tmp_path: Path) -> None:
         assert opened.campaigns().empty
         with pytest.raises(AssayError, match="no campaign"):
             opened.trials()
+        assert list(opened.campaigns().reset_index())[:2] == ["campaign", "experiment"]
+
+
+@pytest.mark.parametrize("factor", ["level", "ratio", "metric", "all_p", "fast_low"])
+def test_a_factor_named_as_another_column_has_a_column_of_its_own(factor: str, tmp_path: Path) -> None:
+    for data in recorded(
+        tmp_path / "a.sqlite", SOURCE.replace("factors.variant", f"factors.{factor}"), factor
+    ):
+        verdicts = data.verdicts()
+        assert column(verdicts, f"factor_{factor}") == ["plain", "=1+1"]
+        assert column(verdicts, "level") == ["two", "two"]
+        assert all(1.98 < ratio < 2 for ratio in column(verdicts, "ratio"))
+
+
+def test_what_is_closed_answers_no_more(tmp_path: Path) -> None:
+    Store.open(tmp_path / "empty.sqlite").close()
+    opened = assay.open(tmp_path / "empty.sqlite")
+    opened.close()
+    opened.close()
+    with pytest.raises(AssayError, match="closed"):
+        opened.campaigns()
+    with pytest.raises(AssayError, match="closed"):
+        opened.query("select 1")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_tables_without_rows_have_their_columns(
+    data: Data, form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [list(table) for table in (data.verdicts(), data.findings())]
+
+    def clean(store: Store, campaign: int) -> Report:
+        found = gather(store, campaign)
+        return replace(found, findings=[], analysis=replace(found.analysis, comparisons=(), also=()))
+
+    monkeypatch.setattr("assay.report.gather", clean)
+    _, _, *files = write_tables(data, 1, form, tmp_path / "out")
+    tables = [pd.read_csv(file) if form == "csv" else pd.read_parquet(file) for file in files]
+    assert [list(table) for table in tables] == expected
+    assert all(table.empty for table in tables)
