@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Analysis, Interval
+from assay.analysis.holm import holm
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
+from assay.analysis.types import Aggregate, Analysis, Comparison, Interval
 
 
 @dataclass(frozen=True)
@@ -11,51 +12,81 @@ class FalseAlarms:
     """What a campaign says that compares identical code under two names.
 
     Attributes:
-        comparisons: those of the main metric that have an interval: the others can be no false alarm.
+        comparisons: those of the main metric that have an interval: the others can be no false alarm. None
+            before the first planned look.
         level: of each of their tests, by itself: 5%, or less at one of several looks.
         uncorrected: how many p-values are at most `level`.
-        interval: of the rate of those, exact (Clopper and Pearson 1934); it takes comparisons as independent.
-            None without comparisons.
-        verdicts: how many are called faster or slower, after the correction for their number.
+        interval: of the rate of those, exact (Clopper and Pearson 1934). It takes comparisons as independent;
+            where what the host does moves several of them at once, it is too narrow. None without
+            comparisons.
+        family: the comparisons of the main metric and the aggregates over workloads.
+        verdicts: how many of these are called faster or slower, and stay so under Holm's correction.
     """
 
     comparisons: int
     level: float
     uncorrected: int
     interval: Interval | None
+    family: int
     verdicts: int
 
     @property
     def compatible(self) -> bool:
-        """Whether the false alarms are no more than the level admits; not without comparisons."""
-        return self.interval is not None and self.interval.low <= self.level
+        """Whether the false alarms are no more than is promised; not without comparisons.
+
+        Holm promises any wrong verdict in at most 5% of campaigns. One is what an honest laboratory meets
+        once in twenty campaigns; two are more than chance explains: of independent comparisons they come
+        together in about 5% squared and halved, one campaign in eight hundred.
+        """
+        return self._rate_fits and self.verdicts < 2
 
     @property
     def summary(self) -> str:
         """All of it in words."""
         if self.interval is None:
-            return "No comparison of identical code has an interval yet: run more blocks."
+            return (
+                "No comparison of identical code has come to its planned look with an interval yet: "
+                "finish the campaign, or run more blocks."
+            )
         low, high = (f"{100 * end:.1f}%" for end in (self.interval.low, self.interval.high))
         return (
             f"Identical code was called different in {self.uncorrected} of {self.comparisons} comparisons, "
             f"each tested by itself at {100 * self.level:.2g}%: a rate of {low} to {high} "
             f"({100 * self.interval.confidence:.0f}% interval), which is "
-            f"{'compatible' if self.compatible else 'not compatible'} with at most {100 * self.level:.2g}%. "
-            f"Verdicts that call it different: {self.verdicts} of {self.comparisons}."
+            f"{'compatible' if self._rate_fits else 'not compatible'} with at most {100 * self.level:.2g}%. "
+            f"Verdicts after the correction that call it different: {self.verdicts} of {self.family}"
+            f"{self._weight}."
         )
+
+    @property
+    def _rate_fits(self) -> bool:
+        return self.interval is not None and self.interval.low <= self.level
+
+    @property
+    def _weight(self) -> str:
+        promised = f"at most {100 * (1 - CONFIDENCE):.2g}% of campaigns"
+        if self.verdicts > 1:
+            return f", which is not compatible with any at all in {promised}"
+        return f", a false alarm; there may be one in {promised}" if self.verdicts else ""
 
 
 def false_alarms(analysis: Analysis) -> FalseAlarms:
     """Count the false alarms of a campaign of an experiment whose `identical` is true."""
     level = round(1 - (CONFIDENCE if analysis.look is None else analysis.look.confidence), 12)
-    tested = [one for one in analysis.comparisons if one.interval is not None]
+    tested = [one for one in analysis.comparisons if analysis.look is not None and one.interval is not None]
     alarms = sum(one.p is not None and one.p <= level for one in tested)
+    family: list[Comparison | Aggregate] = [*analysis.comparisons, *analysis.aggregates]
+    corrected = holm([1.0 if one.p is None else one.p for one in family])
     return FalseAlarms(
         comparisons=len(tested),
         level=level,
         uncorrected=alarms,
         interval=binomial_interval(alarms, len(tested)) if tested else None,
-        verdicts=sum(one.verdict in {"faster", "slower"} for one in tested),
+        family=len(family),
+        verdicts=sum(
+            one.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
+            for one, p in zip(family, corrected, strict=True)
+        ),
     )
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest  # type: ignore[import-untyped]
 
 from assay.analysis.aa import binomial_interval, false_alarms
-from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
+from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate, Interval, Look, Verdict
 
 
 def comparison(p: float, verdict: Verdict = "undecided", *, interval: bool = True) -> Comparison:
@@ -32,19 +33,55 @@ def comparison(p: float, verdict: Verdict = "undecided", *, interval: bool = Tru
     )
 
 
-def analysis(comparisons: list[Comparison], look: Look | None = None) -> Analysis:
+ONLY = Look(1, 1, 20, 0.95)
+
+
+def analysis(comparisons: list[Comparison], look: Look | None = ONLY) -> Analysis:
     return Analysis("throughput", "copy", "a", "higher", 3, 0.95, (), tuple(comparisons), look=look)
 
 
 def test_false_alarms_are_counted_by_p_value_and_by_verdict() -> None:
-    found = [comparison(0.01, "faster"), comparison(0.05), *[comparison(0.5, "equivalent")] * 38]
+    found = [comparison(0.001, "faster"), comparison(0.05), *[comparison(0.5, "equivalent")] * 38]
     alarms = false_alarms(analysis(found))
     assert (alarms.comparisons, alarms.uncorrected, alarms.verdicts) == (40, 2, 1)
     assert alarms.compatible
     assert alarms.summary.startswith(
         "Identical code was called different in 2 of 40 comparisons, each tested by itself at 5%: "
-        "a rate of 0.6% to 16.9% (95% interval), which is compatible with at most 5%."
+        "a rate of 0.6% to 16.9% (95% interval), which is compatible with at most 5%. Verdicts after the "
+        "correction that call it different: 1 of 40, a false alarm; there may be one in at most 5% of "
+        "campaigns."
     )
+
+
+def test_two_verdicts_that_call_identical_code_different_are_not_compatible() -> None:
+    alarms = false_alarms(analysis([comparison(0.001, "faster")] * 2 + [comparison(0.5)] * 38))
+    assert (alarms.uncorrected, alarms.verdicts, alarms.compatible) == (2, 2, False)
+    assert alarms.summary.endswith(
+        "which is compatible with at most 5%. Verdicts after the correction that call it different: 2 of 40, "
+        "which is not compatible with any at all in at most 5% of campaigns."
+    )
+
+
+def test_verdicts_that_were_not_corrected_are_no_false_alarms_beyond_the_rate() -> None:
+    alarms = false_alarms(analysis([comparison(0.04, "faster")] * 2 + [comparison(0.5)] * 38))
+    assert (alarms.uncorrected, alarms.verdicts, alarms.compatible) == (2, 0, True)
+    assert alarms.summary.endswith("call it different: 0 of 40.")
+
+
+def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
+    one = comparison(0.001, "faster")
+    whole = Aggregate(
+        "throughput", {}, ("mix",), 40, "b", "a", 1.1, one.interval, 0.001, 0.04, "faster", 20, {}, "", ()
+    )
+    found = replace(analysis([one, *[comparison(0.5)] * 39]), aggregates=(whole,))
+    assert (false_alarms(found).verdicts, false_alarms(found).family) == (2, 41)
+    assert not false_alarms(found).compatible
+
+
+def test_before_the_planned_look_nothing_is_counted() -> None:
+    alarms = false_alarms(analysis([comparison(0.001)] * 10, None))
+    assert (alarms.comparisons, alarms.interval, alarms.compatible) == (0, None, False)
+    assert "finish the campaign" in alarms.summary
 
 
 def test_too_many_false_alarms_are_not_compatible_and_few_are() -> None:

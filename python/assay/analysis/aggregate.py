@@ -7,14 +7,14 @@ the same weight.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.pairs import Pairs, by_context, counted_trials, pairs
-from assay.analysis.types import Aggregate, Analysis, Comparison, Verdict
-from assay.analysis.verdicts import Question, decide, estimates
-from assay.experiment.types import Comparison as Asked
+from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate, Verdict
+from assay.analysis.verdicts import Decided
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -22,57 +22,81 @@ from assay.store.types import StoredTrial
 NOT_RUN = "not run"
 
 
-def aggregate(
-    comparisons: Sequence[Comparison], paired: Sequence[Pairs], asked: Asked, question: Question
-) -> tuple[Aggregate, ...]:
-    """Aggregate comparisons of one metric over the workloads in which they were made.
+@dataclass(frozen=True)
+class Whole:
+    """The comparisons that one aggregate puts together.
+
+    Attributes:
+        context: factor -> level, without the compared factor and the workloads'.
+        across: the factors whose levels are the workloads.
+        members: which of the family's comparisons they are.
+    """
+
+    context: Mapping[str, Level]
+    across: tuple[str, ...]
+    members: Sequence[int]
+
+
+def wholes(asked: Sequence[tuple[Mapping[str, Level], Level]], across: tuple[str, ...]) -> list[Whole]:
+    """Return what is put together of comparisons, given each one's context and level."""
+    if not across:
+        return []
+    members: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, (context, level) in enumerate(asked):
+        members[(*_outside(context, across).values(), level)].append(index)
+    return [Whole(_outside(asked[indices[0]][0], across), across, indices) for indices in members.values()]
+
+
+def by_block(workloads: Sequence[Pairs]) -> tuple[NDArray[np.float64], Mapping[str, int]]:
+    """Return the mean log ratio of each block that has every workload, and why other blocks do not count.
 
     The value of a block is the mean of its workloads' log ratios, the mean first of a workload's own where a
     group was repeated. A block in which a workload has none does not count.
+    """
+    means = [_means(one) for one in workloads]
+    lacking: dict[int, str] = {}
+    for one, of_block in zip(workloads, means, strict=True):
+        reasons = {each.block: each.reason for each in one.dropped.values()}
+        for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
+            lacking.setdefault(block, reasons.get(block, NOT_RUN))
+    counting = [block for block in means[0] if block not in lacking]
+    sample = np.array([np.mean([of_block[block] for of_block in means]) for block in counting])
+    return sample, dict(Counter(lacking.values()))
+
+
+def aggregate(
+    whole: Whole,
+    comparisons: Sequence[Comparison],
+    estimate: Estimate,
+    decided: Decided,
+    dropped: Mapping[str, int],
+) -> Aggregate:
+    """Return what is said of all workloads together.
 
     Args:
-        comparisons: of every context and level.
-        paired: the pairs that each rests on.
-        asked: what the experiment compares, with the factors whose levels are the workloads.
+        whole: which of `comparisons` they are.
+        comparisons: the family's.
+        estimate, decided, dropped: from the sample of `by_block`.
     """
-    across = asked.across
-    if not across:
-        return ()
-    members: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for index, one in enumerate(comparisons):
-        members[(*_outside(one, across).values(), one.level)].append(index)
-    samples, dropped = [], []
-    for indices in members.values():
-        sample, reasons = _by_block([paired[index] for index in indices])
-        samples.append(sample)
-        dropped.append(reasons)
-    question = question.of(len(samples))
-    tested = estimates(samples, [asked.better] * len(samples), question)
-    found = []
-    for indices, outcome, said, reasons in zip(
-        members.values(), tested, decide(tested, question), dropped, strict=True
-    ):
-        first = comparisons[indices[0]]
-        found.append(
-            Aggregate(
-                metric=first.metric,
-                context=_outside(first, across),
-                across=across,
-                workloads=len(indices),
-                level=first.level,
-                baseline=first.baseline,
-                ratio=outcome.estimate.ratio,
-                interval=outcome.estimate.interval,
-                p=outcome.estimate.p,
-                p_adjusted=said.p_adjusted,
-                verdict=said.verdict,
-                pairs=outcome.estimate.pairs,
-                dropped=reasons,
-                reason=said.reason,
-                against=_against(outcome.estimate.ratio, [comparisons[index] for index in indices], across),
-            )
-        )
-    return tuple(found)
+    members = [comparisons[index] for index in whole.members]
+    first = members[0]
+    return Aggregate(
+        metric=first.metric,
+        context=whole.context,
+        across=whole.across,
+        workloads=len(members),
+        level=first.level,
+        baseline=first.baseline,
+        ratio=estimate.ratio,
+        interval=estimate.interval,
+        p=estimate.p,
+        p_adjusted=decided.p_adjusted,
+        verdict=decided.verdict,
+        pairs=estimate.pairs,
+        dropped=dropped,
+        reason=decided.reason,
+        against=_against(estimate.ratio, members, whole.across),
+    )
 
 
 def averaged_distribution(
@@ -113,21 +137,8 @@ def averaged_distribution(
     return list(zip(values.tolist(), shares.tolist(), strict=True))
 
 
-def _outside(comparison: Comparison, across: tuple[str, ...]) -> dict[str, Level]:
-    return {name: level for name, level in comparison.context.items() if name not in across}
-
-
-def _by_block(workloads: Sequence[Pairs]) -> tuple[NDArray[np.float64], Mapping[str, int]]:
-    """Return the mean log ratio of each block that has every workload, and why other blocks do not count."""
-    means = [_means(one) for one in workloads]
-    lacking: dict[int, str] = {}
-    for one, of_block in zip(workloads, means, strict=True):
-        reasons = {each.block: each.reason for each in one.dropped.values()}
-        for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
-            lacking.setdefault(block, reasons.get(block, NOT_RUN))
-    counting = [block for block in means[0] if block not in lacking]
-    sample = np.array([np.mean([of_block[block] for of_block in means]) for block in counting])
-    return sample, dict(Counter(lacking.values()))
+def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str, Level]:
+    return {name: level for name, level in context.items() if name not in across}
 
 
 def _means(one: Pairs) -> dict[int, float]:

@@ -47,10 +47,10 @@ class Pairs:
         """Return reason -> number of groups that were dropped for it."""
         return dict(Counter(one.reason for one in self.dropped.values()))
 
-    def in_mode(self, modes: HostModes | None, mode: str) -> NDArray[np.float64]:
-        """Return the log ratios of the groups that ran in one mode of the host."""
-        of_group = {} if modes is None else modes.of_group
-        return self.log_ratios[[of_group.get(group) == mode for group in self.groups.tolist()]]
+    def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
+        """Return the pairs of the groups that ran in one mode of the host."""
+        there = np.array([modes.of_group.get(group) == mode for group in self.groups.tolist()], dtype=bool)
+        return Pairs(self.log_ratios[there], self.groups[there], self.blocks[there], self.dropped)
 
     def steady(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs less those of groups whose calibrations disagree."""

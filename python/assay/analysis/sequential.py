@@ -13,6 +13,8 @@ from assay.analysis.intervals import CONFIDENCE
 from assay.analysis.types import Aggregate, Analysis, Comparison, Look
 from assay.experiment.types import Blocks
 
+NOT_YET = "the first planned look at the results has not been reached"
+
 GROWTH = 1.5
 """About how much larger each look is than the one before."""
 
@@ -55,15 +57,21 @@ def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
 def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
     """Return the look that verdicts rest on when so many blocks are complete; None before the first one.
 
-    Without `until` there is one look and nothing to wait for: at all that is there or, where the campaign has
-    a time budget, at the blocks that were completed in it.
+    A campaign with a time budget that does not end by its results has one look, at the blocks that were
+    completed in it.
     """
-    planned = looks(blocks, comparisons)
-    if blocks.until is not None:
-        return next((look for look in reversed(planned) if look.blocks <= complete), None)
-    if blocks.minutes is not None:
+    if blocks.until is None and blocks.minutes is not None:
         return Look(1, 1, complete, CONFIDENCE) if complete else None
-    return planned[0]
+    planned = looks(blocks, comparisons)
+    return next((look for look in reversed(planned) if look.blocks <= complete), None)
+
+
+def waits(blocks: Blocks, complete: int) -> str:
+    """Return why no look has been reached when so many blocks are complete."""
+    if blocks.until is not None:
+        return NOT_YET
+    have_ended = f"{complete} of {blocks.most} blocks {'has' if complete == 1 else 'have'} ended"
+    return f"{have_ended}; assay resume finishes the campaign"
 
 
 def settled(analysis: Analysis, blocks: Blocks) -> str:

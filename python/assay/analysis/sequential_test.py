@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import Analysis, Comparison, Estimate, Interval, Look, Verdict, looks, settled
-from assay.analysis.sequential import reached
+from assay.analysis.sequential import reached, waits
 from assay.experiment.types import Blocks
 
 plans = st.builds(
@@ -69,8 +69,22 @@ def test_with_a_time_budget_the_look_is_at_the_blocks_that_were_completed() -> N
     assert reached(blocks, 0, 1) is None
 
 
-def test_a_fixed_number_of_blocks_that_was_interrupted_rests_on_what_is_there() -> None:
-    assert reached(Blocks(20), 7, 1) == Look(1, 1, 20, 0.95)
+def test_a_fixed_number_of_blocks_has_no_look_before_all_have_ended() -> None:
+    assert reached(Blocks(20), 19, 1) is None
+    assert reached(Blocks(20), 20, 1) == Look(1, 1, 20, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "complete", "said"),
+    [
+        (Blocks(40), 10, "10 of 40 blocks have ended; assay resume finishes the campaign"),
+        (Blocks(40, minutes=1), 0, "0 of 40 blocks have ended; assay resume finishes the campaign"),
+        (Blocks(40, until="verdict"), 10, "the first planned look at the results has not been reached"),
+    ],
+)
+def test_why_there_is_no_look_yet_is_said(blocks: Blocks, complete: int, said: str) -> None:
+    assert reached(blocks, complete, 1) is None
+    assert waits(blocks, complete) == said
 
 
 # When a campaign may end

@@ -6,14 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from assay.analysis.aggregate import aggregate
+from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
 from assay.analysis.intervals import CONFIDENCE, median, median_interval
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import Context, Groups, Pairs, by_context, counted_trials, pairs
-from assay.analysis.sequential import reached
+from assay.analysis.sequential import reached, waits
 from assay.analysis.shape import shape
-from assay.analysis.types import Analysis, Comparison, ConditionSummary, HostMode, HostModes
-from assay.analysis.verdicts import Better, Question, decide, estimates
+from assay.analysis.types import (
+    Aggregate,
+    Analysis,
+    Comparison,
+    ConditionSummary,
+    Estimate,
+    HostMode,
+    HostModes,
+)
+from assay.analysis.verdicts import Better, Question, Tested, corrected, decide, estimates
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -27,6 +35,7 @@ class Wanted(NamedTuple):
     context: Context
     named: Mapping[str, Level]
     level: Level
+    baseline: Level
 
 
 class Asked(NamedTuple):
@@ -41,20 +50,25 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     """Summarise the compared metric of every condition, and compare levels with the baseline.
 
     Only valid trials count, and in a comparison only groups in which the trials of both levels count and
-    whose calibrations agree. Conditions are summarised from all trials; comparisons see the blocks that the
-    current look covers. The order of `trials` does not matter.
+    whose calibrations agree. Conditions are summarised from all trials; comparisons and the host's modes see
+    the blocks that the current look covers. The order of `trials` does not matter.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     asked = experiment.comparison
+    design = experiment.design.blocks
     wanted = _wanted(experiment)
-    family = len(wanted) if asked.correction == "holm" else 1
-    look = reached(experiment.design.blocks, _complete_blocks(trials, experiment), family)
-    modes = host_modes(trials, experiment)
-    groups = by_context(counted_trials(trials, look), experiment)
-    question = Question(asked.smallest_effect_percent, asked.correction, look)
+    together = wholes([(one.named, one.level) for one in wanted], asked.across)
+    complete = _complete_blocks(trials, experiment)
+    family = len(wanted) + len(together) if asked.correction == "holm" else 1
+    look = reached(design, complete, family)
+    waiting = waits(design, complete) if look is None else ""
+    counted = counted_trials(trials, look)
+    modes = host_modes(counted, experiment)
+    groups = by_context(counted, experiment)
+    question = Question(asked.smallest_effect_percent, asked.correction, look, waiting)
     main = [Asked(one, asked.metric, asked.better) for one in wanted]
     also = [Asked(one, metric, better) for metric, better in asked.also.items() for one in wanted]
-    comparisons, steady = _compare(main, groups, experiment, question, modes)
+    comparisons, aggregates = _compare(main, together, groups, question, modes)
     return Analysis(
         metric=asked.metric,
         factor=asked.factor,
@@ -64,10 +78,11 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         confidence=CONFIDENCE,
         conditions=_summarise_conditions(trials, experiment),
         comparisons=comparisons,
-        also=_compare(also, groups, experiment, question, modes)[0],
-        aggregates=aggregate(comparisons, steady, asked, question),
+        also=_compare(also, [], groups, question, modes)[0],
+        aggregates=aggregates,
         look=look,
         host_modes=modes,
+        waits=waiting,
     )
 
 
@@ -81,7 +96,7 @@ def _wanted(experiment: Experiment) -> list[Wanted]:
         levels_of[context].append(condition[asked.factor])
         named[context] = {name: level for name, level in condition.items() if name != asked.factor}
     return [
-        Wanted(context, named[context], level)
+        Wanted(context, named[context], level, asked.baseline)
         for context, levels in levels_of.items()
         if asked.baseline in levels
         for level in levels
@@ -133,43 +148,62 @@ def _summarise_condition(
 
 
 def _compare(
-    family: Sequence[Asked],
+    asked: Sequence[Asked],
+    together: Sequence[Whole],
     groups: Mapping[Context, Groups],
-    experiment: Experiment,
     question: Question,
     modes: HostModes | None,
-) -> tuple[tuple[Comparison, ...], list[Pairs]]:
-    """Return the comparisons of a family, and the pairs that each one's verdict rests on."""
-    baseline = experiment.comparison.baseline
-    better = [one.better for one in family]
+) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
+    """Return the comparisons of a family, and its aggregates, which put some of them together."""
+    question = question.of(len(asked) + len(together))
+    better = [*(one.better for one in asked), *(asked[whole.members[0]].better for whole in together)]
+
+    def tested(chosen: Sequence[Pairs]) -> list[Tested]:
+        """Test the whole family on some of its pairs."""
+        samples = [by_block([chosen[index] for index in whole.members])[0] for whole in together]
+        return estimates([*(one.log_ratios for one in chosen), *samples], better, question)
+
     every = [
-        pairs(groups.get(one.wanted.context, {}), one.wanted.level, baseline, one.metric) for one in family
+        pairs(groups.get(one.wanted.context, {}), one.wanted.level, one.wanted.baseline, one.metric)
+        for one in asked
     ]
     steady = [one.steady(modes) for one in every]
-    tested = estimates([one.log_ratios for one in steady], better, question.of(len(family)))
-    decided = decide(tested, question.of(len(family)))
-    without_exclusions = estimates([one.log_ratios for one in every], better, question)
-    names: tuple[HostMode, ...] = ("fast", "slow") if modes is not None and modes.centers else ()
-    in_mode = {
-        name: estimates([one.in_mode(modes, name) for one in every], better, question) for name in names
-    }
+    found = tested(steady)
+    decided = decide(found, question)
+    all_groups = corrected(tested(every), question)
+    in_mode: dict[HostMode, list[Estimate]] = {}
+    if modes is not None:
+        in_mode = {
+            mode: corrected(tested([one.in_mode(modes, mode) for one in every]), question)
+            for mode in modes.centers
+        }
     comparisons = tuple(
         Comparison(
             metric=one.metric,
             context=one.wanted.named,
             level=one.wanted.level,
-            baseline=baseline,
-            ratio=tested[index].estimate.ratio,
-            interval=tested[index].estimate.interval,
-            p=tested[index].estimate.p,
+            baseline=one.wanted.baseline,
+            ratio=found[index].estimate.ratio,
+            interval=found[index].estimate.interval,
+            p=found[index].estimate.p,
             p_adjusted=decided[index].p_adjusted,
             verdict=decided[index].verdict,
-            pairs=tested[index].estimate.pairs,
+            pairs=found[index].estimate.pairs,
             dropped=steady[index].counted(),
             reason=decided[index].reason,
-            all_groups=without_exclusions[index].estimate,
-            modes={name: found[index].estimate for name, found in in_mode.items()},
+            all_groups=all_groups[index],
+            modes={mode: estimated[index] for mode, estimated in in_mode.items()},
         )
-        for index, one in enumerate(family)
+        for index, one in enumerate(asked)
     )
-    return comparisons, steady
+    aggregates = tuple(
+        aggregate(
+            whole,
+            comparisons,
+            found[index].estimate,
+            decided[index],
+            by_block([steady[member] for member in whole.members])[1],
+        )
+        for index, whole in enumerate(together, len(asked))
+    )
+    return comparisons, aggregates

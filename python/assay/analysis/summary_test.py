@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis import Comparison, Interval, Look, averaged_distribution, holm, summarise, verdict
+from assay.analysis import (
+    Comparison,
+    Estimate,
+    Interval,
+    Look,
+    averaged_distribution,
+    holm,
+    summarise,
+    verdict,
+)
 from assay.experiment.types import Blocks, Design, Experiment
 from assay.experiment.types import Comparison as Asked
 from assay.plan.types import Level
@@ -125,7 +134,7 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
         twice = subject == "other" and threads == 2
         return throughput((200 if twice else 100) * (1 + block) * rng.uniform(0.999, 1.001))
 
-    analysis = summarise(campaign(8, change), experiment())
+    analysis = summarise(campaign(8, change), experiment(blocks=Blocks(8)))
     assert len(analysis.comparisons) == 4
     found = only(analysis.comparisons, "other", 2)
     assert found.verdict == "faster"
@@ -136,7 +145,8 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
 
 
 def test_five_blocks_are_undecided_and_say_why() -> None:
-    analysis = summarise(campaign(5, lambda _, s, __: throughput(9 if s == "other" else 1)), experiment())
+    trials = campaign(5, lambda _, s, __: throughput(9 if s == "other" else 1))
+    analysis = summarise(trials, experiment(blocks=Blocks(5)))
     found = only(analysis.comparisons, "other", 1)
     assert (found.verdict, found.interval) == ("undecided", None)
     assert found.ratio == pytest.approx(9)
@@ -219,7 +229,7 @@ def test_neither_the_unit_nor_the_order_of_trials_matters(
 
 def test_extreme_values_do_not_overflow() -> None:
     analysis = summarise(
-        campaign(9, lambda _, s, __: throughput(1e300 if s == "other" else 1e-300)), experiment()
+        campaign(10, lambda _, s, __: throughput(1e300 if s == "other" else 1e-300)), experiment()
     )
     found = only(analysis.comparisons, "other", 1)
     assert found.verdict == "faster"
@@ -263,33 +273,51 @@ def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_sa
     trials = campaign(
         8, change
     )  # two of 2**8 flips are as far above: p is 2 * 2 / 2**8, and times 4 above 5%
-    found = only(summarise(trials, experiment()).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(8))).comparisons, "other", 1)
     assert found.p == pytest.approx(4 / 2**8)
     assert found.p_adjusted == pytest.approx(16 / 2**8)
     assert found.interval is not None
     assert found.interval.low > 1
-    assert (found.verdict, found.all_groups.verdict) == ("undecided", "faster")
+    assert found.verdict == "undecided"
     assert found.reason == "the interval excludes 1, but among 4 comparisons chance alone does that"
-    alone = only(summarise(trials, experiment(correction="none")).comparisons, "other", 1)
+    uncorrected = experiment(correction="none", blocks=Blocks(8))
+    alone = only(summarise(trials, uncorrected).comparisons, "other", 1)
     assert (alone.verdict, alone.reason) == ("faster", "")
 
 
 def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None:
     trials = campaign(7, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = only(summarise(trials, experiment()).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(7))).comparisons, "other", 1)
     assert found.reason == "7 pairs are too few for a verdict among 4 comparisons: it takes 8"
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    assert only(summarise(trials, experiment()).comparisons, "other", 1).verdict == "faster"
+    assert only(summarise(trials, experiment(blocks=Blocks(8))).comparisons, "other", 1).verdict == "faster"
 
 
 def test_equivalence_is_corrected_too() -> None:
     trials = campaign(7, lambda *_: throughput(1))
-    found = only(summarise(trials, experiment()).comparisons, "other", 1)
-    assert (found.verdict, found.all_groups.verdict) == ("undecided", "equivalent")
+    found = only(summarise(trials, experiment(blocks=Blocks(7))).comparisons, "other", 1)
+    assert found.verdict == "undecided"
     assert "too few for a verdict among 4" in found.reason
-    assert (
-        only(summarise(trials, experiment(correction="none")).comparisons, "other", 1).verdict == "equivalent"
-    )
+    uncorrected = experiment(correction="none", blocks=Blocks(7))
+    assert only(summarise(trials, uncorrected).comparisons, "other", 1).verdict == "equivalent"
+
+
+@given(st.integers(0, 10_000), st.sampled_from([(), ("threads",)]))
+def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: tuple[str, ...]) -> None:
+    trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.01, ("third", 2): 0.02}))
+    for one in summarise(trials, experiment(across=across)).comparisons:
+        assert one.all_groups == Estimate(one.ratio, one.interval, one.p, one.verdict, one.pairs)
+
+
+def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
+    """Eight pairs are enough for four comparisons, but not when two aggregates are asked about as well."""
+    trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
+    found = summarise(trials, experiment(across=("threads",), blocks=Blocks(8)))
+    family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
+    assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
+    assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
+    found = summarise(trials, experiment(across=("threads",), also={"throughput": "higher"}))
+    assert {one.p_adjusted for one in found.also} <= {None, 4 * 2 / 2**8, 1.0}
 
 
 def test_further_metrics_are_a_family_of_their_own_with_their_own_direction() -> None:
@@ -357,6 +385,25 @@ def test_a_host_with_one_mode_excludes_nothing() -> None:
 # Looks
 
 
+def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_ended() -> None:
+    def change(_block: int, subject: str, threads: int) -> dict[str, Any]:
+        crash = (subject, threads) == ("third", 2)
+        return {"status": "crashed", "metrics": {}} if crash else throughput(9 if subject == "other" else 1)
+
+    trials = campaign(10, change)
+    whole = summarise(trials, experiment(across=("threads",)))
+    assert (whole.look, whole.waits) == (Look(1, 1, 10, 0.95), "")
+    assert only(whole.comparisons, "other", 1).verdict == "faster"
+    interrupted = summarise(trials[:-1], experiment(across=("threads",)))
+    assert interrupted.look is None
+    assert interrupted.waits == "9 of 10 blocks have ended; assay resume finishes the campaign"
+    for one in (*interrupted.comparisons, *interrupted.aggregates):
+        assert (one.verdict, one.p_adjusted, one.reason) == ("undecided", None, interrupted.waits)
+    assert {one.all_groups.verdict for one in interrupted.comparisons} == {"undecided"}
+    assert only(interrupted.comparisons, "other", 1).ratio == pytest.approx(9)
+    assert only(interrupted.comparisons, "other", 1).interval is not None
+
+
 def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() -> None:
     until = experiment(blocks=Blocks(60, until="verdict"))
     trials = campaign(11, lambda _, s, __: throughput(9 if s == "other" else 1))
@@ -382,6 +429,23 @@ def test_only_blocks_that_the_look_covers_count() -> None:
     assert other.p_adjusted == pytest.approx(4 * other.p * 0.05 / (1 - found.look.confidence))
 
 
+def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
+    """The host's second mode shows itself only after the look at 12 blocks."""
+    until = experiment(blocks=Blocks(60, until="verdict"), correction="none")
+
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        if block >= 12:
+            return calibrated(200, 200, 1)
+        return calibrated(50, 52 if block % 2 or subject == "base" else 90, 1 + block / 100)
+
+    trials = campaign(17, change)
+    at_the_look = summarise([one for one in trials if one.block < 12], until)
+    assert at_the_look.look is not None
+    assert at_the_look.look.blocks == 12
+    later = summarise(trials, until)
+    assert (later.host_modes, later.comparisons) == (at_the_look.host_modes, at_the_look.comparisons)
+
+
 def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
     budget = experiment(blocks=Blocks(1000, minutes=10))
     found = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
@@ -402,7 +466,8 @@ def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other
     assert other.verdict == "faster"
     assert other.against == (({"threads": 2}, "slower"),)
     assert third.verdict == "equivalent"
-    assert [each.p_adjusted for each in found.aggregates] == holm([each.p or 0 for each in found.aggregates])
+    family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
+    assert [each.p_adjusted for each in family] == holm([each.p or 0 for each in family])
 
 
 def test_a_block_counts_in_an_aggregate_only_where_every_workload_has_a_pair() -> None:

@@ -72,7 +72,11 @@ class ConditionSummary:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A ratio from some of a comparison's pairs, by itself: its verdict is not corrected for any family."""
+    """A ratio from some of a comparison's pairs, with the verdict that they give.
+
+    The verdict is corrected, as that of the comparison is, for the family of the same comparisons from groups
+    chosen in the same way.
+    """
 
     ratio: float | None
     interval: Interval | None
@@ -93,8 +97,9 @@ class Comparison:
             groups. None without pairs.
         interval: of the ratio, by itself; None with too few pairs.
         p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
-        p_adjusted: the same, corrected for the family of comparisons (and for looks, see `Look`); the ratio
-            differs from 1 where it is at most 5%.
+        p_adjusted: the same, corrected for the family (and for looks, see `Look`); the ratio differs from 1
+            where it is at most 5%. The family is that of the comparisons and aggregates of the main metric,
+            or that of the comparisons of all further metrics.
         pairs: number of groups in which both trials count.
         dropped: reason -> number of groups in which they do not; "host changed" is one of the reasons.
         reason: why the verdict is undecided; empty for every other verdict.
@@ -130,7 +135,7 @@ class Aggregate:
         context: factor -> level, without the compared factor and those in `across`.
         across: the factors whose levels are the workloads.
         workloads: how many there are.
-        p, p_adjusted, dropped, reason: as in `Comparison`; the aggregates are a family of their own.
+        p, p_adjusted, dropped, reason: as in `Comparison`; both are of one family.
         against: the workloads whose own ratio goes the other way, as factor -> level, with their verdict.
     """
 
@@ -197,8 +202,9 @@ class Analysis:
         comparisons: by context, then by level, in the experiment's order.
         also: the same for each further metric.
         aggregates: by context, then by level; empty where the experiment names no workloads.
-        look: on what the verdicts rest; None before the first planned look.
+        look: on what the verdicts rest; None before the first planned look, when nothing is decided.
         host_modes: None where there are no calibrations.
+        waits: why no look has been reached; empty where one has.
     """
 
     metric: str
@@ -213,3 +219,4 @@ class Analysis:
     aggregates: tuple[Aggregate, ...] = ()
     look: Look | None = None
     host_modes: HostModes | None = None
+    waits: str = ""

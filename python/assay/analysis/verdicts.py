@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.sequential import NOT_YET
 from assay.analysis.types import Estimate, Interval, Look, Verdict
 
 Better = Literal["higher", "lower"]
@@ -24,12 +25,14 @@ class Question:
     Attributes:
         correction: how p-values are corrected for their number.
         look: None where no look has been reached.
+        waits: why none has been reached, where none has.
         family: number of comparisons whose p-values are corrected together; 1 without correction.
     """
 
     smallest_effect_percent: float
     correction: Literal["holm", "none"]
     look: Look | None
+    waits: str = NOT_YET
     family: int = 1
 
     def of(self, comparisons: int) -> "Question":
@@ -44,7 +47,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Tested:
-    """One sample of log ratios by itself, and the p-value of a ratio beyond the smallest effect."""
+    """One sample of log ratios, and the p-value of a ratio beyond the smallest effect.
+
+    The verdict of `estimate` is that of the sample by itself, without correction.
+    """
 
     better: Better
     estimate: Estimate
@@ -124,6 +130,14 @@ def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
     ]
 
 
+def corrected(tested: Sequence[Tested], question: Question) -> list[Estimate]:
+    """Return the estimates of a family, each with the verdict that `decide` gives it."""
+    return [
+        replace(one.estimate, verdict=said.verdict)
+        for one, said in zip(tested, decide(tested, question), strict=True)
+    ]
+
+
 def _adjusted(p_values: Sequence[float | None], question: Question) -> list[float]:
     """Return p-values corrected for the family and the looks: each is to be compared with 5%."""
     known = [1.0 if p is None else p for p in p_values]
@@ -136,7 +150,7 @@ def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -
     estimate = tested.estimate
     level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
     if question.look is None:
-        return Decided(None, "undecided", "the first planned look at the results has not been reached")
+        return Decided(None, "undecided", question.waits)
     adjusted = None if estimate.p is None else p
     if p_equivalent <= level:
         return Decided(adjusted, "equivalent", "")

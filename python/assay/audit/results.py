@@ -47,11 +47,16 @@ class VerdictsDifferByMode:
         hanging = []
         for comparison in (*analysis.comparisons, *analysis.also):
             name = f"{comparison.metric}, {evidence.name_of(comparison.context, comparison.level)}"
-            said = {
-                "without mixed groups": comparison.verdict,
-                "with all groups": comparison.all_groups.verdict,
+            others = {
+                "with all groups": comparison.all_groups,
+                **{f"in {mode} mode": estimate for mode, estimate in comparison.modes.items()},
             }
-            said |= {f"in {mode} mode": estimate.verdict for mode, estimate in comparison.modes.items()}
+            # As many pairs are the same pairs: only the family's other comparisons could then differ.
+            said = {"without mixed groups": comparison.verdict} | {
+                where: estimate.verdict
+                for where, estimate in others.items()
+                if estimate.pairs != comparison.pairs
+            }
             decided = frozenset[Verdict](said.values()) - {"undecided"}
             if len(decided) > 1:
                 listed = ", ".join(f"{verdict} {where}" for where, verdict in said.items())

@@ -56,7 +56,7 @@ def test_values_around_one_center_have_a_typical_one() -> None:
     assert "several-modes" not in findings(change, blocks=30)
 
 
-def estimate(verdict: Verdict, pairs: int = 10) -> Estimate:
+def estimate(verdict: Verdict, pairs: int = 6) -> Estimate:
     return Estimate(1.1, None, 0.01, verdict, pairs)
 
 
@@ -94,7 +94,7 @@ def test_verdicts_that_contradict_each_other(
     slow: Verdict,
     severity: str | None,
 ) -> None:
-    found = differing(usual, verdict, estimate(everywhere), fast, slow)
+    found = differing(usual, verdict, estimate(everywhere, pairs=14), fast, slow)
     assert [finding.severity for finding in found] == ([] if severity is None else [severity])
     for finding in found:
         assert finding.where == (
@@ -107,6 +107,10 @@ def test_a_verdict_that_takes_the_exclusions(usual: Analysis) -> None:
     (finding,) = differing(usual, "faster", estimate("undecided", pairs=14), "faster", "undecided")
     assert finding.severity == "note"
     assert differing(usual, "faster", estimate("undecided", pairs=10), "faster", "undecided") == []
+
+
+def test_the_same_groups_cannot_contradict_themselves(usual: Analysis) -> None:
+    assert differing(usual, "faster", estimate("equivalent", pairs=10), "faster", "undecided") == []
 
 
 def aggregate(*against: tuple[Mapping[str, Any], Verdict]) -> Aggregate:

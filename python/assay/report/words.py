@@ -99,7 +99,7 @@ def look(analysis: Analysis) -> str:
     """Return on which look at the results the verdicts rest."""
     seen = analysis.look
     if seen is None:
-        return "The first planned look at the results has not come yet: nothing is decided."
+        return f"Nothing is decided yet: {analysis.waits}."
     intervals = f"intervals of {percent(seen.confidence)}"
     if seen.of == 1:
         return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
@@ -124,8 +124,10 @@ def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate |
 
 
 def contradicts(other: Estimate | None, comparison: Comparison) -> bool:
-    """Tell whether other groups, if they are enough for an interval, have another verdict."""
-    return other is not None and other.interval is not None and other.verdict != comparison.verdict
+    """Tell whether other groups than the comparison's, if enough for an interval, have another verdict."""
+    if other is None or other.interval is None or other.pairs == comparison.pairs:
+        return False
+    return other.verdict != comparison.verdict
 
 
 def otherwise(comparison: Comparison) -> list[str]:

@@ -93,14 +93,19 @@ DECIDED = Comparison(
 
 
 def test_other_groups_are_named_where_they_decide_otherwise() -> None:
-    slower = Estimate(0.8, Interval(0.7, 0.9, 0.95), 0.01, "slower", 8)
+    slower = Estimate(0.8, Interval(0.7, 0.9, 0.95), 0.01, "slower", 7)
     assert words.otherwise(DECIDED) == []
     assert words.otherwise(replace(DECIDED, all_groups=slower)) == [
-        "without exclusions: slower, 0.800 (0.700 to 0.900), 8 pairs"
+        "without exclusions: slower, 0.800 (0.700 to 0.900), 7 pairs"
     ]
     assert words.otherwise(replace(DECIDED, modes={"slow": slower})) == [
-        "in the slow mode of the host: slower, 0.800 (0.700 to 0.900), 8 pairs"
+        "in the slow mode of the host: slower, 0.800 (0.700 to 0.900), 7 pairs"
     ]
+
+
+def test_the_same_groups_do_not_contradict_the_verdict() -> None:
+    same = Estimate(1.2, Interval(1.1, 1.3, 0.95), 0.01, "undecided", DECIDED.pairs)
+    assert words.otherwise(replace(DECIDED, all_groups=same)) == []
 
 
 def test_groups_too_few_for_an_interval_contradict_nothing() -> None:
