@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,22 @@ FEWEST = 10
 """Below so many values neither test can tell one mode from several."""
 
 LEVEL = 0.005
-"""Of the dip test. One condition at a time 5% would do, but a report tests many at once. Uniform noise, the
-worst case of the dip test, reaches the level; bell-shaped noise stays ten times below, so that 20 conditions
-of it together give a false alarm in less than 5% of reports."""
+"""Of the dip test. One condition at a time 5% would do, but a report tests many at once. Taken for several
+modes, by the dip test or a gap, from 5,000 draws each: of 10 to 60 uniform values, the worst case of the dip
+test, 0.2 to 0.9%; of bell-shaped ones at most 0.2%, so that 20 conditions together give a false alarm in less
+than 5% of reports; of whole numbers around 100 with a standard deviation of 0.5 to 4 at most 0.14%. Values
+that follow each other as a random walk gather in places indeed: 0.2% of 10, 2% of 40 and 4% of 60."""
 
 CLEAR_OF_SCATTER = 2.0
-"""Two clusters are modes where the gap between them is at least this many times as wide as either is."""
+"""Two clusters are modes where the gap between them is at least this many times as wide as either is, less
+its outliers."""
 
 SMALLEST_CLUSTER = 3
 SMALLEST_SHARE = 0.1
 """A cluster has at least so many values, and this share of them; what is less are outliers."""
+
+FEWEST_WITH_OUTLIERS = 15
+"""Of fewer values none is taken for an outlier: a gap is too often clear by chance of the rest."""
 
 SMALLEST_DISTANCE = 0.01
 """Modes less than 1% apart do not make a median misleading."""
@@ -42,8 +49,8 @@ def shape(values: Sequence[float]) -> Shape:
     gap or where the squared distances to the two means are least (Otsu 1979), and each part is tested anew.
     Logarithms are tested where all values are positive.
 
-    Rounded values meet in ties, which the dip test would take for modes. They are spread evenly over the
-    grain, the smallest difference between two values; two values alone show no grain and stay as they are.
+    Rounded values meet in ties, which would be taken for modes. They are spread evenly over the grain: the
+    smallest difference between two values or, as two values alone show none, a unit of their last decimal.
 
     Args:
         values: finite, of independent trials of one condition.
@@ -80,7 +87,7 @@ def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
     """
     if values.size < FEWEST:
         return []
-    at = _gap(values)
+    at = _gap(spread)
     if at is None:
         if _dip_p(spread) > LEVEL:
             return []
@@ -94,24 +101,37 @@ def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
     return [*below, at, *(at + each for each in above)]
 
 
+def _smallest_cluster(size: int) -> int:
+    """Return how many of so many values make a cluster at least."""
+    return max(SMALLEST_CLUSTER, math.ceil(SMALLEST_SHARE * size))
+
+
 def _gap(values: _Values) -> int | None:
-    """Return where the widest gap between two clusters is, if it is clear."""
-    least = max(SMALLEST_CLUSTER, math.ceil(SMALLEST_SHARE * values.size))
-    if values.size < 2 * least:
-        return None
-    gaps = np.diff(values)[least - 1 : values.size - least]
-    at = least + int(np.argmax(gaps))
-    width = float(values[at] - values[at - 1])
-    scatter = float(max(values[at - 1] - values[0], values[-1] - values[at]))
-    return at if width > 0 and width >= CLEAR_OF_SCATTER * scatter else None
+    """Return where the widest clear gap between two clusters is, if there is one.
+
+    The scatter of a cluster is without the tenth of its values, rounded, that are farthest from the gap.
+    """
+    least = _smallest_cluster(values.size)
+    at = np.arange(least, values.size - least + 1)
+    above = values.size - at
+    may_drop = values.size >= FEWEST_WITH_OUTLIERS
+    lowest, highest = (at + 5) // 10 * may_drop, values.size - 1 - (above + 5) // 10 * may_drop
+    gaps = values[at] - values[at - 1]
+    scatter = np.maximum(values[at - 1] - values[lowest], values[highest] - values[at])
+    clear = (gaps > 0) & (gaps >= CLEAR_OF_SCATTER * scatter)
+    return int(at[np.argmax(np.where(clear, gaps, 0))]) if clear.any() else None
 
 
 def _two_means(values: _Values) -> int:
-    """Return where to split values so that the sum of squared distances to the two means is least."""
-    centered = values - values.mean()
-    left = np.arange(1, values.size)
-    between = np.cumsum(centered)[:-1] ** 2 / (left * (values.size - left))
-    return int(left[np.argmax(between)])
+    """Return where to split values so that the sum of squared distances to the two means is least.
+
+    What lies beyond the outermost values that could make a cluster is moved there: outliers have no say.
+    """
+    least = _smallest_cluster(values.size)
+    clipped = np.clip(values, values[least - 1], values[-least])
+    left = np.arange(least, values.size - least + 1)
+    sums = np.cumsum(clipped - clipped.mean())[left - 1]
+    return int(left[np.argmax(sums**2 / (left * (values.size - left)))])
 
 
 def _dip_p(values: _Values) -> float:
@@ -122,12 +142,18 @@ def _dip_p(values: _Values) -> float:
 
 
 def _without_ties(values: _Values) -> _Values:
-    """Return sorted values with ties spread evenly over the grain: the smallest difference between two."""
+    """Return sorted values with ties spread evenly over the grain."""
     distinct, counts = np.unique(values, return_counts=True)
-    if distinct.size == values.size or distinct.size < 3:
+    if distinct.size in (1, values.size):
         return values
-    grain = float(np.diff(distinct).min())
+    grain = float(np.diff(distinct).min()) if distinct.size > 2 else _last_decimal(distinct)
     steps = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
     offsets = (steps + 0.5) / np.repeat(counts, counts) - 0.5
     spread: _Values = np.maximum(values + grain * offsets, np.where(values > 0, values / 2, -np.inf))
     return spread
+
+
+def _last_decimal(values: _Values) -> float:
+    """Return one unit of the last decimal that any of the values has, at most 1."""
+    decimals = max(-int(Decimal(repr(value)).normalize().as_tuple().exponent) for value in values.tolist())
+    return 10.0 ** -max(0, decimals)
