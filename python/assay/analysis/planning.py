@@ -22,7 +22,9 @@ from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 FEWEST_PAIRS = 6
-"""Fewer pairs say next to nothing of their scatter, and have no interval of 95% themselves."""
+"""Fewer pairs of one campaign say next to nothing of their scatter, and have no interval of 95% themselves.
+Those of several campaigns say less, as each campaign has a mean of its own: its pairs are a degree of freedom
+fewer."""
 
 ASSURANCE = 0.8
 """The share of campaigns of the forecast length whose interval is narrow enough."""
@@ -66,7 +68,8 @@ class ComparisonForecast:
 
     Attributes:
         context: factor -> level, without the compared factor.
-        pairs: the pairs that the forecast rests on; without the rest below `FEWEST_PAIRS`.
+        pairs: the pairs that the forecast rests on; without the rest where they say too little, as those
+            of one campaign do below `FEWEST_PAIRS`.
         scatter_percent: standard deviation of the ratios within groups, percent.
         planned_width_percent: the width that the experiment's planned number of blocks will probably give.
         blocks: the blocks after which the interval is probably narrow enough.
@@ -130,10 +133,10 @@ def forecast(
     comparisons = []
     for sample in _samples(campaigns, experiment):
         size = sample.residuals.size
-        if size < FEWEST_PAIRS:
+        if sample.freedom < FEWEST_PAIRS - 1:
             comparisons.append(ComparisonForecast(sample.context, sample.level, size))
             continue
-        widths = _Widths(sample.residuals, confidence)
+        widths = _Widths(sample.residuals, sample.freedom, confidence)
         needed = math.ceil(widths.pairs_for(math.log1p(width_percent / 100)) / sample.per_block)
         planned_width = widths.at(int(planned * sample.per_block))
         comparisons.append(
@@ -155,16 +158,24 @@ def forecast(
 
 @dataclass(frozen=True)
 class _Sample:
-    """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1."""
+    """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1.
+
+    `freedom` is the degrees of freedom of their standard deviation.
+    """
 
     context: Mapping[str, Level]
     level: Level
     residuals: _Values
+    freedom: int
     per_block: float
 
 
 def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> Iterator[_Sample]:
-    """Yield the sample of each comparison: by context, then by level, in the experiment's order."""
+    """Yield the sample of each comparison: by context, then by level, in the experiment's order.
+
+    All blocks count, those after the last look at the results too: they say as much of the scatter, and no
+    verdict rests on it.
+    """
     asked = experiment.comparison
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
     conditions = experiment.conditions()
@@ -180,9 +191,10 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
             log_ratios.append(pairs(in_context, level, asked.baseline, asked.metric).steady(modes).log_ratios)
         residuals = _residuals(log_ratios)
+        freedom = sum(one.size - 1 for one in log_ratios if one.size > 1)
         per_block = min(1.0, sum(one.size for one in log_ratios) / max(groups, 1))
         context = {name: value for name, value in condition.items() if name != asked.factor}
-        yield _Sample(context, level, residuals, per_block)
+        yield _Sample(context, level, residuals, freedom, per_block)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
@@ -194,12 +206,12 @@ def _residuals(log_ratios: Sequence[_Values]) -> _Values:
 class _Widths:
     """Widths of intervals, as log ratios, that samples of a size probably reach."""
 
-    def __init__(self, residuals: _Values, confidence: float) -> None:
+    def __init__(self, residuals: _Values, freedom: int, confidence: float) -> None:
         self._residuals = residuals
         self._confidence = confidence
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
-        self._freedom = residuals.size - 1
+        self._freedom = freedom
         self._normal = _normal_widths(self._sizes, self._freedom, confidence)
         self._drawn: dict[int, float] = {}
 

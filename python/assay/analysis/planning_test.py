@@ -162,6 +162,33 @@ def test_a_difference_between_campaigns_is_no_scatter() -> None:
         assert one.scatter_percent == pytest.approx(two.scatter_percent, rel=0.4)
 
 
+def test_tiny_campaigns_allow_for_the_mean_of_each() -> None:
+    # Over many pilots of 6 campaigns of 2 blocks, which have 6 degrees of freedom and not 11.
+    attained = []
+    for seed in range(20):
+        noise = noisy(0.05, seed)
+        found = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(8)), 7)
+        for one in found.comparisons:
+            assert one.pairs == 12
+            assert one.blocks is not None
+            attained.append(np.mean(widths(0.05, one.blocks) <= 7))
+    assert 0.77 <= np.mean(attained) <= 0.9  # 0.74 with 11
+
+
+@pytest.mark.parametrize(("campaigns", "enough"), [(4, False), (5, True)])
+def test_pairs_of_tiny_campaigns_say_less_than_those_of_one(campaigns: int, enough: bool) -> None:
+    noise = noisy(0.05)
+    found = forecast([campaign(2, noise) for _ in range(campaigns)], experiment(), 5)
+    assert {one.pairs for one in found.comparisons} == {2 * campaigns}
+    assert (found.slowest is not None) == enough
+
+
+def test_blocks_after_the_last_look_count_too() -> None:
+    # The look at 8 blocks is the last one that 11 blocks reach.
+    found = forecast([campaign(11, noisy(0.05))], experiment(Blocks(60, until=5.0)), 5)
+    assert {one.pairs for one in found.comparisons} == {11}
+
+
 def test_groups_that_do_not_count_cost_blocks() -> None:
     # The same noise in every second pair, of which the others lack a trial's metric.
     noise = noisy(0.05)

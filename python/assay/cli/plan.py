@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Earlier = Mapping[int, list[StoredTrial]]
 
 PILOT_BLOCKS = 8
+NARROWEST = 0.001
+"""Percent: no machine's results are known more exactly."""
+
+YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
 """Campaigns that a forecast rests on at most: older ones say less of the host as it is now."""
 
@@ -32,7 +36,8 @@ def plan(
         float | None,
         typer.Option(
             metavar="PERCENT",
-            help="Full width of the interval of a ratio, 100 (high / low - 1). Default: the smallest effect.",
+            help="Full width of the interval of a ratio, 100 (high / low - 1). Default: the width that the"
+            " experiment runs until, else its smallest effect.",
         ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
@@ -50,9 +55,11 @@ def plan(
     from assay.store import Store
 
     read = load(experiment)
-    wanted = read.comparison.smallest_effect_percent if width is None else width
-    if not 0 < wanted < math.inf:
-        raise AssayError(f"--width: {wanted:g}% is no width of an interval; give a number above 0")
+    until = read.design.blocks.until
+    default = until if isinstance(until, float) else read.comparison.smallest_effect_percent
+    wanted = default if width is None else width
+    if not NARROWEST <= wanted < math.inf:
+        raise AssayError(f"--width: intervals cannot be {wanted:g}% wide; give at least {NARROWEST:g}")
     found: Forecast | None = None
     with Store.open(store) as opened:
         trials = _earlier(opened, read)
@@ -185,7 +192,7 @@ def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> No
                 _percent(row.scatter_percent),
                 _percent(share),
                 _percent(row.planned_width_percent),
-                "-" if row.blocks is None else str(row.blocks),
+                "-" if row.blocks is None else _count(row.blocks),
                 "-" if row.minutes is None else f"{row.minutes:.3g}",
             )
         console.print(table)
@@ -203,23 +210,23 @@ def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> No
 
 def _conclusions(experiment: "Experiment", found: "Forecast") -> Iterator[str]:
     """Yield what holds for the experiment as a whole: it is as slow as its slowest comparison."""
-    from assay.runner.progress import in_words
-
     slowest = found.slowest
     if slowest is None or slowest.blocks is None or slowest.minutes is None:
         return
     yield (
-        f"The whole experiment: {slowest.blocks} blocks, {in_words(60 * slowest.minutes)}; slowest is"
+        f"The whole experiment: {_count(slowest.blocks)} blocks, {_takes(slowest.minutes)}; slowest is"
         f" {_name(experiment, slowest)}."
     )
     planned = [one.planned_width_percent for one in found.comparisons if one.blocks is not None]
     widths = [one for one in planned if one is not None]
-    takes = in_words(60 * found.planned * found.minutes_per_block)
-    yield (
-        f"Its planned {found.planned} blocks, {takes}: intervals of up to {max(widths):.3g}%."
+    blocks = "1 block" if found.planned == 1 else f"{found.planned} blocks"
+    takes = _takes(found.planned * found.minutes_per_block)
+    gives = (
+        f"intervals of up to {max(widths):.3g}%"
         if len(widths) == len(planned)
-        else f"Its planned {found.planned} blocks, {takes}: too few pairs for an interval."
+        else "too few pairs for an interval"
     )
+    yield f"Its planned {blocks}, {takes}: {gives}."
     short = [one for one in found.comparisons if one.blocks is None]
     if short:
         yield (
@@ -251,6 +258,16 @@ def _name(experiment: "Experiment", one: "ComparisonForecast") -> str:
     from assay.audit import condition_name
 
     return condition_name({experiment.comparison.factor: one.level, **one.context})
+
+
+def _count(blocks: int) -> str:
+    return str(blocks) if blocks < 1_000_000 else f"{blocks:.1e}"
+
+
+def _takes(minutes: float) -> str:
+    from assay.runner.progress import in_words
+
+    return "more than a year" if minutes > YEAR_MINUTES else in_words(60 * minutes)
 
 
 def _percent(value: float | None) -> str:

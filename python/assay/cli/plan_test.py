@@ -3,6 +3,7 @@ import math
 import os
 import platform
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -124,10 +125,32 @@ def test_the_answer_is_printed_for_a_person() -> None:
     assert "It assumes that the host and the scatter stay as they were;" in said
 
 
-@pytest.mark.parametrize("width", ["0", "-3", "nan", "inf"])
+def test_an_experiment_that_runs_until_a_width_is_planned_for_it() -> None:
+    source = EXPERIMENT.replace("blocks = 20", "blocks = { until_width_percent = 9, at_most = 60 }")
+    Path("x.toml").write_text(source)
+    measured(source)
+    assert forecast()["width_percent"] == 9
+    assert forecast("--width", "20")["width_percent"] == 20
+
+
+def test_one_planned_block_is_said_in_words_that_fit() -> None:
+    measured()
+    Path("x.toml").write_text(EXPERIMENT.replace("blocks = 20", "blocks = 1"))
+    assert "Its planned 1 block, a few seconds: too few pairs" in " ".join(plan().stdout.split())
+
+
+def test_what_nobody_will_wait_for_has_no_length() -> None:
+    measured(scatter=0.5)
+    done = plan("--width", "0.001")
+    assert done.exit_code == 0
+    said = " ".join(done.stdout.split())
+    assert re.search(r"The whole experiment: \d\.\de\+\d\d blocks, more than a year;", said)
+
+
+@pytest.mark.parametrize("width", ["0", "-3", "nan", "inf", "1e-9", "1e-300"])
 def test_a_width_that_is_none_is_refused(width: str) -> None:
     done = plan("--width", width)
-    assert "give a number above 0" in str(done.exception)
+    assert "give at least 0.001" in str(done.exception)
     assert not Path("results").exists()
 
 
