@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from assay.errors import AssayError
+from assay.errors import AssayError, printable
 
 # What the machine lacks, not what a program got wrong.
 _ENVIRONMENT = {
@@ -46,5 +46,5 @@ def main() -> None:
 
 def _fail(message: str) -> None:
     for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+        print(f"error: {printable(line)}", file=sys.stderr)
     sys.exit(1)

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
 from assay.cli.invocation import invocation
-from assay.errors import AssayError
+from assay.errors import AssayError, printable
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment
@@ -29,7 +29,8 @@ def run(
     """Run an experiment, then print its verdicts and write its page.
 
     Ctrl-C ends it cleanly: every trial that has ended is kept, and `assay resume` goes on from there.
-    The exit code is 1 where a trial was not valid. A metric that a program's first valid trial lacks ends it.
+    The exit code is 1 where a trial was not valid. A metric that a program's first valid trial lacks ends it,
+    and so does a command in whose first output a metric is not to be found.
 
     Example: `assay run experiments/quickstart.toml`
     """
@@ -71,12 +72,18 @@ def resume(
                 return
         summary = opened.campaign(number)
         experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
-        with _carried_out(opened, experiment, lambda: number):
+        with _carried_out(opened, experiment, number):
             _report(opened, number, as_json)
 
 
-def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
+def carry_out(experiment: "Experiment", path: Path, as_json: bool, *, source: str | None = None) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
+
+    Args:
+        experiment: what to run.
+        path: of the store.
+        as_json: whether verdicts are printed as JSON.
+        source: the text that the store is to keep, where it is not that of the experiment's file.
 
     Raises:
         AssayError: it cannot run, or a trial was not valid.
@@ -87,7 +94,7 @@ def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
     with (
         Store.open(path) as opened,
         runner_lock(path),
-        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan)) as campaign,
+        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan, source)) as campaign,
     ):
         return _report(opened, campaign, as_json)
 
@@ -146,12 +153,12 @@ def _host() -> dict[str, object]:
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
 
 
-def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
+def _begin(store: "Store", experiment: "Experiment", plan: "Plan", source: str | None = None) -> int:
     """Write a new campaign to a store, and return its number."""
     return store.begin_campaign(
         experiment=experiment.name,
         question=experiment.question,
-        source=experiment.source,
+        source=experiment.source if source is None else source,
         directory=str(experiment.path.parent.absolute()),
         plan=plan,
         host=_host(),
@@ -160,32 +167,45 @@ def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
 
 @contextmanager
 def _carried_out(
-    store: "Store", experiment: "Experiment", begin: Callable[[], int], *, quiet: bool = False
+    store: "Store", experiment: "Experiment", begin: int | Callable[[], int], *, quiet: bool = False
 ) -> Iterator[int]:
     """Build what is measured and run what is pending of a campaign; within, it is reported.
 
     A signal ends any of it with the shell's usual exit code.
 
-    `begin` gives the campaign's number. It is called when signals are handled already, so that no campaign
-    begins without word of how to go on with it.
+    `begin` is the campaign's number, or begins one and returns its number. It is called when signals are
+    handled already, so that no campaign begins without word of how to go on with it.
     """
     from assay import programs
     from assay.runner.build import run_builds
+    from assay.runner.course import NothingExtractedError
     from assay.runner.local import LocalExecutor
     from assay.runner.process import CannotStartError, Interrupted, StopSignals
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
 
     calibrate = programs.find("assay-calibrate")
     with StopSignals() as stop:
         try:
-            run_builds(experiment, lambda line: None if quiet else typer.echo(line, err=True), stop)
+            run_builds(experiment, (lambda _: None) if quiet else say, say, stop)
         except Interrupted as interrupted:
+            say(
+                "stopped while building; no trial has run"
+                if callable(begin)
+                else "stopped while building\n"
+                f"resume with: {invocation('resume', str(begin), store=store.path)}"
+            )
             raise typer.Exit(128 + interrupted.signum) from None
-        campaign = begin()
+        campaign = begin() if callable(begin) else begin
         executor = LocalExecutor(calibrate, stop, experiment.path.parent.absolute())
         try:
             _run_pending(store, campaign, experiment, executor, quiet)
             stop.act_at_once()
             yield campaign
+        except NothingExtractedError as error:
+            show = invocation("show", str(error.trial_id), store=store.path)
+            raise AssayError(f"{error}; what it printed: {show}") from error
         except CannotStartError as error:
             raise AssayError(
                 f"{error}; nothing is lost: put it right (build it), then go on with: "
@@ -194,10 +214,9 @@ def _carried_out(
         except Interrupted as interrupted:
             summary = store.campaign(campaign)
             command = "report" if summary.finished else "resume"
-            typer.echo(
+            say(
                 f"stopped: {summary.ended} of {summary.planned} trials have ended and are kept\n"
-                f"{command} with: {invocation(command, str(campaign), store=store.path)}",
-                err=True,
+                f"{command} with: {invocation(command, str(campaign), store=store.path)}"
             )
             raise typer.Exit(128 + interrupted.signum) from None
 
@@ -283,7 +302,9 @@ def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
     failed = summary.ended - summary.counts.get("valid", 0)
     if failed:
         listing = invocation("list", "trials", "--campaign", str(campaign), store=store.path)
+        first = next(trial for trial in gathered.trials if trial.status != "valid")
         raise AssayError(
-            f"{failed} of {summary.planned} trials are not valid and count nowhere; why: {listing}"
+            f"{failed} of {summary.planned} trials are not valid and count nowhere; trial {first.id} "
+            f"{first.status.replace('_', ' ')}: {printable(first.reason)}; all: {listing}"
         )
     return gathered

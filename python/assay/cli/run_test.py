@@ -1,7 +1,10 @@
 """Signals at moments that no test could hit from outside: when a campaign has just begun, and at its end."""
 
+import json
 import os
+import re
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from typer.testing import CliRunner, Result
 from assay import report
 from assay.cli import run as command
 from assay.cli.commands import app
+from assay.experiment import parse
 from assay.store import Store
 
 EXPERIMENT = """
@@ -73,6 +77,66 @@ def test_a_signal_while_the_report_is_made_says_how_to_have_it(
     assert ended.exit_code == 130
     assert "stopped: 4 of 4 trials have ended and are kept\nreport with: " in ended.stderr
     assert ended.stderr.endswith(" report 1\n")
+
+
+COMMAND = """
+[subjects.mine]
+program = "/bin/sh"
+arguments = ["-c", "echo work=1; test -e good || echo work=2"]
+extract = { work = { line = "work" } }
+"""
+
+
+def a_command(folder: Path, build: str, more: str = "") -> None:
+    """Measure a command in place of both subjects."""
+    text = EXPERIMENT.replace('subject = ["std_map_mutex", "noop"]', "[factors.copy]\na = {}\nb = {}")
+    text = text.replace("[trial]", '[trial]\nsubject = "mine"').replace("throughput", "work")
+    text = text.replace('"subject"', '"copy"').replace('"std_map_mutex"', '"a"')
+    (folder / "x.toml").write_text(f"{text}{COMMAND}build = {json.dumps(build)}\n")
+
+
+def test_a_signal_during_a_build_says_that_nothing_ran_or_how_to_resume(folder: Path) -> None:
+    a_command(folder, f"test -e calm || {{ kill -INT {os.getpid()}; sleep 100; }}")
+    ended = run()
+    assert ended.exit_code == 130
+    assert ended.stderr.endswith("\nstopped while building; no trial has run\n")
+    (folder / "calm").touch()
+    assert run().exit_code == 1
+    (folder / "calm").unlink()
+    ended = CliRunner().invoke(app, ["resume"])
+    assert ended.exit_code == 130
+    assert "\nstopped while building\nresume with: " in ended.stderr
+    assert ended.stderr.endswith(" resume 1\n")
+
+
+def test_a_command_whose_metric_is_not_found_ends_the_campaign_with_the_reason(folder: Path) -> None:
+    a_command(folder, "true")
+    ended = run()
+    said = str(ended.exception)
+    assert said.startswith(
+        "subjects.mine.extract: work: the line 'work=...' is in the output more than once; let"
+    )
+    assert re.search(r"put the experiment's file right and run that; what it printed: .* show 1$", said)
+    (folder / "good").touch()
+    assert "trial 1 invalid: work: the line 'work=...' is in" in str(
+        CliRunner().invoke(app, ["resume"]).exception
+    )
+
+
+def test_identical_code_is_asked_for_without_moving_the_lines_of_mistakes(folder: Path) -> None:
+    (folder / "x.toml").write_text(EXPERIMENT.replace('"noop"', '"nope"'))
+    ended = CliRunner().invoke(app, ["aa", "x.toml"])
+    assert str(ended.exception).startswith('x.toml:5: factors.subject: there is no subject "nope"')
+
+
+@pytest.mark.parametrize("stated", ["", "identical = false  # not false\n", "'identical' = true\n"])
+def test_a_campaign_of_identical_code_keeps_a_text_that_says_so(folder: Path, stated: str) -> None:
+    (folder / "x.toml").write_text("# false\n" + stated + EXPERIMENT)
+    CliRunner().invoke(app, ["aa", "x.toml"])
+    with sqlite3.connect(folder / "results" / "assay.sqlite") as store:
+        ((kept,),) = store.execute("select source from campaign")
+    assert parse(kept, folder / "x.toml").identical
+    assert kept.endswith(EXPERIMENT)
 
 
 def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,8 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
         AssayError: the file cannot be read, or holds a mistake.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would never open
+            raise AssayError(f"{path}: is no regular file; name an experiment's file")
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
@@ -40,20 +42,25 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     experiment = parse(text, path, identical=identical)
     source = Source(path, text)
     for subject, program in experiment.programs.items():
-        if program.build is None:
-            _check_program(source, ("subjects", subject, "program"), program)
+        _check_program(source, ("subjects", subject, "program"), program)
     return experiment
 
 
 def _check_program(source: Source, key: KeyPath, program: Program) -> None:
-    """Check that a program is there and can be executed."""
+    """Check that a program is there and can be executed, or is yet to be built."""
     file = program.path
+    if not file.is_absolute():
+        why = (
+            f"there is no command {show(str(file))} on the PATH; install it, or write "
+            f"{show(f'./{file}')} for a program beside the experiment's file"
+        )
+        raise source.mistake(key, why)
+    if program.build is not None:
+        return
     try:
         mode = file.stat().st_mode
     except OSError as error:
         why = f"there is no program {show(str(file))} ({error.strerror}); build it first"
-        if program.extract != "protocol":
-            why += ", or install it if it is meant to be on the PATH"
         raise source.mistake(key, why) from error
     if not stat.S_ISREG(mode):
         raise source.mistake(key, f"{show(str(file))} is no file; name the program itself")

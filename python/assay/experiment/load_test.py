@@ -1,3 +1,4 @@
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -134,7 +135,8 @@ def test_metrics_beside_the_compared_one_have_their_better_by_name_or_as_stated(
 def test_a_metric_whose_unit_is_time_or_memory_is_better_lower() -> None:
     rules = 'a = { line = "a", unit = "s" }\nb = { line = "b", unit = "MB/s" }'
     text = changed("percent = 3", 'percent = 3\nalso = ["a", "b", "work_per_s"]')
-    experiment = parse(f'{text}[subjects.two]\nprogram = "two"\n[subjects.two.extract]\n{rules}\n', FILE)
+    program = '[subjects.{0}]\nprogram = "{0}"\n[subjects.{0}.extract]\n'
+    experiment = parse(f"{text}{program.format('one')}{rules}\n{program.format('two')}{rules}\n", FILE)
     assert experiment.comparison.also == {"a": "lower", "b": "higher", "work_per_s": "higher"}
     assert [experiment.unit(metric) for metric in "abc"] == ["s", "MB/s", ""]
 
@@ -329,8 +331,13 @@ def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
     file.write_text(text)
     assert load(file).programs["mine"].path.parent != tmp_path
     file.write_text(text.replace('"sh"', '"no_such_command"'))
-    why = r"there is no program .*; build it first, or install it if it is meant to be on the PATH"
-    with pytest.raises(AssayError, match=rf"x\.toml:15: subjects\.mine\.program: {why}"):
+    why = 'there is no command "no_such_command" on the PATH; install it, or write "./no_such_command" for'
+    mistake = re.escape(f"x.toml:15: subjects.mine.program: {why}")
+    (tmp_path / "no_such_command").touch(0o755)
+    with pytest.raises(AssayError, match=mistake):
+        load(file)
+    file.write_text(file.read_text() + '\nbuild = "true"')
+    with pytest.raises(AssayError, match=mistake):
         load(file)
     file.write_text(text.replace('"sh"', '"./sh"'))
     with pytest.raises(AssayError, match="there is no program"):
@@ -673,6 +680,24 @@ PROGRAM = '[subjects.two]\nprogram = "two"\n'
             f'{PROGRAM}extract = {{ m = {{ line = "m", unit = "ms" }} }}',
             ':25: subjects.two.extract.m: is in "ms" here and in no unit in subjects.one; values in',
         ),
+        (
+            f'{PROGRAM}extract = {{ throughput = {{ line = "m", unit = "1/s" }} }}',
+            ':22: subjects.two.extract.throughput: is in "1/s" here, and one gives it without a unit; val',
+        ),
+        (
+            '[subjects.one]\nprogram = "one"\nextract = "lines"\n'
+            f'{PROGRAM}extract = {{ throughput = {{ pattern = "(m)", unit = "1/s" }} }}',
+            ':25: subjects.two.extract.throughput: is in "1/s" here, and one gives it without a unit; val',
+        ),
+        # A program that is not measured.
+        (
+            '[subjects.other]\nprogram = "other"\narguments = ["{thread}"]',
+            ":22: subjects.other.arguments: {thread} names no setting or parameter; did you mean threads?",
+        ),
+        (
+            '[subjects.other]\nprogram = "other"\narguments = ["{"]',
+            ':22: subjects.other.arguments: "{": a brace is not closed; write {{ for one that begins no',
+        ),
         # Validations.
         (
             '[[validate]]\nmetric = "size"',
@@ -765,6 +790,19 @@ PROGRAM = '[subjects.two]\nprogram = "two"\n'
 def test_a_mistake_in_what_follows_is_named_too(text: str, message: str) -> None:
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
         parse(TEXT + text, FILE)
+
+
+def test_a_metric_that_is_not_compared_or_a_program_that_is_not_measured_may_have_any_unit() -> None:
+    rule = '{ line = "m", unit = "1/s" }'
+    parse(f"{TEXT}{PROGRAM}extract = {{ rate = {rule} }}", FILE)
+    parse(f"{TEXT}{PROGRAM.replace('two', 'three')}extract = {{ throughput = {rule} }}", FILE)
+
+
+def test_a_program_that_is_not_measured_may_name_every_setting_and_parameter() -> None:
+    text = changed("duration_ms = 250", "parameters = { a = 1 }").replace(
+        "[factors.mix]", "[factors.f]\nf = { parameters = { b = 1 } }\n[factors.mix]"
+    )
+    parse(f'{text}{PROGRAM.replace("two", "three")}arguments = ["{{timeout_s}} {{seed}} {{a}} {{b}}"]', FILE)
 
 
 def test_mistakes_of_one_kind_are_all_named() -> None:
@@ -895,8 +933,10 @@ def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
         (tmp_path / "bad.toml").write_bytes(data)
         with pytest.raises(AssayError, match=rf"bad\.toml: {why}"):
             load(tmp_path / "bad.toml")
-    with pytest.raises(AssayError, match="/dev/zero: is larger than 1 MiB"):
-        load(Path("/dev/zero"))
+    os.mkfifo(tmp_path / "pipe")
+    for none in (Path("/dev/zero"), tmp_path, tmp_path / "pipe"):
+        with pytest.raises(AssayError, match=f"{none}: is no regular file; name an experiment's file"):
+            load(none)
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:

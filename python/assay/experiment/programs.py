@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import ChainMap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -30,7 +31,7 @@ def read_program(source: Source, name: str, table: SubjectTable) -> Program:
     path = folder / table.program
     if extract != "protocol" and "/" not in table.program:
         found = shutil.which(table.program)
-        path = Path(found).absolute() if found else path
+        path = Path(found).absolute() if found else Path(table.program)
     return Program(path, tuple(table.arguments), table.build, extract)
 
 
@@ -72,24 +73,64 @@ def _unit(unit: str) -> str:
     return show(unit) if unit else "no unit"
 
 
+def check_units(source: Source, experiment: Experiment) -> None:
+    """Check that a compared metric has the unit that a rule gives it from every subject that is measured.
+
+    `read_units` has compared the rules with each other.
+
+    Raises:
+        AssayError: a subject without rules may give it in any unit.
+    """
+    comparison = experiment.comparison
+    measured = experiment.subjects()
+    ruled = {
+        subject: program.extract
+        for subject, program in experiment.programs.items()
+        if subject in measured and isinstance(program.extract, tuple)
+    }
+    others = sorted(measured - ruled.keys())
+    for subject, rules in ruled.items() if others else ():
+        for rule in rules:
+            if rule.unit and rule.metric in (comparison.metric, *comparison.also):
+                why = (
+                    f"is in {show(rule.unit)} here, and {others[0]} gives it without a unit; values in "
+                    "different units cannot be compared: give it a rule with this unit, or leave the unit out"
+                )
+                raise source.mistake(("subjects", subject, "extract", rule.metric), why)
+
+
 def check_placeholders(source: Source, experiment: Experiment) -> None:
     """Check that every placeholder of every argument has a value wherever its program runs.
+
+    Of a program that is not measured, it has to name a setting or a parameter.
 
     Raises:
         AssayError: one has none.
     """
     for condition in experiment.conditions():
         settings = experiment.settings(condition)
-        program = experiment.programs.get(settings["subject"])
-        values = placeholders.values_of(settings, 0)
-        for index, argument in enumerate(program.arguments if program else ()):
-            at = ("subjects", settings["subject"], "arguments", index)
-            try:
-                missing = [name for name in placeholders.names(argument) if name not in values]
-            except ValueError as error:
-                raise source.mistake(at, f"{show(argument)}: {error}") from error
-            if missing:
-                raise source.mistake(at, _no_value(missing[0], values))
+        _check_arguments(source, experiment, settings["subject"], placeholders.values_of(settings, 0))
+    changes = [change for levels in experiment.changes.values() for change in levels.values()]
+    parameters = [each.get("parameters", {}) for each in (experiment.fixed, *changes)]
+    known = placeholders.values_of(
+        dict.fromkeys(Settings.model_fields, 0) | {"parameters": dict(ChainMap(*parameters))}, 0
+    )
+    for subject in experiment.programs.keys() - experiment.subjects():
+        _check_arguments(source, experiment, subject, known)
+
+
+def _check_arguments(
+    source: Source, experiment: Experiment, subject: str, values: Mapping[str, object]
+) -> None:
+    program = experiment.programs.get(subject)
+    for index, argument in enumerate(program.arguments if program else ()):
+        at = ("subjects", subject, "arguments", index)
+        try:
+            missing = [name for name in placeholders.names(argument) if name not in values]
+        except ValueError as error:
+            raise source.mistake(at, f"{show(argument)}: {error}") from error
+        if missing:
+            raise source.mistake(at, _no_value(missing[0], values))
 
 
 def _no_value(name: str, values: Mapping[str, object]) -> str:

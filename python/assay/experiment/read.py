@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.experiment.charts import read_chart
 from assay.experiment.factors import Changes, read_factors
-from assay.experiment.programs import check_placeholders, read_program, read_units
+from assay.experiment.programs import check_placeholders, check_units, read_program, read_units
 from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
 from assay.experiment.source import Source, show
 from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
@@ -82,6 +82,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     )
     _check_size(source, experiment)
     _check_conditions(source, experiment)
+    check_units(source, experiment)
     check_placeholders(source, experiment)
     blocks = document.design.blocks
     fills_the_time = isinstance(blocks, BlocksTable) and blocks.minutes and not blocks.at_most

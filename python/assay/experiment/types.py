@@ -97,7 +97,7 @@ class Program:
     """A program of one's own that is a subject.
 
     Attributes:
-        path: the executable, absolute.
+        path: the executable, absolute; the bare name of a command that is not on the PATH.
         arguments: of its command line; `{name}` stands for the setting or parameter of that name.
         build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
@@ -193,6 +193,10 @@ class Experiment:
         """Return every condition that is not excluded, as factor -> level; the last factor varies fastest."""
         every = (dict(zip(self.factors, levels, strict=True)) for levels in product(*self.factors.values()))
         return [condition for condition in every if not self._excluded(condition)]
+
+    def subjects(self) -> set[str]:
+        """Return the subjects of the conditions: those that are measured."""
+        return {self.settings(condition)["subject"] for condition in self.conditions()}
 
     def context(self, condition: Mapping[str, Level]) -> tuple[Level, ...]:
         """Return the levels of a condition less that of the compared factor."""

@@ -3,39 +3,53 @@
 import os
 from collections.abc import Callable
 
+from assay.errors import printable
+from assay.experiment.source import show
 from assay.experiment.types import Experiment
 from assay.runner.process import CannotStartError, StopSignals, run_process
 
 _SHOWN_LINES = 40
+_SHOWN_OF_A_LINE = 500  # characters
 
 
-def run_builds(experiment: Experiment, say: Callable[[str], None], stop: StopSignals | None = None) -> None:
-    """Run each build step of an experiment once, in the folder of its file, for as long as it takes.
+def run_builds(
+    experiment: Experiment,
+    say: Callable[[str], None],
+    show_output: Callable[[str], None],
+    stop: StopSignals | None = None,
+) -> None:
+    """Run each build step of what is measured once, in the folder of the file, for as long as it takes.
 
     Args:
         experiment: whose programs are to be built.
         say: is told of each build that begins.
+        show_output: is given the last lines that a build printed which failed, safe for a terminal.
         stop: ends the build that is running.
 
     Raises:
-        CannotStartError: a build failed; with the end of what it printed.
+        CannotStartError: a build failed.
         Interrupted: the user asked to stop.
     """
     folder = experiment.path.parent.absolute()
-    for command in dict.fromkeys(program.build for program in experiment.programs.values()):
+    measured = experiment.subjects()
+    programs = (program for subject, program in experiment.programs.items() if subject in measured)
+    for command in dict.fromkeys(program.build for program in programs):
         if command is None:
             continue
-        say(f"building: {command}")
+        say(f"building: {printable(command)}")
         ended = run_process(
             "/bin/sh",
             "",
             environment=os.environ,
-            arguments=["-c", f"exec 2>&1\n{command}"],
+            # Of standard error the end is kept, however much it is.
+            arguments=["-c", f"exec >&2\n{command}"],
             directory=folder,
             stop=stop,
         )
         if ended.exit_code != 0:
             how = "exited with" if ended.exit_code > 0 else "was ended by signal"
-            printed = ended.stdout.decode(errors="replace").splitlines()[-_SHOWN_LINES:]
-            why = f"the build `{command}` in {folder} {how} {abs(ended.exit_code)}; put that right"
-            raise CannotStartError("\n".join([*printed, why]))
+            for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
+                show_output(printable(line[-_SHOWN_OF_A_LINE:]))
+            raise CannotStartError(
+                f"the build {show(command)} in {folder} {how} {abs(ended.exit_code)}; put that right"
+            )

@@ -16,6 +16,18 @@ from assay.runner.types import Outcome
 from assay.store.ended import ended_trial, metrics_of
 from assay.store.types import Decision, StoredTrial
 
+
+class NothingExtractedError(AssayError):
+    """No trial of a command has been valid, and in what it printed its metrics are not to be found.
+
+    `trial_id` is the number of the trial that shows it.
+    """
+
+    def __init__(self, message: str, trial_id: int) -> None:
+        super().__init__(message)
+        self.trial_id = trial_id
+
+
 MOST_REPEATED = 0.5
 """Repetitions are at most this share of the planned groups: a restless host must not double a campaign."""
 
@@ -105,6 +117,7 @@ class CampaignCourse:
         self._began = clock()
         self._before_s = sum(map(_took_s, ended))
         self._complete: set[str] = set()  # programs that have been seen to give every compared metric
+        self._extracted = {self._subject(trial) for trial in ended if trial.status == "valid"}
 
         planned: list[PlannedTrial | StoredTrial] = [*ended, *pending]
         self._next_group = max((trial.group for trial in planned), default=-1) + 1
@@ -121,6 +134,8 @@ class CampaignCourse:
 
         Raises:
             AssayError: it is the first valid one of its program, and lacks a metric that is compared.
+            NothingExtractedError: it is one of a command that has had no valid one, and its metrics are not
+                to be found.
         """
         if outcome.status == "valid" and outcome.result is not None:
             outcome = replace(outcome, derived=self._judgement.derive(outcome.result, trial.request))
@@ -129,6 +144,15 @@ class CampaignCourse:
         if outcome.status == "valid" and trial.program not in self._complete:
             self._complete.add(trial.program)
             self._check_metrics(trial.program, metrics_of(outcome))
+        subject = self._subject(trial)
+        if outcome.status == "valid":
+            self._extracted.add(subject)
+        elif outcome.status == "invalid" and trial.extract != "protocol" and subject not in self._extracted:
+            raise NothingExtractedError(
+                f"subjects.{subject}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
+                "that have ended are kept; put the experiment's file right and run that",
+                trial_id,
+            )
 
     def group_ended(self, group: int) -> Sequence[PlannedTrial]:
         """Repeat a group whose calibrations disagree, as often as its experiment allows; return its trials.
@@ -226,6 +250,9 @@ class CampaignCourse:
         self, kind: Literal["look", "repeat", "stop"], ended: int, reason: str, content: Mapping[str, Any]
     ) -> Decision:
         return Decision(kind=kind, block=ended, at=datetime.now(UTC), reason=reason, content=content)
+
+    def _subject(self, trial: PlannedTrial | StoredTrial) -> str:
+        return str(self._experiment.settings(trial.levels)["subject"])
 
     def _check_metrics(self, program: str, metrics: Mapping[str, float]) -> None:
         """Refuse to go on measuring what cannot be compared."""

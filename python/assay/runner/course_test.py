@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
-from assay.runner.course import CampaignCourse, Judgement
+from assay.runner.course import CampaignCourse, Judgement, NothingExtractedError
 from assay.runner.run_trials import run_trials
 from assay.runner.types import Outcome
 from assay.store import Store
@@ -372,6 +372,54 @@ def test_a_metric_that_a_program_does_not_give_ends_the_campaign_after_one_trial
     with pytest.raises(AssayError, match=message):
         laboratory.run()
     assert len(laboratory.ran()) == 1
+
+
+def laboratory_of_a_command(store: Store, *outcomes: tuple[str, str]) -> Laboratory:
+    """Return one whose trials end as given, one after the other; `a` is a command."""
+    laboratory = Laboratory(
+        store, parse(f"{SOURCE}blocks = 2\n[subjects.a]\nprogram = '/a'\nextract = {{}}", Path("x.toml"))
+    )
+    left, execute = list(outcomes), laboratory.execute
+
+    def ending(trial: PlannedTrial) -> Outcome:
+        outcome = execute(trial)
+        if trial.levels["subject"] == "b" or not left:
+            return outcome
+        status, reason = left.pop(0)
+        return replace(outcome, status=status, reason=reason)  # type: ignore[arg-type]
+
+    laboratory.execute = ending  # type: ignore[method-assign]
+    return laboratory
+
+
+def test_a_command_whose_metrics_are_not_found_at_first_ends_the_campaign(store: Store) -> None:
+    laboratory = laboratory_of_a_command(
+        store, ("crashed", "exited with 1"), *[("invalid", "m: nowhere")] * 2
+    )
+    for time in (1, 2):  # the second goes on with the campaign
+        with pytest.raises(
+            NothingExtractedError, match=r"subjects\.a\.extract: m: nowhere\. No tr"
+        ) as caught:
+            laboratory.run()
+        ran = laboratory.ran()
+        assert [trial.status for trial in ran if trial.status == "invalid"] == ["invalid"] * time
+        assert caught.value.trial_id == ran[-1].id
+    laboratory.run()
+    assert len(laboratory.ran()) == 8
+
+
+def test_a_command_whose_metrics_were_found_before_may_fail(store: Store) -> None:
+    laboratory = laboratory_of_a_command(store, ("valid", ""), ("invalid", "m: nowhere"))
+    laboratory.run()
+    assert len(laboratory.ran()) == 8
+    again = laboratory_of_a_command(store, ("valid", ""), ("invalid", "m: nowhere"))
+    again.kill_at = next(
+        2 * place + 2 for place, trial in enumerate(laboratory.ran()) if trial.levels["subject"] == "a"
+    )
+    with pytest.raises(Killed):
+        again.run()
+    again.run()
+    assert len(again.ran()) == 8
 
 
 # Killed

@@ -3,18 +3,24 @@
 import math
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Literal
 
+from assay.errors import printable
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
 
-PATTERN_LIMIT_S = 10.0  # of processor time; an unlucky pattern may need ages, and the runner waits for it
+SEARCH_LIMIT_S = 10.0  # of processor time; an unlucky pattern may need ages, and the runner waits for it
 MOST_METRICS = 496  # a result may hold 500, of which 4 are measured of every command
 
-_METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_METRIC = "[a-z][a-z0-9_]{0,63}"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+# What makes a number a part of a longer one. A sign after a digit or a word is a range or a dash, and a point
+# that no digit follows is the end of a sentence.
+_BEGUN_BEFORE = re.compile(r"(\d\.?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)$", re.ASCII | re.IGNORECASE)
+_GOES_ON_AFTER = re.compile(r"\.?\d|e[+-]?\d", re.ASCII | re.IGNORECASE)
 
 
 def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict[str, float]:
@@ -32,88 +38,127 @@ def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict
             what was looked for, and the remedy.
     """
     if rules == "lines":
-        return _lines(stdout)
+        with _time_limit("the lines NAME=DATA take", "print fewer"):
+            return _lines(stdout)
     assert not isinstance(rules, str)
-    return {rule.metric: _value(stdout, rule) for rule in rules}
+    named = [rule for rule in rules if rule.line is not None]
+    with _time_limit("the lines NAME=DATA take", "print fewer"):
+        data = _named(stdout, named) if named else {}
+    return {
+        rule.metric: _matched(stdout, rule, rule.pattern)
+        if rule.pattern is not None
+        else _on_line(data, rule)
+        for rule in rules
+    }
 
 
 def _lines(stdout: str) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for name, data in _pairs(stdout):
+    for name, data in _pairs(stdout, _METRIC):
         value = _finite(data)
-        if value is None or not _METRIC.fullmatch(name):
+        if value is None:
             continue
         if name in metrics:
             raise ValueError(f"{name}: there are two lines {name}=...; print each metric once")
         if name in PROCESS_METRICS:
             raise ValueError(f"{name}: is measured of every command; print yours under another name")
+        if len(metrics) == MOST_METRICS:
+            raise ValueError(f"there are more than {MOST_METRICS} lines NAME=DATA; print at most so many")
         metrics[name] = value
     if not metrics:
         raise ValueError(
             'there is no line NAME=DATA with a number; print one, or give a rule in place of "lines"'
         )
-    if len(metrics) > MOST_METRICS:
-        raise ValueError(f"there are {len(metrics)} lines NAME=DATA; print at most {MOST_METRICS}")
     return metrics
 
 
-def _value(stdout: str, rule: Extraction) -> float:
-    """Return the one value that a rule finds."""
-    if rule.pattern is not None:
-        sought = f"the pattern {_quoted(rule.pattern)}"
-        try:
-            with _time_limit():
-                found = [match[1] for match in _first_two(stdout, rule.pattern)]
-        except TimeoutError as error:
-            why = (
-                f"{rule.metric}: {sought} takes more than {PATTERN_LIMIT_S:g} s to look for; make it simpler"
+def _named(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
+    """Return NAME -> DATA of the lines that rules name."""
+    wanted = {str(rule.line): rule for rule in rules}
+    found: dict[str, str] = {}
+    for name, data in _pairs(stdout, "|".join(map(re.escape, wanted))):
+        if name in found:
+            raise ValueError(
+                f"{wanted[name].metric}: {_line(wanted[name])} is in the output more than once; "
+                "let the program print it once"
             )
-            raise ValueError(why) from error
-        remedy = "make it match one place only"
-    else:
-        sought = f"the line {_quoted(f'{rule.line}=...')}"
-        found = [data for name, data in _pairs(stdout) if name == rule.line]
-        remedy = "let the program print it once"
-    if not found:
+        found[name] = data
+    return found
+
+
+def _on_line(data: Mapping[str, str], rule: Extraction) -> float:
+    """Return the value of the line that a rule names."""
+    if str(rule.line) not in data:
+        raise _nowhere(rule, _line(rule))
+    return _value(rule, _line(rule), data[str(rule.line)])
+
+
+def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
+    """Return the value that the pattern of a rule finds."""
+    sought = f"the pattern {_quoted(pattern)}"
+    with _time_limit(f"{rule.metric}: {sought} takes", "make it simpler"):
+        matches = list(islice(re.finditer(pattern, stdout, re.MULTILINE), 2))
+    if not matches:
+        raise _nowhere(rule, sought)
+    match, *more = matches
+    if more:
         raise ValueError(
-            f"{rule.metric}: {sought} is nowhere in the output; look at it, then change the rule"
+            f"{rule.metric}: {sought} is in the output more than once; make it match one place only"
         )
-    if len(found) > 1:
-        raise ValueError(f"{rule.metric}: {sought} is in the output more than once; {remedy}")
-    value = _finite(found[0] or "")
+    group = match[1] or ""
+    value = _value(rule, sought, group)
+    begin = match.start(1) + len(group) - len(group.lstrip())
+    end = begin + len(group.strip())
+    before, after = _BEGUN_BEFORE.search(stdout[max(begin - 3, 0) : begin]), _GOES_ON_AFTER.match(stdout, end)
+    if before or after:
+        whole = f"{before[0] if before else ''}{group.strip()}{after[0] if after else ''}"
+        raise ValueError(
+            f"{rule.metric}: {sought} gives {_quoted(group.strip())}, which is only a part of the number at "
+            f"{_quoted(whole)}; let its group hold all of the number"
+        )
+    return value
+
+
+def _value(rule: Extraction, sought: str, data: str) -> float:
+    value = _finite(data)
     if value is None:
         raise ValueError(
-            f"{rule.metric}: {sought} gives {_quoted(found[0] or '')}, which is no finite number; "
+            f"{rule.metric}: {sought} gives {_quoted(data)}, which is no finite number; "
             "let it give nothing but the number"
         )
     return value
 
 
-def _first_two(stdout: str, pattern: str) -> list[re.Match[str]]:
-    matches = re.finditer(pattern, stdout, re.MULTILINE)
-    return [match for match, _ in zip(matches, range(2), strict=False)]
+def _line(rule: Extraction) -> str:
+    return f"the line {_quoted(f'{rule.line}=...')}"
+
+
+def _nowhere(rule: Extraction, sought: str) -> ValueError:
+    return ValueError(f"{rule.metric}: {sought} is nowhere in the output; look at it, then change the rule")
 
 
 @contextmanager
-def _time_limit() -> Iterator[None]:
-    """Raise TimeoutError within, even in the midst of a match, when the processor time is used up."""
+def _time_limit(what: str, remedy: str) -> Iterator[None]:
+    """Raise ValueError within, even in the midst of a match, when the processor time is used up."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
 
     previous = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, PATTERN_LIMIT_S)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SEARCH_LIMIT_S)
     try:
         yield
+    except TimeoutError as error:
+        raise ValueError(f"{what} more than {SEARCH_LIMIT_S:g} s to look for; {remedy}") from error
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, previous)
 
 
-def _pairs(stdout: str) -> list[tuple[str, str]]:
-    """Return NAME and DATA of each line that has them, without the spaces around."""
-    split = (line.partition("=") for line in stdout.split("\n") if "=" in line)
-    return [(name.strip(), data.strip()) for name, _, data in split]
+def _pairs(stdout: str, names: str) -> Iterator[tuple[str, str]]:
+    """Yield NAME and DATA, without the spaces around, of each line whose NAME matches a pattern."""
+    for match in re.finditer(rf"^[^\S\n]*+({names})[^\S\n]*+=(.*)$", stdout, re.MULTILINE):
+        yield match[1], match[2].strip()
 
 
 def _finite(data: str) -> float | None:
@@ -123,4 +168,4 @@ def _finite(data: str) -> float | None:
 
 def _quoted(text: str) -> str:
     """Show what someone else wrote: one line, and not all of it where it is long."""
-    return repr(text[:60] + ("..." if len(text) > 60 else ""))
+    return f"'{printable(text[:60])}{'...' if len(text) > 60 else ''}'"

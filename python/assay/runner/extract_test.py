@@ -1,6 +1,10 @@
+import importlib
 import math
 import re
 import signal
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +12,8 @@ from hypothesis import strategies as st
 
 from assay.experiment.types import Extraction
 from assay.runner.extract import MOST_METRICS, extract
+
+extract_module = importlib.import_module("assay.runner.extract")
 
 metrics = st.dictionaries(
     st.from_regex(r"[a-z][a-z0-9_]{0,63}", fullmatch=True),
@@ -59,7 +65,7 @@ def test_lines_that_give_no_metric_are_ignored(ignored: str) -> None:
         ("wall_ms=1", "wall_ms: is measured of every command; print yours under another name"),
         (
             "\n".join(f"a{number}=1" for number in range(MOST_METRICS + 1)),
-            f"there are {MOST_METRICS + 1} lines NAME=DATA; print at most {MOST_METRICS}",
+            f"there are more than {MOST_METRICS} lines NAME=DATA; print at most so many",
         ),
     ],
 )
@@ -93,7 +99,7 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
         (
             PATTERN,
             "",
-            "rate: the pattern '^rate: ([\\\\d.eE+-]*)(?: MB/s)?$' is nowhere in the output; look at it",
+            r"rate: the pattern '^rate: ([\d.eE+-]*)(?: MB/s)?$' is nowhere in the output; look at it",
         ),
         (PATTERN, "rate: 1\nrate: 1", "is in the output more than once; make it match one place only"),
         (PATTERN, "rate: ", "gives '', which is no finite number; let it give nothing but the number"),
@@ -117,11 +123,92 @@ def test_a_rule_that_finds_no_number_or_two_is_explained(rule: Extraction, print
 
 
 def test_a_pattern_that_would_take_ages_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.runner.extract.PATTERN_LIMIT_S", 0.05)
+    monkeypatch.setattr("assay.runner.extract.SEARCH_LIMIT_S", 0.05)
     before = signal.getsignal(signal.SIGVTALRM)
     with pytest.raises(ValueError, match=r"takes more than 0\.05 s to look for; make it simpler"):
         extract("a" * 60 + "b", [Extraction("a", "^(?:a+)+(c)$", None, "")])
     assert signal.getsignal(signal.SIGVTALRM) is before
+
+
+@pytest.mark.parametrize("rules", ["lines", [LINE, Extraction("a", None, "a", "")]])
+def test_lines_without_a_metric_cost_no_memory(rules: Any) -> None:
+    printed = "=\nx=y\n" * 50_000
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"there is no line|is nowhere"):
+        extract(printed, rules)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
+
+
+@pytest.mark.parametrize(("rules", "line"), [("lines", "a=x\n"), ("lines", "1=x\n"), ([LINE], "Mean rate\n")])
+def test_lines_are_looked_for_no_longer_than_a_pattern(
+    rules: Any, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.runner.extract.SEARCH_LIMIT_S", 0.01)
+    with pytest.raises(ValueError, match=r"lines NAME=DATA take more than 0\.01 s to look for; print fewer"):
+        extract(line * 1_000_000, rules)
+
+
+def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[str] = []
+
+    def noted(*arguments: str) -> Iterator[tuple[str, str]]:
+        for name, data in pairs(*arguments):
+            looked_at.append(name)
+            yield name, data
+
+    pairs = extract_module._pairs
+    monkeypatch.setattr(extract_module, "_pairs", noted)
+    rules = [Extraction(name, None, name, "") for name in "ab"]
+    assert extract("a=1\nc=1\nb=2", rules) == {"a": 1, "b": 2}
+    assert looked_at == ["a", "b"]
+    with pytest.raises(ValueError, match=r"b: the line 'b=\.\.\.' is in the output more than once"):
+        extract("b=1\nb=2\n" + "a=1\n" * 9, rules)
+    assert looked_at == ["a", "b", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "printed", "part"),
+    [
+        (r"ops=(\d+)", "ops=1.5e6", "'1', which is only a part of the number at '1.5'"),
+        (r"ops=([\d.]+)", "ops=1.5e6", "'1.5', which is only a part of the number at '1.5e6'"),
+        (r"ops=(\d+)", "ops=2e-3", "'2'"),
+        (r"ops.*(\d+)", "ops=1234", "'4', which is only a part of the number at '34'"),
+        (r"(\d{3})", "1234", "'123'"),
+        (r"\.(\d+)", "1.5", "'5'"),
+        (r"=\.(\d+)", "a=.5", "'5'"),
+        (r"=\D*(\d+)", "a=-5", "'5', which is only a part of the number at '-5'"),
+        (r"e-(\d+)", "1e-5", "'5'"),
+        (r"=( *\d+)", "a= 1.5", "'1'"),
+    ],
+)
+def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"' gives {part}")):
+        extract(printed, [Extraction("a", pattern, None, "")])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "printed", "value"),
+    [
+        (r"([\d.]+)s", "took 12.5s", 12.5),
+        (r"(\d+)e", "12eggs", 12),
+        (r"took (\d+)", "took 12.", 12),
+        (r"(\d+)-\d+", "10-20", 10),
+        (r"-(\d+)", "10-20", 20),
+        (r"-(\d+)", "run-5", 5),
+        (r"\.+(\d+)", "time....5", 5),
+        (r"p(\d+)", "p99", 99),
+        (r"(\d+):", "12:34", 12),
+        (r",(\d+),", "1,2,3", 2),
+        (r"(\d+)%", "(5%)", 5),
+        (r"(\S+) ops", "-1.5e+3 ops", -1500),
+    ],
+)
+def test_a_whole_number_is_taken_whatever_stands_beside_it(pattern: str, printed: str, value: float) -> None:
+    assert extract(printed, [Extraction("a", pattern, None, "")]) == {"a": value}
 
 
 @given(st.text())

@@ -453,7 +453,7 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
         (
             "a=1",
             (Extraction("a", r"b=(\d)", None, ""),),
-            "a: the pattern 'b=(\\\\d)' is nowhere in the output",
+            r"a: the pattern 'b=(\d)' is nowhere in the output",
         ),
         ("a=1\\na=1", (Extraction("a", r"a=(\d)", None, ""),), "is in the output more than once"),
     ],
