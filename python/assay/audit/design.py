@@ -1,12 +1,14 @@
 """Rules about what an experiment asks for. They can be checked before it runs."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from assay.analysis import CONFIDENCE, Comparison
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.types import Evidence, Finding, condition_name
 from assay.audit.wording import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES, counted
+from assay.experiment import placeholders
 from assay.experiment.types import Severity
 
 
@@ -137,28 +139,46 @@ class Oversubscribed:
 
 
 class Unpinned:
-    """Threads that the operating system may move."""
+    """Threads that the operating system may move.
+
+    A command is pinned by what its arguments make of `pinning`, or not at all.
+    """
 
     id = "unpinned"
     title = "Threads are not pinned"
     source = f"{ANOMALIES}, section 7.1"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding that names the conditions."""
+        """Yield a finding that names the conditions, and one for those of commands."""
         experiment = evidence.experiment
-        where = tuple(
-            condition_name(condition)
-            for condition in experiment.conditions()
-            if experiment.settings(condition)["pinning"] == "none"
-        )
-        if where:
-            yield Finding(
-                self.id,
-                f"The operating system chooses and changes the processors in {counted(where, 'condition')}.",
-                where,
-                {"conditions": len(where)},
-                'Set pinning to "cores_first", or to another policy that pins; start a command by taskset.',
+        native: list[str] = []
+        commands: list[str] = []
+        for condition in experiment.conditions():
+            settings = experiment.settings(condition)
+            subject = settings["subject"]
+            is_command = experiment.is_command(subject)
+            told = not is_command or "pinning" in chain.from_iterable(
+                map(placeholders.names, experiment.programs[subject].arguments)
             )
+            if settings["pinning"] == "none" or not told:
+                (commands if is_command else native).append(condition_name(condition))
+        for where, remedy in (
+            (native, 'Set pinning to "cores_first", or to another policy that pins.'),
+            (
+                commands,
+                "Start the command by taskset with {pinning} among its arguments, and set pinning to a list"
+                " of processors.",
+            ),
+        ):
+            if where:
+                what = counted(where, "condition") + (" of commands" if where is commands else "")
+                yield Finding(
+                    self.id,
+                    f"The operating system chooses and changes the processors in {what}.",
+                    tuple(where),
+                    {"conditions": len(where)},
+                    remedy,
+                )
 
 
 def processors_of(pinning: str | list[int], available: int | None) -> int | None:

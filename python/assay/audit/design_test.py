@@ -108,7 +108,7 @@ def test_short_trials(duration_ms: int, found: bool) -> None:
 
 
 def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> None:
-    more = '[subjects.{}]\nprogram = "/bin/true"\nextract = "lines"\n'
+    more = '[subjects.{}]\nprogram = "/bin/true"\narguments = ["{{pinning}}"]\nextract = "lines"\n'
     programs = more.format("base") + more.format("other")
     assert before(duration_ms=1, more=programs) == {}
 
@@ -137,3 +137,24 @@ def test_threads_that_are_not_pinned() -> None:
     assert len(finding.where) == 4
     assert finding.places.endswith("; and 1 more")
     assert findings(pinning='"none"')["unpinned"] == [finding]
+
+
+@pytest.mark.parametrize(
+    ("pinning", "arguments", "native", "commands"),
+    [
+        ("[0, 1]", "", 0, 2),
+        ("[0, 1]", "--cpu-list, {pinning}", 0, 0),
+        ("[0, 1]", "{threads}", 0, 2),
+        ('"none"', "{pinning}", 2, 2),
+    ],
+)
+def test_a_command_is_pinned_by_its_arguments_alone(
+    pinning: str, arguments: str, native: int, commands: int
+) -> None:
+    command = f"[subjects.other]\nprogram = 'other'\narguments = ['{arguments}']\nextract = 'lines'"
+    asked = experiment(pinning=pinning, more=command)
+    found = [finding for finding in audit_experiment(asked, HOST) if finding.rule == "unpinned"]
+    assert [len(each.where) for each in found] == [count for count in (native, commands) if count]
+    if commands:
+        assert found[-1].where == ("subject=other, threads=1", "subject=other, threads=2")
+        assert "taskset with {pinning}" in found[-1].remedy
