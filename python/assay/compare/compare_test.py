@@ -221,14 +221,17 @@ def test_a_level_may_hold_a_comma(side: MakeSide) -> None:
 
 
 def test_every_side_is_compared_by_the_metric_of_the_first(side: MakeSide) -> None:
-    def both(value: float) -> dict[str, float]:
-        return {"throughput": value, "speed": 7 * value}
+    def with_speed(factor: float) -> Metrics:
+        return lambda value: {"throughput": value, "speed": factor * value}
 
     other = SOURCE.replace('metric = "throughput"', 'metric = "speed"').replace(
         "\nbaseline", '\nbetter = "lower"\nbaseline'
     )
     compared = compare(
-        [side("one", flat, metrics=both), side("two", flat, seed=2, source=other, metrics=both)]
+        [
+            side("one", flat, metrics=with_speed(7)),
+            side("two", flat, seed=2, source=other, metrics=with_speed(9)),
+        ]
     )
     assert {each.metric for each in compared.comparisons} == {"throughput"}
     assert {each.verdict for each in compared.comparisons} == {"equivalent"}
@@ -296,6 +299,7 @@ def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None
     text = SOURCE.replace("blocks = 12", "blocks = { at_most = 18, until_width_percent = 3 }")
     compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
     assert {each.verdict for each in compared.comparisons} == {"undecided"}
+    assert all("first planned look" in each.reason for each in compared.comparisons)
 
 
 def test_a_campaign_that_is_not_finished_is_said(side: MakeSide) -> None:
