@@ -422,6 +422,14 @@ def test_a_command_whose_metrics_were_found_before_may_fail(store: Store) -> Non
     assert len(again.ran()) == 8
 
 
+def test_a_program_that_speaks_the_protocol_may_be_invalid_from_the_first_trial_on(store: Store) -> None:
+    laboratory = Laboratory(store)
+    execute = laboratory.execute
+    laboratory.execute = lambda trial: replace(execute(trial), status="invalid")  # type: ignore[method-assign]
+    laboratory.run()
+    assert len(laboratory.ran()) == 2 * GROUPS
+
+
 # Killed
 
 
