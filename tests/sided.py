@@ -48,9 +48,9 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 def _outcome(trial: PlannedTrial, chance: random.Random) -> Outcome:
     """b is faster at searches and slower at updates, c is faster in the host's fast mode alone.
 
-    The host is slow in every third block; in one group it changes.
+    The host is slow in every other block; in one group it changes.
     """
-    slow = trial.block % 3 == 2
+    slow = trial.block % 2 == 0
     subject, mix = trial.levels["subject"], trial.levels["mix"]
     factor = {("b", "searches"): 1.3, ("b", "updates"): 0.8}.get((str(subject), str(mix)), 1.0)
     if subject == "c":

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import (
+    Aggregate,
     Comparison,
     Estimate,
     Interval,
@@ -397,7 +398,8 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
     interrupted = summarise(trials[:-1], experiment(across=("threads",)))
     assert interrupted.look is None
     assert interrupted.waits == "9 of 10 blocks have ended; assay resume finishes the campaign"
-    for one in (*interrupted.comparisons, *interrupted.aggregates):
+    family: list[Comparison | Aggregate] = [*interrupted.comparisons, *interrupted.aggregates]
+    for one in family:
         assert (one.verdict, one.p_adjusted, one.reason) == ("undecided", None, interrupted.waits)
     assert {one.all_groups.verdict for one in interrupted.comparisons} == {"undecided"}
     assert only(interrupted.comparisons, "other", 1).ratio == pytest.approx(9)
