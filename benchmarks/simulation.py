@@ -159,7 +159,7 @@ class _Host:
         """Return the trial with what it measured, between two calibrations."""
         before = self._calibrate()
         slow = self._mode() and trial.levels["threads"] != 1
-        speed = effect - np.log(SLOW_MODE) * slow + 0.01 * self._rng.standard_normal()
+        speed = effect - np.log(SLOW_MODE) * slow + 0.02 * self._rng.standard_normal()
         return replace(
             trial,
             metrics={"throughput": float(np.exp(speed))},
