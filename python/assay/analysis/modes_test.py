@@ -100,22 +100,79 @@ def test_what_lies_between_the_modes_now_and_then_hides_no_gap() -> None:
     assert gap(around(45, 15) + around(160, 15) + [60, 75, 90, 110, 130]) is None
 
 
-@pytest.mark.parametrize("size", [20, 80, 400])
+@given(
+    st.lists(st.floats(1.9, 8), min_size=1, max_size=3),
+    st.lists(st.integers(4, 30), min_size=4, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+def test_further_states_do_not_hide_the_widest_gap(
+    factors: list[float], counts: list[int], seed: int
+) -> None:
+    centers = 45 * np.cumprod([1.0, *factors])
+    values = [
+        value
+        for at, (center, count) in enumerate(zip(centers, counts, strict=False))
+        for value in around(center, count, seed + at)
+    ]
+    boundary = gap(values)
+    assert boundary is not None
+    below, above = max(v for v in values if v < boundary), min(v for v in values if v >= boundary)
+    assert above / below == pytest.approx(np.exp(np.diff(np.log(np.sort(values))).max()))
+
+
+def test_what_lies_far_off_does_not_hide_the_modes() -> None:
+    assert gap(around(45, 100) + around(160, 100) + [600, 1500, 2000, 9000]) == pytest.approx(85, rel=0.1)
+
+
+def detected(draw: Any, size: int, times: int = 200) -> float:
+    """The share of samples in which there is a clear gap."""
+    chance = np.random.default_rng(1)
+    return float(np.mean([gap(np.exp(draw(chance, size))) is not None for _ in range(times)]))
+
+
+def states(centers: Sequence[float], scatter: float) -> Any:
+    """Logarithms of values in states that are as likely as each other, with normal scatter."""
+    logs = np.log(centers)
+    return lambda chance, size: chance.choice(logs, size) + scatter * chance.normal(size=size)
+
+
+@pytest.mark.parametrize(
+    ("draw", "size", "least"),
+    [
+        (states((1, 2.4), 0.05), 12, 0.9),
+        (states((1, 2.4), 0.05), 200, 0.99),
+        (states((1, 2.4), 0.1), 48, 0.75),
+        (states((1, 2.4), 0.1), 200, 0.8),
+        (states((1, 2, 4), 0.05), 12, 0.6),
+        (states((1, 2, 4), 0.05), 48, 0.99),
+        (states((1, 2, 4), 0.05), 200, 0.99),
+        (states((1, 2, 4, 8), 0.05), 48, 0.98),
+    ],
+)
+def test_states_that_are_clear_are_found(draw: Any, size: int, least: float) -> None:
+    assert detected(draw, size) >= least
+
+
+@pytest.mark.parametrize("size", [12, 48, 200, 2000])
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda chance, size: np.exp(0.05 * chance.normal(size=size)),
-        lambda chance, size: np.exp(0.5 * chance.normal(size=size)),
-        lambda chance, size: np.exp(0.1 * chance.standard_t(3, size)),
-        lambda chance, size: chance.uniform(1, 3, size),
-        lambda chance, size: chance.exponential(size=size),
-        lambda chance, size: 1 + chance.pareto(2, size),
+        lambda chance, size: 0.05 * chance.normal(size=size),
+        lambda chance, size: 0.5 * chance.normal(size=size),
+        lambda chance, size: 0.3 * chance.standard_t(2, size),
+        lambda chance, size: np.log(chance.uniform(1, 3, size)),
+        lambda chance, size: np.log(chance.uniform(size=size)),
+        lambda chance, size: np.log(chance.exponential(size=size)),
+        lambda chance, size: np.log(1 + chance.pareto(1, size)),
+        lambda chance, size: np.cumsum(0.15 * chance.normal(size=size)),
     ],
 )
 def test_one_mode_is_rarely_taken_for_two(draw: Any, size: int) -> None:
-    chance = np.random.default_rng(1)
-    found = sum(gap(draw(chance, size)) is not None for _ in range(300))
-    assert found <= 0.03 * 300
+    assert detected(draw, size, 300 if size < 1000 else 40) <= 0.025
+
+
+def test_no_gap_is_clear_where_modes_overlap() -> None:
+    assert detected(states((1, 2.4), 0.2), 48) <= 0.02
 
 
 calibrations = st.lists(st.floats(1, 1000), min_size=2, max_size=40)
@@ -176,6 +233,55 @@ def test_without_the_calibration_nothing_is_known() -> None:
     both = host_modes([*flipping([]), trial(99, None, None, threads=1)], experiment())
     assert both is not None
     assert both.of_group[99] == "unknown"
+
+
+@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("pair", [(None, 160), (160, None), (None, None)])
+def test_a_group_with_a_calibration_missing_is_in_no_known_mode(
+    pair: tuple[float | None, float | None], part: int
+) -> None:
+    trials = flipping([])
+    trials[2 * 12 + part] = trial(12, *pair)
+    modes = host_modes(trials, experiment())
+    assert modes is not None
+    assert modes.of_group[12] == "unknown"
+    assert modes.of_group[11] == modes.of_group[13] == "slow"
+
+
+def test_a_group_is_mixed_whatever_else_is_missing() -> None:
+    trials = flipping([])
+    trials[2 * 25] = trial(25, None, 160)
+    trials[2 * 25 + 1] = trial(25, 46, None)
+    modes = host_modes(trials, experiment())
+    assert modes is not None
+    assert modes.of_group[25] == "mixed"
+    assert repeated(trials) == [25]
+
+
+def test_a_trial_with_nothing_to_calibrate_leaves_the_mode_to_the_others() -> None:
+    modes = host_modes([*flipping([]), trial(12, None, None, threads=1)], experiment())
+    assert modes is not None
+    assert modes.of_group[12] == "slow"
+
+
+sides = st.sampled_from([None, 45.0, 160.0])
+
+
+@given(st.lists(st.tuples(sides, sides), min_size=1, max_size=4))
+def test_groups_that_are_repeated_are_those_that_are_mixed(
+    pairs: list[tuple[float | None, float | None]],
+) -> None:
+    group = [trial(99, before, after) for before, after in pairs]
+    trials = flipping([]) + group
+    seen = {value for pair in pairs for value in pair}
+    modes = host_modes(trials, experiment())
+    assert modes is not None
+    if {45.0, 160.0} <= seen:
+        expected = "mixed"
+    else:
+        expected = "unknown" if None in seen else "fast" if 45.0 in seen else "slow"
+    assert modes.of_group[99] == expected
+    assert bool(disagreement(group, trials, experiment())) == (expected == "mixed")
 
 
 def test_placements_have_boundaries_of_their_own() -> None:

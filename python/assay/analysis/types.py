@@ -181,8 +181,8 @@ class HostModes:
         centers: mode -> its median; empty where there is one mode.
         boundary: between the modes; None where there is one. Where trials differ in placement, it and
             `centers` are those of the placement with the most calibrations among those with two modes.
-        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where it has none or
-            they show one mode only.
+        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where one is missing
+            or they show one mode only.
     """
 
     metric: str
