@@ -121,11 +121,11 @@ def gap(values: ArrayLike) -> float | None:
     reaches `CLEAR_FACTOR`. Scatter is that of a cluster, not of a side, so a third or fourth state, or values
     far off, do not hide a gap.
 
-    Simulated with 12, 48, 200 and 2000 values (1000 draws each, 150 of 2000 values; `modes_test.py` repeats it
-    in small). One mode is taken for two in at most 2.1%, 1.1%, 0.7% and 0% (normal with scatter 0.5 and 1, t
-    with 2 degrees of freedom, uniform, exponential, Pareto with exponents 1 and 2 and a fifth of the first on a
-    constant, random walk, autocorrelated 0.99). Found, states drawn at random with equal chances and log-normal
-    scatter within each:
+    Simulated with 12, 48, 200 and 2000 values (1000 draws each, 150 of 2000 values; `modes_test.py` repeats
+    it in small). One mode is taken for two in at most 2.1%, 1.1%, 0.7% and 0% (normal with scatter 0.5 and
+    1, t with 2 degrees of freedom, uniform, exponential, Pareto with exponents 1 and 2 and a fifth of the
+    first on a constant, random walk, autocorrelated 0.99). Found, states drawn at random with equal chances
+    and log-normal scatter within each:
 
     | states         | scatter | 12  | 48   | 200  | 2000 |
     | -------------- | ------- | --- | ---- | ---- | ---- |
