@@ -156,8 +156,8 @@ def test_workloads_and_the_correction_are_read() -> None:
         ('{ until = "verdict", at_least = 6, at_most = 6 }', Blocks(6, until="verdict", fewest=6)),
         ("{ until_width_percent = 2, at_most = 100 }", Blocks(100, until=2, fewest=8)),
         ("{ minutes = 10, at_most = 7 }", Blocks(7, minutes=10)),
-        # A block measures for 7 x 250 ms.
-        ("{ minutes = 7 }", Blocks(240, minutes=7)),
+        # A block takes 7 x (250 + 40) ms at least.
+        ("{ minutes = 7 }", Blocks(207, minutes=7)),
         ("{ minutes = 0.001 }", Blocks(1, minutes=0.001)),
         ("{ minutes = 1_000_000 }", Blocks(200_000 // 7, minutes=1_000_000)),
     ],

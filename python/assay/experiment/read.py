@@ -18,6 +18,7 @@ _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 
 _PROTOCOL_REQUIRED = ("key_range", "mix")
 _MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
+_SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
 _SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
 _LOWER_IS_BETTER = re.compile(r"((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$")
 _UNITS_OF_COSTS = {"ns", "us", "ms", "s", "bytes"}
@@ -228,7 +229,7 @@ def _filling_the_time(experiment: Experiment) -> Experiment:
     shortest_s = sum(
         _SHORTEST_COMMAND_S
         if experiment.is_command(settings["subject"])
-        else (settings["duration_ms"] + settings.get("warm_up_ms", 0)) / 1000
+        else (settings["duration_ms"] + settings.get("warm_up_ms", 0)) / 1000 + _SHORTEST_OVERHEAD_S
         for settings in every
     )
     most = min(math.ceil(60 * blocks.minutes / shortest_s), _MOST_TRIALS // len(every), _MOST_BLOCKS)

@@ -29,7 +29,10 @@ class NothingExtractedError(AssayError):
 
 
 MOST_REPEATED = 0.5
-"""Repetitions are at most this share of the planned groups: a restless host must not double a campaign."""
+"""Repetitions are at most this share of the groups that have run: a restless host must not double a campaign."""
+
+AT_FIRST = 3
+"""Repetitions that there may always be, since a share of the first few groups is less than one."""
 
 
 class Keeper(Protocol):
@@ -116,8 +119,14 @@ class CampaignCourse:
         self._say = say
         self._began = clock()
         self._before_s = sum(map(_took_s, ended))
-        self._complete: set[str] = set()  # programs that have been seen to give every compared metric
-        self._extracted = {self._subject(trial) for trial in ended if trial.status == "valid"}
+        compared = {experiment.comparison.metric, *experiment.comparison.also}
+        # Subjects that have been seen to give every compared metric; what single trials lack later is
+        # for the audit.
+        self._complete = {
+            self._subject(trial)
+            for trial in ended
+            if trial.status == "valid" and compared <= trial.metrics.keys()
+        }
 
         planned: list[PlannedTrial | StoredTrial] = [*ended, *pending]
         self._next_group = max((trial.group for trial in planned), default=-1) + 1
@@ -128,12 +137,13 @@ class CampaignCourse:
         self._runs: dict[int, list[int]] = {}  # a planned group -> itself and its repetitions
         for group, original in self._original.items():
             self._runs.setdefault(original, []).append(group)
+        self._begun = {self._original[trial.group] for trial in ended}  # planned groups
 
     def record(self, trial: PlannedTrial, outcome: Outcome) -> None:
         """Keep what became of a trial.
 
         Raises:
-            AssayError: it is the first valid one of its program, and lacks a metric that is compared.
+            AssayError: it is the first valid one of its subject, and lacks a metric that is compared.
             NothingExtractedError: it is one of a command that has had no valid one, and its metrics are not
                 to be found.
         """
@@ -141,13 +151,14 @@ class CampaignCourse:
             outcome = replace(outcome, derived=self._judgement.derive(outcome.result, trial.request))
         trial_id = self._store.record(self._campaign_id, trial.ordinal, outcome)
         self._ended.append(ended_trial(trial_id, trial, outcome))
-        if outcome.status == "valid" and trial.program not in self._complete:
-            self._complete.add(trial.program)
-            self._check_metrics(trial.program, metrics_of(outcome))
+        self._begun.add(self._original[trial.group])
         subject = self._subject(trial)
+        if subject in self._complete:
+            return
         if outcome.status == "valid":
-            self._extracted.add(subject)
-        elif outcome.status == "invalid" and trial.extract != "protocol" and subject not in self._extracted:
+            self._check_metrics(trial.program, metrics_of(outcome))
+            self._complete.add(subject)
+        elif outcome.status == "invalid" and trial.extract != "protocol":
             raise NothingExtractedError(
                 f"subjects.{subject}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
                 "that have ended are kept; put the experiment's file right and run that",
@@ -166,7 +177,7 @@ class CampaignCourse:
         if (
             group != runs[-1]
             or len(runs) > self._experiment.design.repeat
-            or repetitions + 1 > MOST_REPEATED * len(self._runs)
+            or repetitions >= max(AT_FIRST, MOST_REPEATED * len(self._begun))
         ):
             return ()
         trials = list(takewhile(lambda trial: trial.group == group, reversed(self._ended)))[::-1]
