@@ -305,20 +305,34 @@ def test_equivalence_is_corrected_too() -> None:
 
 @given(st.integers(0, 10_000), st.sampled_from([(), ("threads",)]))
 def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: tuple[str, ...]) -> None:
-    trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.01, ("third", 2): 0.02}))
+    trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.1}, scatter=0.1))
     for one in summarise(trials, experiment(across=across)).comparisons:
         assert one.all_groups == Estimate(one.ratio, one.interval, one.p, one.verdict, one.pairs)
 
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
-    """Eight pairs are enough for four comparisons, but not when two aggregates are asked about as well."""
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
     found = summarise(trials, experiment(across=("threads",), blocks=Blocks(8)))
     family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
     assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
     assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
-    found = summarise(trials, experiment(across=("threads",), also={"throughput": "higher"}))
-    assert {one.p_adjusted for one in found.also} <= {None, 4 * 2 / 2**8, 1.0}
+    few = summarise(trials[: 7 * 6], experiment(across=("threads",), blocks=Blocks(7)))
+    assert "7 pairs are too few for a verdict among 6 comparisons" in few.comparisons[0].reason
+
+
+def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggregates() -> None:
+    until = Blocks(30, until="verdict", fewest=10)
+    trials = campaign(10, lambda *_: throughput(1))
+    look = summarise(trials, experiment(blocks=until)).look
+    assert look is not None
+    assert look.blocks == 10
+    assert summarise(trials, experiment(blocks=until, across=("threads",))).look is None
+
+
+def test_further_metrics_are_not_corrected_for_the_aggregates() -> None:
+    trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
+    asked = experiment(across=("threads",), also={"throughput": "higher"}, blocks=Blocks(8))
+    assert {one.p_adjusted for one in summarise(trials, asked).also} == {4 * 2 / 2**8, 1.0}
 
 
 def test_further_metrics_are_a_family_of_their_own_with_their_own_direction() -> None:
@@ -362,6 +376,7 @@ def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_sh
     assert two.all_groups.pairs == 12
     assert two.all_groups.ratio == pytest.approx(0.5 ** (1 / 12))
     assert {mode: estimate.pairs for mode, estimate in two.modes.items()} == {"fast": 7, "slow": 4}
+    assert two.modes["fast"].verdict == "undecided"  # equivalent by itself, but not among 4 comparisons
     one = only(found.comparisons, "other", 1)
     assert (one.pairs, one.dropped) == (12, {})
 
