@@ -44,7 +44,7 @@ SMALLEST_SHARE = 0.02
 STRAY_SHARE = 0.01
 """This share may lie in the gap: a calibration during which the host changed shows something between."""
 
-RECENT = 4000
+RECENT = 2000
 """The trials that tell, while a campaign runs, whether there are two modes: as many as take a few ms."""
 
 _GroupMode = Literal["fast", "slow", "mixed", "unknown"]
