@@ -376,9 +376,16 @@ def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_sh
     assert two.all_groups.pairs == 12
     assert two.all_groups.ratio == pytest.approx(0.5 ** (1 / 12))
     assert {mode: estimate.pairs for mode, estimate in two.modes.items()} == {"fast": 7, "slow": 4}
-    assert two.modes["fast"].verdict == "undecided"  # equivalent by itself, but not among 4 comparisons
     one = only(found.comparisons, "other", 1)
     assert (one.pairs, one.dropped) == (12, {})
+
+
+def test_the_verdicts_in_a_mode_are_corrected_too() -> None:
+    trials = campaign(11, on_a_host_with_modes)
+    corrected = summarise(trials, experiment(blocks=Blocks(11)))
+    alone = summarise(trials, experiment(blocks=Blocks(11), correction="none"))
+    fast = [only(found.comparisons, "other", 1).modes["fast"] for found in (corrected, alone)]
+    assert [(one.pairs, one.verdict) for one in fast] == [(7, "undecided"), (7, "equivalent")]
 
 
 def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> None:
