@@ -29,7 +29,7 @@ class NothingExtractedError(AssayError):
 
 
 MOST_REPEATED = 0.5
-"""Repetitions are at most this share of the groups that have run, so that a restless host does not double them."""
+"""Repetitions are at most this share of the groups that have run: a restless host must not double them."""
 
 AT_FIRST = 3
 """Repetitions that there may always be, since a share of the first few groups is less than one."""
