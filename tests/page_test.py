@@ -516,16 +516,31 @@ def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: St
     assert re.search(rf">{len(worst)} {worst[0].severity}s?<", index)
 
 
-@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"key": "of another store"}'])
-def test_a_summary_of_another_store_or_a_damaged_one_is_not_believed(
-    other_store: Store, summary: str
-) -> None:
+@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"key": 1}'])
+def test_a_damaged_summary_is_not_believed(other_store: Store, summary: str) -> None:
     second_campaign(other_store)
     site = write_page(gather(other_store, 1), other_store).parents[1]
     (site / "campaign-1" / "summary.json").write_text(summary, encoding="utf-8")
     write_page(gather(other_store, 2), other_store)
     index = Page(site / "index.html")
     assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-2/index.html"]
+
+
+def test_the_site_of_another_store_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    """A second campaign would leave the first one's pages, but take the index from them."""
+    with fill(tmp_path / "one.sqlite") as one, fill(tmp_path / "two.sqlite") as two:
+        second_campaign(two)
+        site = write_page(gather(one, 1), one).parents[1]
+        before = {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()}
+        for write in (
+            lambda: write_page(gather(two, 1), two),
+            lambda: write_page(gather(two, 2), two),
+            lambda: write_site(two),
+        ):
+            with pytest.raises(AssayError, match="the site of another store .*--output"):
+                write()
+        assert {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()} == before
+        assert write_site(two, tmp_path / "elsewhere").is_file()
 
 
 def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:

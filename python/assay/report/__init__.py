@@ -57,7 +57,7 @@ def write_page(report: Report, store: Store, directory: Path | None = None) -> P
         directory: the site's folder, made where it is missing; by default `report` beside the store.
 
     Raises:
-        AssayError: the folder cannot be written.
+        AssayError: the folder cannot be written, or holds the site of another store.
     """
     from assay.report.site import write_campaign  # noqa: PLC0415 - Altair and vl-convert are slow to load
 
@@ -73,7 +73,7 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
         gathered: campaigns that need not be gathered again.
 
     Raises:
-        AssayError: the folder cannot be written.
+        AssayError: the folder cannot be written, or holds the site of another store.
     """
     from assay.report.site import write_site as write  # noqa: PLC0415 - as above
 

@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from assay import audit
 from assay.audit import RULES
+from assay.errors import AssayError
 from assay.report import page, words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
@@ -43,6 +44,7 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
     """
     directory = directory.absolute()
     known = {report.campaign.id: report for report in gathered}
+    _refuse_anothers(store, directory)
     with writing(directory):
         _write_shared(directory)
         for campaign in store.campaigns():
@@ -53,6 +55,7 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
 def write_campaign(report: Report, store: Store, directory: Path) -> Path:
     """Write the pages of one campaign into a site's folder, and the index; return its index.html."""
     directory = directory.absolute()
+    _refuse_anothers(store, directory)
     with writing(directory):
         _write_shared(directory)
         written = _write_campaign(report, store, directory)
@@ -96,20 +99,32 @@ def _key(campaign: CampaignSummary) -> str:
     return f"{campaign.started_at.isoformat()} {campaign.seed}"
 
 
-def _written(directory: Path, campaign: CampaignSummary) -> dict[str, Any] | None:
-    """Return the summary of a campaign whose pages are in the site; None where they are not."""
+def _written(directory: Path, number: int) -> dict[str, Any] | None:
+    """Return the summary of the campaign of this number in a site; None where there is none to believe."""
     try:
-        text = (directory / f"campaign-{campaign.id}" / "summary.json").read_text(encoding="utf-8")
+        text = (directory / f"campaign-{number}" / "summary.json").read_text(encoding="utf-8")
         summary = json.loads(text)
     except (OSError, ValueError):
         return None
-    return summary if isinstance(summary, dict) and summary.get("key") == _key(campaign) else None
+    return summary if isinstance(summary, dict) and isinstance(summary.get("key"), str) else None
+
+
+def _refuse_anothers(store: Store, directory: Path) -> None:
+    """Raise AssayError where a folder has pages of another store, which these would replace."""
+    for campaign in store.campaigns():
+        summary = _written(directory, campaign.id)
+        if summary is not None and summary["key"] != _key(campaign):
+            raise AssayError(
+                f"{directory} is the site of another store than {store.path.absolute()}: its campaign"
+                f" {campaign.id} is another one; write this store's site elsewhere with"
+                " `assay report --output FOLDER`, or remove that folder if its store is gone"
+            )
 
 
 def _write_index(store: Store, directory: Path) -> Path:
     experiments: dict[str, list[tuple[CampaignSummary, dict[str, Any] | None]]] = {}
     for campaign in reversed(store.campaigns()):
-        experiments.setdefault(campaign.experiment, []).append((campaign, _written(directory, campaign)))
+        experiments.setdefault(campaign.experiment, []).append((campaign, _written(directory, campaign.id)))
     write(
         directory / "index.html",
         render("index.html", experiments=experiments, store=str(store.path.absolute()), root=""),
