@@ -7,16 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FEWEST = 10
-"""Full intervals below which nothing is said."""
+FEWEST = 16
+"""Full intervals below which nothing is said: in a shorter series so many differences of neighbouring windows
+straddle a step half-way that the step is taken for noise."""
 
 BINS = 100
 """Longer series are averaged to at most so many bins first, so that a trial of any length takes a few ms."""
 
 PENALTY = 6.0
 """Of a changepoint, in units of noise variance times log(bins). It would be 2 for independent normal noise
-(Yao 1988). Neighbouring intervals of trials of maps are correlated by 0.1 to 0.6. Simulated series of 20 to
-300 values that are not flat by chance: at most 2% with normal noise correlated by 0.3, 6% by 0.6, and 11% by
+(Yao 1988). Neighbouring intervals of trials of maps are correlated by 0.1 to 0.6. Simulated series of 16 to
+300 values that are not flat by chance: at most 3% with normal noise correlated by 0.3, 7% by 0.6, and 11% by
 0.6 with the tails of Student's t with 3 degrees of freedom; a trial is thus named, never left out."""
 
 SAME_LEVEL = 0.05

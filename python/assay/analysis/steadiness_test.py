@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assay.analysis.steadiness import classify, derive
+from assay.analysis.steadiness import FEWEST, classify, derive
 
 REQUEST = {"interval_ms": 10}
 
@@ -24,7 +24,7 @@ def noise(chance: np.random.Generator, size: int, correlation: float = 0.0) -> N
     return values[50:]
 
 
-@pytest.mark.parametrize("size", [20, 100, 500])
+@pytest.mark.parametrize("size", [FEWEST, 20, 100, 500])
 @pytest.mark.parametrize("correlation", [0, 0.3, 0.5])
 @pytest.mark.parametrize("scatter", [0.03, 0.15])
 def test_stationary_noise_is_rarely_anything_but_flat(size: int, correlation: float, scatter: float) -> None:
@@ -43,6 +43,18 @@ def test_a_planted_change_is_found_where_it_is(size: int, slow: int, level: floa
         found, after = classify(series)
         assert found == kind
         assert abs(after - slow) <= max(1, size / 50)
+
+
+@pytest.mark.parametrize("size", range(FEWEST, 21))
+@pytest.mark.parametrize(("level", "kind"), [(0.5, "slowdown"), (2.0, "warm-up")])
+def test_a_step_half_way_is_found_however_short_the_series(size: int, level: float, kind: str) -> None:
+    chance = np.random.default_rng(4)
+    for _ in range(30):
+        series = 1 + 0.02 * noise(chance, size, 0.3)
+        series[size // 2 :] *= level
+        found, after = classify(series)
+        assert found == kind
+        assert abs(after - size // 2) <= 1
 
 
 def test_a_change_near_the_end_leaves_no_steady_state() -> None:
@@ -101,7 +113,7 @@ def test_a_switch_of_work_from_thread_to_thread_is_flat() -> None:
         ({}, REQUEST),
         ({"threads": []}, REQUEST),
         ({"threads": [{"seed": "0x1"}]}, REQUEST),
-        (result([5] * 10), REQUEST),  # nine full intervals
+        (result([5] * FEWEST), REQUEST),  # one full interval too few
         (result([0] * 30), REQUEST),
         (result([5] * 30, [5] * 29), REQUEST),
         (result([5] * 30), {}),
@@ -111,7 +123,7 @@ def test_without_a_usable_series_nothing_is_said(answer: dict[str, Any], request
     assert derive(answer, request_) == {}
 
 
-@given(st.lists(st.integers(0, 10**9), min_size=10, max_size=300).filter(any), st.integers(1, 1000))
+@given(st.lists(st.integers(0, 10**9), min_size=FEWEST, max_size=300).filter(any), st.integers(1, 1000))
 def test_any_series_gives_finite_metrics_that_follow_its_unit(series: list[int], times: int) -> None:
     derived = derive(result([*series, 0]), REQUEST)
     assert np.isfinite(list(derived.values())).all()
