@@ -20,7 +20,7 @@ class Validate:
     source = "the experiment's file"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield at most one finding for each rule."""
+        """Yield at most one finding for each rule, and one of what of it could not be checked."""
         for rule in evidence.experiment.validations:
             if not evidence.valid:
                 return
@@ -65,17 +65,20 @@ class Validate:
             others = tuple(level for name, level in condition.items() if name != factor)
             lines.setdefault(others, []).append(condition)
         where = []
-        checked = 0
+        unchecked = []
+        steps = 0
         for line in lines.values():
             for first, second in pairwise(line):
+                steps += 1
                 values = [_values(evidence, condition, rule.metric) for condition in (first, second)]
                 before, after = (median_interval(each) for each in values)
                 if before is None or after is None:
+                    unchecked.append(f"{condition_name(first)} to {second[factor]}")
                     continue
-                checked += 1
                 if before.low > after.high if rule.must == "increase" else before.high < after.low:
                     medians = " then ".join(f"{median(each):.4g}" for each in values)
                     where.append(f"{condition_name(first)} to {second[factor]}: {medians}")
+        checked = steps - len(unchecked)
         if where:
             yield Finding(
                 self.id,
@@ -85,6 +88,23 @@ class Validate:
                 {"steps": len(where), "checked": checked},
                 "Look at the distributions of these conditions.",
                 rule.severity,
+            )
+        if unchecked or not steps:
+            yield Finding(
+                self.id,
+                f"{_stated(rule)}: not checked: "
+                + (
+                    f"{len(unchecked)} of {counted(steps, 'step')} from one level to the next, for want of"
+                    " values for intervals of both medians."
+                    if steps
+                    else f"no two conditions differ in {factor} alone."
+                ),
+                tuple(unchecked),
+                {"unchecked": len(unchecked), "steps": steps},
+                f"A median needs 6 values: run more blocks, or see why trials lack {rule.metric}."
+                if steps
+                else f"Give {factor} two levels in the same circumstances, or leave the rule out.",
+                "note",
             )
 
 
@@ -105,7 +125,7 @@ def _stated(rule: Validation) -> str:
 def _violates(trial: StoredTrial, rule: Validation) -> bool:
     value = trial.metrics.get(rule.metric)
     if value is None:
-        return rule.must == "present"
+        return True
     if rule.must == "present":
         return False
     if rule.must == "positive" or rule.bounds is None:

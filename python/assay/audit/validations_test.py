@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from assay.audit import Finding
-from assay.audit.testing import METRICS, Change, findings, sometimes, unchanged
+from assay.audit import Finding, audit
+from assay.audit.testing import HOST, METRICS, Change, experiment, findings, sometimes, trials, unchanged
 
 
 def violated(rule: str, change: Change = unchanged, **settings: Any) -> list[Finding]:
@@ -39,10 +39,16 @@ def test_a_rule_about_every_trial(demand: str, good: float, bad: float | None) -
     assert violated(rule, lambda *_: {"metrics": METRICS | {"mine": good}}) == []
 
 
-def test_a_trial_that_lacks_the_metric_violates_only_that_it_is_present() -> None:
-    lacking = sometimes(metrics={name: value for name, value in METRICS.items() if name != "migrations"})
-    assert violated('metric = "migrations"\nequals = 0', lacking) == []
-    assert len(violated('metric = "migrations"\nis = "present"', lacking)) == 1
+@pytest.mark.parametrize(
+    "demand", ['is = "present"', 'is = "positive"', "equals = 100", "between = [1, 200]"]
+)
+def test_a_trial_that_lacks_the_metric_violates_every_rule_about_each_trial(demand: str) -> None:
+    rule = f'metric = "throughput"\n{demand}'
+    lacking = sometimes(metrics={name: value for name, value in METRICS.items() if name != "throughput"})
+    (finding,) = violated(rule, lacking)
+    assert finding.evidence == {"trials": 8, "valid": 40}
+    assert "missing" in finding.message
+    assert violated(rule) == []
 
 
 def test_trials_that_are_not_valid_violate_nothing() -> None:
@@ -100,3 +106,34 @@ def test_levels_are_compared_in_the_order_of_the_file() -> None:
     rule = 'metric = "mine"\nincreases_with = "threads"'
     assert violated(rule, scaling(10.0, 20.0, 1.0), threads="[2, 1]")
     assert not violated(rule, scaling(20.0, 10.0, 1.0), threads="[2, 1]")
+
+
+@pytest.mark.parametrize("demand", ["increases_with", "decreases_with"])
+def test_an_order_that_cannot_be_checked_is_said_to_be_so(demand: str) -> None:
+    rule = f'metric = "mine"\n{demand} = "threads"'
+    (finding,) = violated(rule, scaling(10.0, 20.0, 1.0), blocks=5)
+    assert "not checked: 2 of 2 steps" in finding.message
+    assert finding.where == ("subject=base, threads=1 to 2", "subject=other, threads=1 to 2")
+    assert finding.severity == "note"
+
+
+def test_what_of_an_order_can_be_checked_is_checked() -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        lacking = subject == "other" and block < 5
+        return {"metrics": METRICS if lacking else METRICS | {"mine": 20.0 - threads}}
+
+    violation, unchecked = violated('metric = "mine"\nincreases_with = "threads"', change)
+    assert violation.evidence == {"steps": 1, "checked": 1}
+    assert violation.severity == "error"
+    assert unchecked.where == ("subject=other, threads=1 to 2",)
+    assert unchecked.evidence == {"unchecked": 1, "steps": 2}
+    assert unchecked.severity == "note"
+
+
+def test_an_order_of_conditions_that_are_excluded_is_said_not_to_be_checked() -> None:
+    rule = 'exclude = [{ threads = 2 }]\n[[validate]]\nmetric = "throughput"\nincreases_with = "threads"'
+    asked = experiment(more=rule)
+    ran = [trial for trial in trials(asked) if trial.levels in asked.conditions()]
+    (finding,) = (each for each in audit(asked, ran, HOST, environments={}) if each.rule == "validate")
+    assert "not checked: no two conditions differ in threads alone" in finding.message
+    assert finding.severity == "note"
