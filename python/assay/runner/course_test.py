@@ -374,6 +374,44 @@ def test_a_metric_that_a_program_does_not_give_ends_the_campaign_after_one_trial
     assert len(laboratory.ran()) == 1
 
 
+def laboratory_with_also(store: Store, lacks: Callable[[PlannedTrial], bool]) -> Laboratory:
+    """Return one that compares a second metric, and is killed before its fifth trial at first."""
+    asked = parse(
+        SOURCE.replace('metric = "throughput"', 'metric = "throughput"\nalso = ["size"]')
+        + f"blocks = {BLOCKS}",
+        Path("x.toml"),
+    )
+    laboratory = Laboratory(store, asked, kill_at=2 * 4)
+    execute = laboratory.execute
+
+    def ending(trial: PlannedTrial) -> Outcome:
+        size = {} if lacks(trial) else {"size": 1.0}
+        return replace(execute(trial), result={"metrics": {"throughput": 5.0} | size})
+
+    laboratory.execute = ending  # type: ignore[method-assign]
+    return laboratory
+
+
+def test_a_resumed_campaign_goes_on_where_single_trials_lack_a_metric_that_was_seen_before(
+    store: Store,
+) -> None:
+    laboratory = laboratory_with_also(store, lambda trial: trial.block > 0)
+    with pytest.raises(Killed):
+        laboratory.run()
+    assert {trial.levels["subject"] for trial in laboratory.ran()} == {"a", "b"}
+    laboratory.run()
+    assert len(laboratory.ran()) == 2 * GROUPS
+    assert sum("size" in trial.metrics for trial in laboratory.ran()) == 4
+
+
+def test_a_resumed_campaign_ends_where_no_ended_trial_had_a_compared_metric(store: Store) -> None:
+    laboratory = laboratory_with_also(store, lambda _: True)
+    for ended in (1, 2, 3):  # each goes on with the campaign; the third trial is of a subject seen before
+        with pytest.raises(AssayError, match=r"comparison\.also: /bin/. does not give the metric size"):
+            laboratory.run()
+        assert len(laboratory.ran()) == ended
+
+
 def laboratory_of_a_command(store: Store, *outcomes: tuple[str, str]) -> Laboratory:
     """Return one whose trials end as given, one after the other; `a` is a command."""
     laboratory = Laboratory(
