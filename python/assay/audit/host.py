@@ -13,6 +13,7 @@ from assay.audit.wording import (
     RANDOMNESS,
     WRONG_DATA,
     counted,
+    in_percent,
     numbers,
     percent,
     shorten,
@@ -50,6 +51,11 @@ class HostChanged:
             if all(modes.of_group.get(number) == "mixed" for number in numbers)
         ]
         repetitions = len(evidence.groups) - len(attempts)
+        repeated = (
+            f" {counted(repetitions, 'group')} {'repeats' if repetitions == 1 else 'repeat'} another;"
+            if repetitions
+            else ""
+        )
         centers = ", ".join(f"{mode} {center:.3g}" for mode, center in modes.centers.items())
         named = Counter(evidence.context_name(evidence.groups[number][0]) for number in lost or mixed)
         outcome = (
@@ -60,8 +66,7 @@ class HostChanged:
         yield Finding(
             self.id,
             f"The host changed its mode ({modes.metric}: {centers}) within {len(mixed)} of"
-            f" {len(evidence.groups)} groups. {repetitions} of the groups repeat another;"
-            f" {outcome}.",
+            f" {len(evidence.groups)} groups;{repeated} {outcome}.",
             tuple(f"{name}: {count}" for name, count in named.items()),
             {"groups": len(mixed), "repetitions": repetitions, "lost": len(lost)},
             "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
@@ -92,14 +97,23 @@ class HostChanged:
                     changed.append(group)
         if changed:
             named = Counter(evidence.context_name(group[0]) for group in changed)
+            modes = evidence.analysis.host_modes
+            of_group = {} if modes is None else modes.of_group
+            counting = sum(of_group.get(group[0].group) != "mixed" for group in changed)
+            count = (
+                "The verdicts count these groups: random order is fair to both sides, but intervals widen"
+                if counting == len(changed)
+                else f"The verdicts count {counting} of these, and leave out the others, in several modes"
+                if counting
+                else "The verdicts leave these out, in several modes"
+            )
             yield Finding(
                 self.id,
                 f"{metric} differs by more than {limit} times within {len(changed)} of {compared} groups,"
-                f" {worst:.3g} times at worst.",
+                f" {worst:.3g} times at worst. {count}.",
                 tuple(f"{name}: {count}" for name, count in named.items()),
-                {"groups": len(changed), "worst_ratio": worst},
-                "What is compared ran on different hosts in effect: run more blocks, and leave a virtual"
-                " machine for a host of your own.",
+                {"groups": len(changed), "counted": counting, "worst_ratio": worst},
+                "Run more blocks, and leave a virtual machine for a host of your own.",
                 trials=tuple(sorted(trial.id for group in changed for trial in group)),
             )
 
@@ -142,7 +156,7 @@ class CampaignDrift:
                 f"In {len(found)} of {counted(series, 'condition')} {metric} drifts across the campaign: from"
                 f" the first third of the trials to the last it changes by {percent(worst, '+')} at worst.",
                 tuple(f"{name}: {percent(change, '+')}" for name, change in found.items()),
-                {"conditions": len(found), "worst_change": worst},
+                {"conditions": len(found), "worst_percent": in_percent(worst)},
                 "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a"
                 " campaign.",
                 "note",

@@ -58,6 +58,7 @@ def test_a_host_that_changed_its_mode_within_groups_that_were_not_repeated() -> 
     assert finding.severity == "warning"
     assert finding.where == ("threads=1: 1", "threads=2: 1")
     assert finding.evidence == {"groups": 2, "repetitions": 0, "lost": 2}
+    assert "repeat another" not in finding.message
     assert finding.trials == (21, 22, 23, 24)
     assert "core_to_core_ns: fast 50, slow 190" in finding.message
 
@@ -66,6 +67,7 @@ def test_a_repetition_in_one_mode_makes_up_for_a_mixed_group() -> None:
     finding = of_the_host(repetition=SLOW)
     assert finding.severity == "note"
     assert finding.evidence == {"groups": 2, "repetitions": 2, "lost": 0}
+    assert "2 groups repeat another" in finding.message
 
 
 def test_a_repetition_in_which_the_host_changes_again_does_not() -> None:
@@ -96,8 +98,28 @@ def test_memory_or_arithmetic_that_changed_within_groups(metric: str, limit: flo
         assert finding.message.startswith(
             f"{metric} differs by more than {limit} times within 8 of 20 groups"
         )
+        assert "The verdicts count these groups" in finding.message
+        assert finding.evidence["counted"] == finding.evidence["groups"] == 8
         assert finding.where == ("threads=2: 8",)
         assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "said"), [(False, "The verdicts leave these out"), (True, "The verdicts count 8 of these")]
+)
+def test_of_memory_that_changed_with_the_mode_no_verdict_is_said_to_count(elsewhere: bool, said: str) -> None:
+    """Eight groups of two threads change mode and memory; eight of one thread the latter alone."""
+
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        if subject == "base" or block >= 8 or (threads == 1 and not elsewhere):
+            return {}
+        core = 190.0 if threads == 2 else CALIBRATION["core_to_core_ns"]
+        slow = CALIBRATION | {"core_to_core_ns": core, "memory_ns": 2 * CALIBRATION["memory_ns"]}
+        return {"calibration_before": slow, "calibration_after": slow}
+
+    (finding,) = [each for each in findings(change, blocks=20)["host-changed"] if "memory_ns" in each.message]
+    assert said in finding.message
+    assert finding.evidence["counted"] == (8 if elsewhere else 0)
 
 
 def test_enormous_ratios_are_printed_as_numbers() -> None:
@@ -141,7 +163,7 @@ def test_results_that_drift_across_the_campaign(share: float, found: bool) -> No
     if found:
         (finding,) = said["campaign-drift"]
         assert finding.severity == "note"
-        assert math.copysign(1, finding.evidence["worst_change"]) == math.copysign(1, share)
+        assert math.copysign(1, finding.evidence["worst_percent"]) == math.copysign(1, share)
         (place,) = finding.where
         assert place.startswith("subject=other, threads=2: ")
 

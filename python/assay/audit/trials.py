@@ -15,6 +15,7 @@ from assay.audit.wording import (
     REASONABLE_TIME,
     WARMUP,
     counted,
+    in_percent,
     numbers,
     percent,
     shorten,
@@ -142,7 +143,12 @@ class NoSteadyState:
             f"In {counted(found, 'condition')} more than {self.noted:.0%} of the trials reach no steady"
             f" state, {percent(worst)} at worst; of all trials {all_without} of {all_told}.",
             tuple(f"{name}: {len(trials)} of {len(told[name])}" for name, trials in found.items()),
-            {"conditions": len(found), "worst_share": worst, "trials": all_without, "valid": all_told},
+            {
+                "conditions": len(found),
+                "worst_percent": 100 * worst,
+                "trials": all_without,
+                "valid": all_told,
+            },
             "Lengthen trial.duration_ms, keep other work off the host, and look at the series of these"
             " trials.",
             severity,
@@ -194,6 +200,7 @@ class Limit:
         limit: below it (in size) nothing is said; with `least`, above it.
         says: the message, with fields conditions, limit and worst.
         shown: how a number is written.
+        worst: what the worst number is called in the evidence, with its unit.
     """
 
     id: str
@@ -206,6 +213,7 @@ class Limit:
     shown: Callable[[float], str] = percent
     severity: Severity = "warning"
     beyond: Literal["above", "below"] = "above"
+    worst: str = "worst_percent"
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield one finding that names the conditions with their medians."""
@@ -226,7 +234,10 @@ class Limit:
                     worst=self.shown(worst),
                 ),
                 tuple(f"{name}: {self.shown(value)}" for name, value in found.items()),
-                {"conditions": len(found), "worst": worst},
+                {
+                    "conditions": len(found),
+                    self.worst: in_percent(worst) if self.worst == "worst_percent" else worst,
+                },
                 self.remedy,
                 self.severity,
             )
@@ -299,6 +310,7 @@ PREEMPTED = Limit(
     " {worst} at worst, although there are processors for all.",
     "Keep other work off the host while a campaign runs.",
     lambda rate: f"{rate:.3g}",
+    worst="worst_per_second",
 )
 
 MIGRATED = Limit(
@@ -311,6 +323,7 @@ MIGRATED = Limit(
     " are pinned.",
     "Find out what else sets their affinity: the subject, or a tool that moves processes.",
     lambda count: f"{count:.3g}",
+    worst="most_migrations",
 )
 
 PAGED = Limit(
@@ -322,6 +335,7 @@ PAGED = Limit(
     "In {conditions} the typical trial reads memory from disk while it is measured, up to {worst} times.",
     "Use less memory or a larger host; see whether the host swaps.",
     lambda count: f"{count:.3g}",
+    worst="most_page_faults",
 )
 
 UNFAIR = Limit(

@@ -1,5 +1,6 @@
 """What the rules say of trials, made up so that one thing is wrong with them."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,6 +74,7 @@ def test_numbers_whose_median_passes_a_limit(rule: str, metric: str, within: flo
     assert place.startswith("subject=other, threads=2: ")
     assert finding.evidence["conditions"] == 1
     assert "1 condition" in finding.message
+    assert any(name.startswith(("worst_", "most_")) for name in finding.evidence)
     assert found == {}
 
 
@@ -102,6 +104,7 @@ def test_enormous_values_are_printed_as_numbers() -> None:
     (generation,), (drift,) = found["generation"], found["throughput-drift"]
     assert generation.where == ("subject=other, threads=2: 1.7e+308 times",)
     assert drift.where == ("subject=other, threads=2: -1.7e+308 times",)
+    assert all(math.isfinite(value) for each in (generation, drift) for value in each.evidence.values())
 
 
 def steady(count: int, *, everywhere: bool = False) -> Any:
@@ -129,7 +132,7 @@ def test_trials_without_a_steady_state(count: int, everywhere: bool, severity: S
         conditions = 4 if everywhere else 1
         assert finding.evidence == {
             "conditions": conditions,
-            "worst_share": count / 20,
+            "worst_percent": 100 * (count / 20),
             "trials": conditions * count,
             "valid": 80,
         }

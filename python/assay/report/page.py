@@ -15,6 +15,7 @@ from assay.audit import RULES, condition_name
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.report import charts, words
+from assay.report.charts.drawn import measured
 from assay.report.gather import Report
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
@@ -55,6 +56,10 @@ def campaign_files(
         sections=[(name, *charts.SECTIONS[name], figures) for name, figures in sections.items()],
         specifications=charts.specifications(report),
         data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],
+        measured={
+            metric: measured(report.experiment, metric)
+            for metric in (report.analysis.metric, *report.experiment.comparison.also)
+        },
         failed=[trial for trial in report.trials if trial.status != "valid"],
         listed_at_most=LISTED_AT_MOST,
         beside=any(each.modes or each.all_groups.pairs != each.pairs for each in comparisons),

@@ -90,7 +90,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "key": _key(report.campaign),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
-        "verdicts": words.verdicts(report.analysis.comparisons),
+        "verdicts": words.verdicts(report),
     }
 
 

@@ -61,9 +61,12 @@ def print_report(report: Report, console: Console) -> None:
                     words.ratio(comparison.ratio),
                     words.interval(comparison.interval),
                     str(comparison.pairs),
-                    _text(comparison.verdict, STYLES[comparison.verdict]),
+                    _text(
+                        words.verdict(comparison.verdict, analysis.metric, report.experiment),
+                        STYLES[comparison.verdict],
+                    ),
                 )
-            level_notes = words.notes(condition, comparison)
+            level_notes = words.notes(condition, comparison, report.experiment)
             if level_notes:
                 notes.append(f"{condition.levels[analysis.factor]}: {'; '.join(level_notes)}")
         console.print(table)

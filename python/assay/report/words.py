@@ -6,7 +6,8 @@ from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
-from assay.audit import Finding, condition_name
+from assay.audit import Finding, condition_name, wording
+from assay.experiment import Experiment
 from assay.experiment.types import Severity
 from assay.plan.types import Level
 from assay.report.gather import Report
@@ -51,6 +52,14 @@ def p(value: float | None) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
+def quantity(name: str, value: float) -> tuple[str, str]:
+    """Return the name and the text of a number that a finding or a decision rests on, as in messages."""
+    spoken = name.replace("_", " ")
+    if name.endswith("_percent"):
+        return spoken.removesuffix(" percent"), wording.percent(value / 100)
+    return spoken, f"{value:.3g} times" if name.endswith("_ratio") else number(value)
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage with as many digits as it needs, three at most."""
     return f"{100 * share:.3g}%"
@@ -89,10 +98,36 @@ def severities(findings: Iterable[Finding]) -> dict[str, int]:
     return {severity: counts[severity] for severity in SEVERITIES if counts[severity]}
 
 
-def verdicts(comparisons: Iterable[Comparison]) -> dict[str, int]:
-    """Return verdict -> number of comparisons, where there are any."""
-    counts = Counter(comparison.verdict for comparison in comparisons)
-    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+def verdict(of: Verdict, metric: str, experiment: Experiment | None = None) -> str:
+    """Return a verdict in a word that fits the metric: faster or slower of speed, else better or worse."""
+    return wording.verdict_on(metric, of, "" if experiment is None else experiment.unit(metric))
+
+
+def directions(metric: str, experiment: Experiment) -> str:
+    """Return the words for a ratio that differs from 1: "faster or slower", "better or worse"."""
+    return " or ".join(verdict(of, metric, experiment) for of in ("faster", "slower"))
+
+
+def verdicts(report: Report) -> dict[str, int]:
+    """Return verdict, in the word for the metric, -> number of comparisons, where there are any."""
+    counts = Counter(comparison.verdict for comparison in report.analysis.comparisons)
+    return {
+        verdict(each, report.analysis.metric, report.experiment): counts[each]
+        for each in VERDICTS
+        if counts[each]
+    }
+
+
+def correction(experiment: Experiment, comparisons: str) -> str:
+    """Return how p-values are corrected for the number of some comparisons."""
+    if experiment.comparison.correction == "holm":
+        return f"after Holm's correction for all {comparisons}"
+    return "not corrected for the number of comparisons"
+
+
+def p_column(experiment: Experiment) -> str:
+    """Return the heading of a column of p-values."""
+    return "p, corrected" if experiment.comparison.correction == "holm" else "p, not corrected"
 
 
 def look(analysis: Analysis) -> str:
@@ -109,12 +144,15 @@ def look(analysis: Analysis) -> str:
     )
 
 
-def estimate(value: Estimate | Comparison | Aggregate) -> str:
-    """Return a verdict with what it rests on, in one line."""
+def estimate(
+    value: Estimate | Comparison | Aggregate, metric: str, experiment: Experiment | None = None
+) -> str:
+    """Return a verdict on a metric with what it rests on, in one line."""
+    said = verdict(value.verdict, metric, experiment)
     if value.ratio is None:
-        return f"{value.verdict}, no pairs"
+        return f"{said}, no pairs"
     ends = "" if value.interval is None else f" ({interval(value.interval)})"
-    return f"{value.verdict}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
+    return f"{said}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
@@ -130,14 +168,16 @@ def contradicts(other: Estimate | None, comparison: Comparison) -> bool:
     return other.verdict != comparison.verdict
 
 
-def otherwise(comparison: Comparison) -> list[str]:
+def otherwise(comparison: Comparison, experiment: Experiment | None = None) -> list[str]:
     """Return what other choices of groups say where their verdict is another."""
     choices = {
         "without exclusions": comparison.all_groups,
         **{f"in the {mode} mode of the host": there for mode, there in comparison.modes.items()},
     }
     return [
-        f"{choice}: {estimate(there)}" for choice, there in choices.items() if contradicts(there, comparison)
+        f"{choice}: {estimate(there, comparison.metric, experiment)}"
+        for choice, there in choices.items()
+        if contradicts(there, comparison)
     ]
 
 
@@ -149,14 +189,19 @@ def wholes(report: Report) -> Iterator[str]:
             f"{analysis.factor}={whole.level}",
             *([condition_name(whole.context)] if whole.context else []),
         ]
-        against = ", ".join(f"{condition_name(levels)} {verdict}" for levels, verdict in whole.against)
+        against = ", ".join(
+            f"{condition_name(levels)} {verdict(one, whole.metric, report.experiment)}"
+            for levels, one in whole.against
+        )
+        said = estimate(whole, whole.metric, report.experiment)
         yield (
-            f"{', '.join(place)}, over {counted(whole.workloads, 'workload')}: {estimate(whole)}"
+            f"{', '.join(place)}, over {counted(whole.workloads, 'workload')}: {said}"
             + (f"; the other way: {against}" if against else "")
         )
     for each in analysis.also:
         place = [f"{analysis.factor}={each.level}", *([condition_name(each.context)] if each.context else [])]
-        yield f"{each.metric}, {', '.join(place)}: {estimate(each)}"
+        said = estimate(each, each.metric, report.experiment)
+        yield f"{each.metric}, {', '.join(place)}: {said}"
 
 
 def statuses(counts: Mapping[Status, int]) -> str:
@@ -164,16 +209,20 @@ def statuses(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
 
 
-def notes(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
+def notes(
+    condition: ConditionSummary, comparison: Comparison | None, experiment: Experiment | None = None
+) -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    said = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison)]
+    said = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, experiment)]
     return [note for note in said if note]
 
 
-def remarks(condition: ConditionSummary, comparison: Comparison | None) -> list[str]:
+def remarks(
+    condition: ConditionSummary, comparison: Comparison | None, experiment: Experiment | None = None
+) -> list[str]:
     """Return what `notes` says, less what stands in columns of its own on a page."""
-    return [note for note in (_failed(condition), *_reservations(comparison)) if note]
+    return [note for note in (_failed(condition), *_reservations(comparison, experiment)) if note]
 
 
 def dropped(comparison: Comparison | Aggregate) -> str:
@@ -185,13 +234,13 @@ def _failed(condition: ConditionSummary) -> str:
     return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
 
 
-def _reservations(comparison: Comparison | None) -> list[str]:
+def _reservations(comparison: Comparison | None, experiment: Experiment | None) -> list[str]:
     """Return why there is no verdict, unless an interval that holds 1 says so, and other groups' verdicts."""
     if comparison is None:
         return []
     interval = comparison.interval
     explained = interval is not None and interval.low <= 1 <= interval.high
-    return [*([] if explained else [comparison.reason]), *otherwise(comparison)]
+    return [*([] if explained else [comparison.reason]), *otherwise(comparison, experiment)]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:

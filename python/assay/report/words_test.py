@@ -4,6 +4,7 @@ import pytest
 
 from assay.analysis import Comparison, ConditionSummary, Estimate, Interval
 from assay.analysis.types import Mode, Shape
+from assay.audit.wording import verdict_on
 from assay.report import words
 
 ALL = Estimate(1.0, None, 1.0, "undecided", 6)
@@ -76,7 +77,7 @@ def test_p_values_have_two_digits(value: float | None, written: str) -> None:
 
 
 DECIDED = Comparison(
-    "m",
+    "throughput",
     {},
     "b",
     "a",
@@ -131,3 +132,54 @@ def test_a_median_that_is_not_typical_gives_way() -> None:
     assert words.typical(replace(condition, shape=modes)) == "several"
     assert words.typical(replace(condition, shape=Shape(note="far apart"))) == "varies"
     assert words.modes(modes.modes) == "1 (50%), 9 (50%)"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "throughput",
+        "find_throughput",
+        "interval_throughput_p95",
+        "processor_ns_per_operation",
+        "wall_s",
+        "elapsed",
+        "latency_p99",
+        "operations_per_second",
+    ],
+)
+def test_rates_and_times_are_faster_or_slower(metric: str) -> None:
+    assert words.verdict("faster", metric) == "faster"
+    assert words.verdict("slower", metric) == "slower"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["peak_resident_bytes", "throughput_variation", "throughput_drift", "migrations", "score", "misses"],
+)
+def test_of_what_is_no_speed_more_is_better_or_worse(metric: str) -> None:
+    assert words.verdict("faster", metric) == "better"
+    assert words.verdict("slower", metric) == "worse"
+    assert words.verdict("equivalent", metric) == "equivalent"
+    assert words.verdict("undecided", metric) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"), [("ms", "faster"), ("MB/s", "faster"), ("ns per operation", "faster"), ("MB", "better")]
+)
+def test_a_unit_tells_what_a_name_does_not(unit: str, said: str) -> None:
+    assert verdict_on("time", "faster", unit) == said
+    assert verdict_on("score", "faster", unit) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("widest_percent", 453.6048370650314, ("widest", "454%")),
+        ("worst_percent", -6.394, ("worst", "-6%")),
+        ("worst_percent", 1.7e308, ("worst", "1.7e+306 times")),
+        ("worst_ratio", 1.23456, ("worst ratio", "1.23 times")),
+        ("shortest_ms", 2e3, ("shortest ms", "2k")),
+    ],
+)
+def test_evidence_is_rounded_and_has_units(name: str, value: float, said: tuple[str, str]) -> None:
+    assert words.quantity(name, value) == said
