@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.report.charts.comparison import comparison
+from assay.report.charts.comparison import TRIALS_HEADING, comparison
 from assay.report.charts.cost import cost
 from assay.report.charts.distribution import distribution
 from assay.report.charts.drawings import Specification
@@ -28,7 +28,7 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     ),
     "charts": ("Charts of this experiment", "As its file asks for them. A mark leads to its trials."),
     "trials": (
-        "Every valid trial",
+        TRIALS_HEADING,
         "The share of trials with at most each value (Blackwell 1998, figure 1), and the same trials over "
         "the time of the campaign. A point leads to its trial.",
     ),
@@ -39,8 +39,8 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     ),
     "host": (
         "The host over the campaign",
-        "Calibrations in processes of their own, just before and just after each trial, by the mode of the "
-        "host. A point leads to its trial.",
+        "Calibrations in processes of their own, just before and just after each trial. A "
+        "point leads to its trial.",
     ),
 }
 """Part of the page -> its heading and a sentence, in order."""
@@ -78,12 +78,11 @@ def figures(report: Report) -> Iterator[Figure]:
     """Yield the figures of a page, section by section in the order of SECTIONS."""
     numbers: Counter[str] = Counter()
     for drawn in _draw(report):
-        stem = drawn.kind.removesuffix("-log").removesuffix("-linear")
-        numbers[stem] += 1
+        numbers[drawn.kind] += 1
         yield Figure(
             section=drawn.section,
             kind=drawn.kind,
-            name=f"{stem}-{numbers[stem]}",
+            name=f"{drawn.kind}-{numbers[drawn.kind]}",
             title=drawn.title,
             note=drawn.note,
             columns=drawn.columns,

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,9 +13,10 @@ import vl_convert
 
 from assay.analysis import median, median_interval
 from assay.analysis.aggregate import averaged_distribution
+from assay.analysis.types import Shape
 from assay.plan.types import PlannedTrial
 from assay.report.charts import SECTIONS, Figure, figures, specifications
-from assay.report.charts.style import MODES, VERDICTS
+from assay.report.charts.style import SIDES, VERDICTS
 from assay.report.gather import Report
 from example_report import example_report, experiment_text
 
@@ -62,7 +64,7 @@ def report() -> Report:
 def by_kind() -> dict[str, list[Figure]]:
     found: dict[str, list[Figure]] = defaultdict(list)
     for figure in figures(report()):
-        found[figure.kind.removesuffix("-log")].append(figure)
+        found[figure.kind].append(figure)
     return found
 
 
@@ -300,7 +302,16 @@ def test_a_cumulative_curve_holds_every_trial_of_its_context() -> None:
 def test_trials_are_drawn_over_time() -> None:
     charted = {point["trial"]: point for figure in by_kind()["over_time"] for point in points(figure)}
     assert set(charted) == {trial.id for trial in report().trials}
-    assert charted[13]["minute"] == pytest.approx(1)  # twelve times five seconds after the first
+    assert charted[13]["time"] == pytest.approx(1)  # twelve times five seconds after the first
+
+
+def test_a_short_campaign_counts_its_time_in_seconds() -> None:
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX)
+    given = example_report(text, metrics)  # 24 trials, five seconds apart
+    for kind in ("over_time", "memory_ns"):
+        (figure,) = (figure for figure in figures(given) if figure.kind == kind)
+        assert {point["time"] for point in points(figure)} == set(range(0, 120, 5))
+        assert "seconds since the first trial" in str(specifications(given)[kind])
 
 
 def test_thousands_of_trials_are_thinned_and_that_is_said() -> None:
@@ -374,14 +385,16 @@ def test_calibrations_tell_the_modes_and_the_rule_between_them() -> None:
     assert modes.boundary is not None
     (figure,) = by_kind()["core_to_core_ns"]
     assert len(figure.rows) == 2 * len(report().trials)
-    of_trial = {trial.id: modes.of_group[trial.group] for trial in report().trials}
-    assert {(point["trial"], point["mode"]) for point in points(figure)} == set(of_trial.items())
+    for point in points(figure):
+        assert point["side"] == ("slow" if point["value"] > modes.boundary else "fast")
+    assert {point["side"] for point in points(figure)} == set(SIDES)
     assert "Two modes" in figure.note
     rule, marks = kinds()["core_to_core_ns"]["layer"]
     assert rule["encoding"]["y"]["datum"] == modes.boundary
-    assert marks["encoding"]["color"]["scale"]["domain"] == list(MODES)
+    assert marks["encoding"]["color"]["scale"]["domain"] == list(SIDES)
     (memory,) = by_kind()["memory_ns"]
-    assert {(point["trial"], point["mode"]) for point in points(memory)} == set(of_trial.items())
+    assert {point["side"] for point in points(memory)} == {None}
+    assert "scale" not in kinds()["memory_ns"]["layer"][0]["encoding"]["color"]
 
 
 def test_a_host_of_one_mode_is_said_to_be_so() -> None:
@@ -391,7 +404,7 @@ def test_a_host_of_one_mode_is_said_to_be_so() -> None:
     )
     (figure,) = (figure for figure in figures(given) if figure.section == "host")
     assert figure.note == "The calibrations show one mode of the host."
-    assert {point["mode"] for point in points(figure)} == {"one mode"}
+    assert {point["side"] for point in points(figure)} == {None}
     (marks,) = specifications(given)["core_to_core_ns"]["layer"]
     assert "scale" not in marks["encoding"]["color"]
 
@@ -429,8 +442,8 @@ def test_medians_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
 
     given = example_report(experiment_text(FACTORS), apart)
     estimates = [figure for figure in figures(given) if figure.name.startswith("estimates")]
-    assert {figure.kind for figure in estimates} == {"estimates-log"}
-    layers = specifications(given)["estimates-log"]["layer"]
+    assert {figure.kind for figure in estimates} == {"estimates"}
+    layers = specifications(given)["estimates"]["layer"]
     assert {
         layer["encoding"]["y"]["scale"]["type"]
         for layer in layers
@@ -445,8 +458,8 @@ def test_an_interval_that_reaches_zero_keeps_the_scale_linear() -> None:
         return metrics(trial) | {"throughput": 0.0 if zero else apart}
 
     given = example_report(experiment_text(FACTORS), some_none)
-    assert next(figures(given)).kind == "estimates"
-    assert min(point["low"] for point in points(next(figures(given)), "point")) == 0
+    assert specifications(given)["estimates"]["layer"][-1]["encoding"]["y"]["scale"]["domain"][0] == 0
+    assert min(point["low"] for point in points(next(figures(given))) if point["low"] is not None) == 0
 
 
 @pytest.mark.parametrize(
@@ -464,11 +477,95 @@ def test_values_that_have_no_logarithm_are_drawn_all_the_same(value: Callable[[P
 
 
 def test_series_differ_in_shape_where_they_differ_in_colour() -> None:
-    for looks in (VERDICTS, MODES):
-        assert len({color for color, _ in looks.values()}) == len({shape for _, shape in looks.values()}) == 4
+    for looks in (VERDICTS, SIDES):
+        numbers = len({color for color, _ in looks.values()}), len({shape for _, shape in looks.values()})
+        assert numbers == (len(looks), len(looks))
     layers = kinds()[by_kind()["estimates"][0].kind]["layer"]
     marks = [layer["encoding"] for layer in layers if "shape" in layer["encoding"]]
     assert marks
     for encoding in marks:
         assert len(set(encoding["shape"]["scale"]["range"])) == 3
         assert len(set(encoding["color"]["scale"]["range"])) == 3
+
+
+def test_panels_of_a_metric_share_one_scale_that_holds_all_of_them() -> None:
+    def far_apart_in_one_mix(trial: PlannedTrial) -> dict[str, float]:
+        slow = trial.levels["mix"] == "updates" and trial.levels["subject"] == "noop"
+        return metrics(trial) | ({"throughput": 1e3 + trial.block} if slow else {})
+
+    given = example_report(experiment_text(FACTORS), far_apart_in_one_mix)
+    specification = specifications(given)["estimates"]
+    scale = specification["layer"][-1]["encoding"]["y"]["scale"]
+    values = [
+        point["value"] for figure in figures(given) if figure.kind == "estimates" for point in points(figure)
+    ]
+    assert scale["type"] == "log"
+    assert scale["domain"][0] < min(filter(None, values))
+    assert scale["domain"][1] > max(filter(None, values))
+    fairness = specifications(given)["fairness"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert fairness[0] == 0
+
+
+def test_a_median_that_is_not_typical_is_hollow_and_beats_nothing() -> None:
+    given = report()
+    which = next(
+        number
+        for number, condition in enumerate(given.analysis.conditions)
+        if condition.levels == {"subject": "tbb_hash_map", "threads": 2, "mix": "searches"}
+    )
+    conditions = list(given.analysis.conditions)
+    conditions[which] = replace(conditions[which], shape=Shape(note="two modes"))
+    changed = replace(given, analysis=replace(given.analysis, conditions=tuple(conditions)))
+    of_searches, of_updates = (figure for figure in figures(changed) if figure.kind == "estimates")
+    assert [point["condition"] for point in points(of_searches, "hollow")] == [which + 1]
+    assert "first to beat it: tbb_hash_map at 8 threads." in of_searches.note
+    assert "Hollow: no typical value" in of_searches.note
+    assert "Hollow" not in of_updates.note
+    svg = drawn(of_searches, specifications(changed)["estimates"])
+    assert f"#condition-{which + 1}" in svg
+
+
+def test_only_verdicts_that_occur_are_in_the_legend() -> None:
+    occurring = {point["verdict"] for figure in by_kind()["ratios"] for point in points(figure)}
+    scales = [
+        layer["encoding"]["color"]["scale"]
+        for layer in kinds()["ratios"]["layer"]
+        if "color" in layer["encoding"]
+    ]
+    assert scales
+    assert all(set(scale["domain"]) == occurring for scale in scales)
+
+
+@pytest.mark.parametrize("level", ["__proto__", "constructor", "toString"])
+def test_a_level_may_have_a_name_that_javascript_knows(level: str) -> None:
+    text = experiment_text(
+        f'threads = [1, 2]\n[factors.variant]\nbase = {{}}\n"{level}" = {{ keys = "sparse" }}',
+        trial=f'subject = "noop"\n{MIX}',
+        factor="variant",
+        baseline='"base"',
+    )
+    given = example_report(text, metrics)
+    found = specifications(given)
+    for figure in figures(given):
+        if figure.rows:
+            links = set(re.findall(r"#condition-\d+", drawn(figure, found[figure.kind])))
+            assert links == {f"#condition-{p['condition']}" for p in points(figure) if p.get("condition")}
+
+
+def test_operations_are_those_reported_else_nominal() -> None:
+    counted = example_report(experiment_text(FACTORS), lambda trial: metrics(trial) | {"operations": 2e6})
+    (first, *_) = (figure for figure in figures(counted) if figure.kind == "page_faults")
+    assert {point["value"] for point in points(first)} == {2}
+    assert first.note == ""
+    assert by_kind()["page_faults"][0].note == "Operations: throughput times nominal duration."
+
+
+def test_ticks_of_a_narrow_axis_are_told_apart() -> None:
+    given = example_report(
+        experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX),
+        lambda trial: {"throughput": 1.0830 + 0.00001 * trial.ordinal},
+    )
+    (figure,) = (figure for figure in figures(given) if figure.kind == "over_time")
+    svg = drawn(figure, specifications(given)["over_time"])
+    ticks = re.findall(r">(1\.08\d*)<", svg)
+    assert len(set(ticks)) == len(ticks) > 2

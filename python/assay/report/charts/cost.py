@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from assay.report.charts import drawings
 from assay.report.charts.comparison import medians
@@ -24,13 +25,15 @@ EVENTS = {
     ),
 }
 MIB = 2**20
+NOMINAL = "Operations: throughput times nominal duration."
 
 
 def cost(panels: Panels) -> Iterator[Drawn]:
     """Yield counters, events of the kernel and memory by condition, and the shares of the slowest threads."""
     yield from _counters(panels)
+    note = "" if _reported(panels, of_metric("operations")) else NOMINAL
     for kind, (what, names) in EVENTS.items():
-        yield from _by_condition(panels, kind, what, _per_million(panels, names))
+        yield from _by_condition(panels, kind, what, _per_million(panels, names), note)
     resident = of_metric("peak_resident_bytes")
     yield from _by_condition(
         panels,
@@ -45,17 +48,16 @@ def _reported(panels: Panels, value: Value) -> bool:
     return any(condition.values(value) for condition in panels.conditions)
 
 
-def _by_condition(panels: Panels, kind: str, what: str, value: Value) -> Iterator[Drawn]:
+def _by_condition(panels: Panels, kind: str, what: str, value: Value, note: str = "") -> Iterator[Drawn]:
     if _reported(panels, value):
-        for panel in panels.over_threads():
-            yield medians(
-                panels,
-                panel,
-                lambda condition: summary(condition, value),
-                section="cost",
-                kind=kind,
-                what=what,
-            )
+        yield from medians(
+            panels,
+            lambda condition: summary(condition, value),
+            section="cost",
+            kind=kind,
+            what=what,
+            note=note,
+        )
 
 
 def _counters(panels: Panels) -> Iterator[Drawn]:
@@ -85,16 +87,14 @@ def _counters(panels: Panels) -> Iterator[Drawn]:
 def _per_million(panels: Panels, names: Sequence[str]) -> Value:
     """Return what gives the sum of some counts for each million of operations.
 
-    Trials report no number of operations: it is their throughput times the length of the measured interval.
+    Where trials report no number of operations, it is their throughput times the nominal duration.
     """
 
     def value(trial: StoredTrial) -> float | None:
         counts = [trial.metrics[name] for name in names if name in trial.metrics]
-        throughput = trial.metrics.get("throughput", 0)
         ms: float = panels.settings(trial).get("duration_ms", 0)
-        if not counts or throughput <= 0 or ms <= 0:
-            return None
-        return 1e6 * sum(counts) / (throughput * ms / 1e3)
+        operations = trial.metrics.get("operations", trial.metrics.get("throughput", 0) * ms / 1e3)
+        return 1e6 * sum(counts) / operations if counts and operations > 0 else None
 
     return value
 
@@ -109,8 +109,9 @@ def _fairness(panels: Panels) -> Iterator[Drawn]:
         if panels.by_threads
         else Across(panels.factor, panels.levels.names, aside=False)
     )
+    tables = []
     for panel in panels.over_threads():
-        rows = []
+        rows: list[list[Any]] = []
         for condition in panel.conditions:
             values = [value for value, _ in condition.values(share)]
             if not values or panels.settings(condition).get("threads") == 1:
@@ -120,6 +121,10 @@ def _fairness(panels: Panels) -> Iterator[Drawn]:
             else:
                 name = x = panels.name(panels.factor, condition.levels[panels.factor])
             rows.append([x, name, *quartiles(values), len(values), condition.number])
+        tables.append((panel, rows))
+    most = [row[6] for _, rows in tables for row in rows]
+    up = Up.sharing("slowest thread / mean", most, log=False)
+    for panel, rows in tables:
         if rows:
             yield Drawn(
                 section="cost",
@@ -127,6 +132,6 @@ def _fairness(panels: Panels) -> Iterator[Drawn]:
                 title=titled("Slowest thread / mean of all threads", panel.shared),
                 columns=drawings.BOX_COLUMNS,
                 rows=rows,
-                specification=partial(drawings.boxes, across, Up("slowest thread / mean"), series),
+                specification=partial(drawings.boxes, across, up, series),
                 note="1 is even. Box: quartiles and median; whiskers: the extremes.",
             )

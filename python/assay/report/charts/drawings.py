@@ -4,7 +4,8 @@ Each function says which columns of the table `rows` it draws. What others have 
 factors and metrics) is in a specification only as the text of a scale or a title, never in an expression.
 """
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,12 +20,14 @@ Specification = dict[str, Any]
 TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
 TO_TRIAL = "'trial.html#' + datum.trial"
 
-NUMBER = "format(datum.value, abs(datum.value) < 1 ? '.4~g' : '.4~s')"  # 0.5 rather than 500m
 HEIGHT = 240  # of a chart's plane, pixels
 MEDIAN_COLUMNS = ("part", "series", "x", "at", "value", "low", "high", "values", "condition", "label")
 HISTOGRAM_COLUMNS = ("series", "from", "to", "count", "condition")
 HEAT_MAP_COLUMNS = ("x", "y", "value", "dark", "condition")
 BOX_COLUMNS = ("x", "series", "least", "lower", "median", "upper", "most", "values", "condition")
+TIME_COLUMNS = ("time", "value", "series", "trial")
+CAP = 9  # length of the caps of an interval, pixels
+LEGEND_CHARACTERS = 24  # in a line of a title that must fit below a narrow plane
 LONG_NAMES = 44  # characters of all names on an axis, beyond which they are slanted
 
 
@@ -106,7 +109,9 @@ class OfMetric:
     def numeric_axis(self) -> Any:
         """Return the axis of column `at`."""
         return (
-            alt.X("at:Q", title=self.title).scale(zero=False).axis(labelExpr=NUMBER, grid=False, tickCount=5)
+            alt.X("at:Q", title=self.title)
+            .scale(zero=False)
+            .axis(labelExpr=_number("x"), grid=False, tickCount=5)
         )
 
 
@@ -133,12 +138,33 @@ class Up:
 
     def axis(self, channel: Literal["x", "y"] = "y") -> Any:
         """Return the axis."""
-        axis = alt.Axis(tickCount=5, labelOverlap="greedy", labelSeparation=4, labelExpr=NUMBER)
+        axis = alt.Axis(tickCount=5, labelOverlap="greedy", labelSeparation=4, labelExpr=_number(channel))
         return _logarithmic(axis, channel) if self.log else axis
 
     def described(self) -> str:
         """Return the title, which says so where the scale is no usual one."""
         return f"{self.title}, log scale" if self.log else self.title
+
+    @classmethod
+    def sharing(cls, title: str, values: Sequence[float], *, log: bool, zero: bool = True) -> "Up":
+        """Return the axis that all charts of these values share; a linear one begins at 0 if `zero`."""
+        if not values:
+            return cls(title, log)
+        low, high = min(values), max(values)
+        if log:
+            return cls(title, log, (low / 1.1, high * 1.1))
+        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        return cls(title, log, (min(low, 0) if zero else low - room, high + room))
+
+
+def _number(channel: Literal["x", "y"]) -> str:
+    """Return what labels a tick: four digits, or as many as tell the ticks of a narrow axis apart."""
+    ends = f"domain('{channel}')"
+    span = f"abs({ends}[1] - {ends}[0])"
+    needed = f"ceil(log(max(abs({ends}[0]), abs({ends}[1])) / {span}) / LN10) + 2"
+    digits = f"({span} > 0 ? clamp({needed}, 4, 12) : 4)"
+    # 0.5 rather than 500m
+    return f"format(datum.value, '.' + {digits} + (abs(datum.value) < 1 ? '~g' : '~s'))"
 
 
 def _logarithmic(axis: Any, channel: Literal["x", "y"]) -> Any:
@@ -149,7 +175,7 @@ def _logarithmic(axis: Any, channel: Literal["x", "y"]) -> Any:
     span = f"domain('{channel}')[1] / domain('{channel}')[0]"
     first = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))"
     shown = f"{span} < 8 || {first} == 1 || ({span} < 1000 && ({first} == 2 || {first} == 5))"
-    axis["labelExpr"] = f"{shown} ? {NUMBER} : ''"
+    axis["labelExpr"] = f"{shown} ? {_number(channel)} : ''"
     axis["gridOpacity"] = 0.5
     if channel == "x":
         axis["labelBound"] = True  # else one at the edge would be cut
@@ -180,15 +206,25 @@ def _median_tooltip(series: Series, x: str | None, value: str) -> list[Any]:
     )
 
 
-def lines(across: Across | OfMetric, up: Up, series: Series, *, best: bool = False) -> Specification:
+def lines(
+    across: Across | OfMetric,
+    up: Up,
+    series: Series,
+    *,
+    best: bool = False,
+    boundaries: bool = False,
+    hollow: bool = False,
+) -> Specification:
     """Draw medians with intervals over a factor, one line for each series.
 
-    Columns: MEDIAN_COLUMNS, where part is "point", "boundary" or "best", x the level, and at where a numeric
-    level is drawn. A line over a metric runs through its conditions in their order.
+    Columns: MEDIAN_COLUMNS, where part is "point", "hollow", "boundary" or "best", x the level, and at where
+    a numeric level is drawn. A line over a metric runs through its conditions in their order; it breaks at a
+    hollow point, whose median is not typical. Parts that no chart has are left out.
     A boundary is a vertical rule at `at`; the best, where there is one, a horizontal rule at `value`.
     """
     base = _rows(TO_CONDITION)
-    points = base.transform_filter(alt.datum.part == "point")
+    medians = base.transform_filter("datum.part == 'point' || datum.part == 'hollow'")
+    along_typical = medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
     named = isinstance(across, Across) and not across.numeric
     x = across.named_axis(series) if isinstance(across, Across) and named else {"x": across.numeric_axis()}
     along = {"order": alt.Order("condition:Q")} if isinstance(across, OfMetric) else {}
@@ -197,17 +233,15 @@ def lines(across: Across | OfMetric, up: Up, series: Series, *, best: bool = Fal
     tooltip = _median_tooltip(series, across.title, up.title)
     dash, shape = series.dash(), series.shape()
     layers = [
-        points.mark_line(strokeWidth=1.2, opacity=0.8).encode(
-            y=y, color=color, strokeDash=dash, **along, **x
+        along_typical.mark_line(strokeWidth=1.2, opacity=0.8).encode(
+            y=alt.Y("typical:Q", title=up.described()), color=color, strokeDash=dash, **along, **x
         ),
-        points.mark_rule(strokeWidth=1.6).encode(
+        medians.mark_rule(strokeWidth=1.6).encode(
             y=alt.Y("low:Q", title=up.described()), y2="high:Q", color=color, tooltip=tooltip, **x
         ),
-        points.mark_point(filled=True, size=55, opacity=1).encode(
-            y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x
-        ),
+        *_points(base, 55, hollow, y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x),
     ]
-    if not named:
+    if boundaries and not named:
         boundary = base.transform_filter(alt.datum.part == "boundary")
         layers = [
             boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY).encode(x=x["x"]),
@@ -231,8 +265,17 @@ def lines(across: Across | OfMetric, up: Up, series: Series, *, best: bool = Fal
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
 
-def rows(up: Up, series: Series) -> Specification:
-    """Draw medians with intervals, one row for each series. Columns as those of `lines`."""
+def _points(base: Any, size: int, hollow: bool, **encoding: Any) -> list[Any]:
+    """Return the medians as filled points and, where there are any, those that are not typical as hollow."""
+    filled = base.transform_filter(alt.datum.part == "point").mark_point(filled=True, size=size, opacity=1)
+    if not hollow:
+        return [filled.encode(**encoding)]
+    empty = base.transform_filter(alt.datum.part == "hollow").mark_point(filled=False, size=size, opacity=1)
+    return [filled.encode(**encoding), empty.encode(**encoding)]
+
+
+def rows(up: Up, series: Series, *, hollow: bool = False) -> Specification:
+    """Draw medians with intervals, one row for each series. Columns and parts as those of `lines`."""
     base = _rows(TO_CONDITION)
     y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
     color = series.color()
@@ -242,8 +285,8 @@ def rows(up: Up, series: Series) -> Specification:
         base.mark_rule(strokeWidth=2).encode(
             x=alt.X("low:Q", title=up.described()), x2="high:Q", y=y, color=color, tooltip=tooltip
         ),
-        base.mark_point(filled=True, size=70, opacity=1).encode(
-            x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
+        *_points(
+            base, 70, hollow, x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
         ),
     )
     return style.to_dict(chart, {"step": 30})
@@ -261,21 +304,28 @@ def _band(smallest_effect_percent: float, title: str) -> list[Any]:
 
 
 def forest(
-    title: str, smallest_effect_percent: float, factor: str, step: int, *, workloads: bool
+    ratios: Up,
+    smallest_effect_percent: float,
+    factor: str,
+    step: int,
+    verdicts: Collection[str],
+    *,
+    workloads: bool,
 ) -> Specification:
     """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
 
     Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
-    verdict, pairs, about, condition. `step` is the height of a row, pixels.
+    verdict, pairs, about, condition. `step` is the height of a row, pixels; `verdicts` are those that occur.
     """
+    title = ratios.described()
     base = _rows(TO_CONDITION)
     y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
-    scale = alt.Scale(type="log", nice=False, padding=16)
     axis = _logarithmic(
         alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4, titleAnchor="end"), "x"
     )
-    x = alt.X("ratio:Q", title=title).scale(scale).axis(axis)
-    looks = style.states(style.VERDICTS, "verdict")
+    x = alt.X("ratio:Q", title=title).scale(ratios.scale()).axis(axis)
+    occurring = {verdict: look for verdict, look in style.VERDICTS.items() if verdict in verdicts}
+    looks = style.states(occurring, "verdict")
     tooltip = _tooltip(
         ("row:N", factor),
         ("about:N", "where"),
@@ -289,27 +339,34 @@ def forest(
     each = base.transform_filter(alt.datum.part == "workload").mark_point(filled=False, size=40, yOffset=9)
     chart = alt.layer(
         *_band(smallest_effect_percent, title),
-        whole.mark_rule(strokeWidth=1.8).encode(
+        # The mark is smaller than the caps, so that an interval narrower than it is still seen.
+        whole.mark_point(filled=True, size=26, opacity=1).encode(
+            x=x, y=y, href="href:N", tooltip=tooltip, **looks
+        ),
+        whole.mark_rule(strokeWidth=1.5).encode(
             x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=looks["color"], tooltip=tooltip
         ),
-        whole.mark_point(filled=True, size=50, opacity=1).encode(
-            x=x, y=y, href="href:N", tooltip=tooltip, **looks
+        *(
+            whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(
+                x=alt.X(f"{end}:Q", title=title), y=y, color=looks["color"]
+            )
+            for end in ("low", "high")
         ),
         *([each.encode(x=x, y=y, href="href:N", tooltip=tooltip, **looks)] if workloads else []),
     )
-    return style.to_dict(chart, {"step": step}, list(style.VERDICTS))
+    return style.to_dict(chart, {"step": step}, list(occurring))
 
 
 def cumulative(
-    title: str, log: bool, series: Series, what: str = "trials", smallest_effect_percent: float | None = None
+    up: Up, series: Series, what: str = "trials", smallest_effect_percent: float | None = None
 ) -> Specification:
     """Draw distributions as cumulative curves: the share of trials, or of `what`, with at most each value.
 
     Of ratios, the band of the smallest effect is drawn with them. Columns: series, value, share, trial (None
-    where there is none to lead to).
+    where there is none to lead to); of `what` other than trials there is none at all.
     """
     base = _rows(TO_TRIAL)
-    up, y_title = Up(title, log), f"share of {what}"
+    y_title = f"share of {what}"
     x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis("x"))
     y = alt.Y("share:Q", title=y_title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
     color = series.color()
@@ -326,29 +383,31 @@ def cumulative(
             shape=series.shape(),
             href="href:N",
             tooltip=_tooltip(
-                ("series:N", series.title), ("value:Q", title), ("share:Q", "share"), ("trial:Q", "trial")
+                ("series:N", series.title), ("value:Q", up.title), ("share:Q", "share"), ("trial:Q", "trial")
             ),
         )
     )
     median = alt.Chart().mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2])
     median = median.encode(y=alt.YDatum(0.5, title=y_title))
     around_one = [] if smallest_effect_percent is None else _band(smallest_effect_percent, up.described())
-    return style.to_dict(alt.layer(*around_one, median, curve, points), HEIGHT, series.names)
+    return style.to_dict(
+        alt.layer(*around_one, median, curve, *([points] if what == "trials" else [])), HEIGHT, series.names
+    )
 
 
-def over_time(up: Up, series: Series) -> Specification:
-    """Draw every trial over the time of the campaign. Columns: minute, value, series, trial."""
+def over_time(up: Up, unit: str, series: Series) -> Specification:
+    """Draw every trial over the time of the campaign, in a unit. Columns: TIME_COLUMNS."""
     points = (
         _rows(TO_TRIAL)
         .mark_point(filled=True, size=20, opacity=0.75)
         .encode(
-            x=alt.X("minute:Q", title="minutes since the first trial").axis(grid=False).scale(nice=False),
+            x=_since_first_trial(unit),
             y=alt.Y("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis()),
             color=series.color(),
             shape=series.shape(),
             href="href:N",
             tooltip=_tooltip(
-                ("minute:Q", "minute"),
+                ("time:Q", unit),
                 ("series:N", series.title),
                 ("value:Q", up.title),
                 ("trial:Q", "trial"),
@@ -358,40 +417,45 @@ def over_time(up: Up, series: Series) -> Specification:
     return style.to_dict(points, HEIGHT, series.names)
 
 
-def host_over_time(title: str, boundary: float | None, several: bool) -> Specification:
-    """Draw calibrations over the time of the campaign, by the host's mode where it has several.
+def _since_first_trial(unit: str) -> Any:
+    return alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False)
 
-    Columns: minute, value, when ("before" or "after" the trial), mode, trial.
+
+def host_over_time(title: str, unit: str, boundary: float | None) -> Specification:
+    """Draw calibrations over the time of the campaign, by their side of the boundary where there is one.
+
+    Columns: time, value, when ("before" or "after" the trial), side ("fast" or "slow", None without a
+    boundary), trial.
     """
     up = Up(title, log=True)
+    sides = {"color": alt.value(style.COLORS[0])} if boundary is None else style.states(style.SIDES, "side")
     points = (
         _rows(TO_TRIAL)
         .mark_point(filled=True, size=18, opacity=0.75)
         .encode(
-            x=alt.X("minute:Q", title="minutes since the first trial").axis(grid=False).scale(nice=False),
+            x=_since_first_trial(unit),
             y=alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis()),
             href="href:N",
             tooltip=_tooltip(
-                ("minute:Q", "minute"),
+                ("time:Q", unit),
                 ("value:Q", title),
-                ("mode:N", "mode of the group"),
                 ("when:N", "calibration"),
                 ("trial:Q", "trial"),
             ),
-            **(style.states(style.MODES, "mode") if several else {"color": alt.value(style.COLORS[0])}),
+            **sides,
         )
     )
     layers = [points]
     if boundary is not None:
         between = alt.Chart().mark_rule(color=style.GREY, strokeDash=[5, 3])
         layers.insert(0, between.encode(y=alt.YDatum(boundary, title=up.described())))
-    return style.to_dict(alt.layer(*layers), 180, list(style.MODES))
+    return style.to_dict(alt.layer(*layers), 180, list(style.SIDES))
 
 
 def boxes(across: Across, up: Up, series: Series) -> Specification:
     """Draw a box from quartile to quartile with the median, and whiskers to the extremes.
 
-    Columns: BOX_COLUMNS.
+    Columns: BOX_COLUMNS. A scale without a domain need not begin at 0.
     """
     base = _rows(TO_CONDITION)
     x = across.named_axis(series)
@@ -460,7 +524,7 @@ def histogram(title: str, ends: tuple[float, float], most: int | None, series: S
         .encode(
             x=alt.X("from:Q", title=title)
             .scale(domain=list(ends), nice=False, zero=False)
-            .axis(labelExpr=NUMBER, grid=False),
+            .axis(labelExpr=_number("x"), grid=False),
             x2="to:Q",
             y=alt.Y("count:Q", title="trials", stack=None).scale(up).axis(format="d", tickMinStep=1),
             y2=alt.datum(0),
@@ -490,9 +554,9 @@ def heat_map(across: Across, down: Across, value: Up) -> Specification:
         base.mark_rect(stroke=style.GREY, strokeWidth=0.5).encode(
             x=x,
             y=y,
-            color=alt.Color("value:Q", title=value.described())
+            color=alt.Color("value:Q", title=textwrap.wrap(value.described(), LEGEND_CHARACTERS))
             .scale(scale)
-            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=3, gradientLength=130),
+            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=3, gradientLength=90),
             href="href:N",
             tooltip=tooltip,
         ),

@@ -7,7 +7,7 @@ from typing import Any
 from assay.analysis.types import HostModes
 from assay.report.charts import drawings
 from assay.report.charts.drawn import Drawn
-from assay.report.charts.panels import Panels, minutes, thinned
+from assay.report.charts.panels import Panels, since_first, thinned, unit_of_time
 
 CALIBRATIONS = {
     "core_to_core_ns": "One way between cores (ns)",
@@ -21,27 +21,26 @@ def host(panels: Panels) -> Iterator[Drawn]:
     """Yield one figure for each calibration that there is."""
     report = panels.report
     modes = report.analysis.host_modes
-    several = modes is not None and modes.boundary is not None
     for metric, what in CALIBRATIONS.items():
         calibrated = [
             trial
             for trial in report.trials
             if metric in trial.calibration_before or metric in trial.calibration_after
         ]
+        boundary = modes.boundary if modes is not None and modes.metric == metric else None
         kept, every = thinned(calibrated, TRIALS)
         rows: list[list[Any]] = [
             [
-                minutes(report, trial),
+                since_first(report, trial),
                 values[metric],
                 when,
-                modes.of_group.get(trial.group, "unknown") if modes is not None and several else "one mode",
+                None if boundary is None else "slow" if values[metric] > boundary else "fast",
                 trial.id,
             ]
             for trial in kept
             for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
             if metric in values
         ]
-        boundary = modes.boundary if modes is not None and modes.metric == metric else None
         notes = [_said(modes)] if modes is not None and modes.metric == metric else []
         if every > 1:
             notes.append(f"Calibrations of every {every}th trial are drawn.")
@@ -50,9 +49,9 @@ def host(panels: Panels) -> Iterator[Drawn]:
                 section="host",
                 kind=metric,
                 title=what,
-                columns=("minute", "value", "when", "mode", "trial"),
+                columns=("time", "value", "when", "side", "trial"),
                 rows=rows,
-                specification=partial(drawings.host_over_time, what, boundary, several),
+                specification=partial(drawings.host_over_time, what, unit_of_time(report), boundary),
                 note=" ".join(notes),
             )
 
@@ -62,4 +61,4 @@ def _said(modes: HostModes) -> str:
     if modes.boundary is None:
         return "The calibrations show one mode of the host."
     centers = ", ".join(f"{mode} around {center:.4g} ns" for mode, center in modes.centers.items())
-    return f"Two modes of the host: {centers}; the rule is the boundary."
+    return f"Two modes of the host: {centers}. Points are calibrations, by their side of the rule."

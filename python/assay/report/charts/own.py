@@ -5,7 +5,7 @@ and so does each combination of the factors that the chart does not name, on axe
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -49,6 +49,7 @@ def _chart(panels: Panels, chart: Chart, kind: str) -> Iterator[Drawn]:
     along = chart.kind == "lines" and chart.x not in factors  # what else varies is what a line runs along
     free = [] if along else [factor for factor in factors if factor not in named]
     varying = [factor for factor in free if len({condition.levels[factor] for condition in drawn}) > 1]
+    only = _only(panels, chart, drawn, free)
     groups: dict[Shared, list[Condition]] = defaultdict(list)
     for condition in drawn:
         groups[tuple((factor, condition.levels[factor]) for factor in varying)].append(condition)
@@ -68,8 +69,18 @@ def _chart(panels: Panels, chart: Chart, kind: str) -> Iterator[Drawn]:
                 columns=columns,
                 rows=rows,
                 specification=specification,
-                note="" if rows else f"No valid trial of these conditions reports {' and '.join(metrics)}.",
+                note=only if rows else f"No valid trial of these conditions reports {' and '.join(metrics)}.",
             )
+
+
+def _only(panels: Panels, chart: Chart, drawn: Sequence[Condition], free: Collection[str]) -> str:
+    """Return what the filter leaves of its factors, and where those factors stand that are not seen."""
+    said = []
+    for factor, every in panels.experiment.factors.items():
+        levels = [level for level in every if any(each.levels[factor] == level for each in drawn)]
+        if factor in chart.filter or (factor in free and len(levels) == 1):
+            said.append(f"{factor}={' or '.join(panels.name(factor, level) for level in levels)}")
+    return f"Only {', '.join(said)}." if said else ""
 
 
 def _nothing(panels: Panels, drawn: Sequence[Condition], metrics: Sequence[str]) -> str:
@@ -135,15 +146,7 @@ class _Asked:
 
     def up(self, metric: str, ends: Sequence[float], zero: bool = True) -> Up:
         """Return the vertical axis; figures of several facets share it."""
-        log = wide(ends)
-        title = measured(self.panels.experiment, metric)
-        if self.chart.facet is None or not ends:
-            return Up(title, log)
-        low, high = min(ends), max(ends)
-        if log:
-            return Up(title, log, (low / 1.1, high * 1.1))
-        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-        return Up(title, log, (min(low, 0) if zero else low - room, high + room))
+        return Up.sharing(measured(self.panels.experiment, metric), ends, log=wide(ends), zero=zero)
 
 
 _Made = tuple[Sequence[str], list[list[Row]], Callable[[], Specification]]

@@ -17,6 +17,13 @@ from assay.report.gather import Report
 from assay.store.types import StoredTrial
 
 NAME_CHARACTERS = 32
+# What JavaScript's objects inherit. Vega keys objects by names and would take it for what it put there: a
+# zero-width space makes another name that reads the same.
+INHERITED = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf", "__proto__"),
+    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+}
 STEPS = 200  # at most in one cumulative curve
 
 Value = Callable[[StoredTrial], float | None]
@@ -138,7 +145,9 @@ def names_of(levels: Sequence[Level]) -> dict[Level, str]:
     head, tail = NAME_CHARACTERS // 2, NAME_CHARACTERS - NAME_CHARACTERS // 2 - 1
     full = [str(level) for level in levels]
     cut = [name if len(name) <= NAME_CHARACTERS else f"{name[:head]}…{name[-tail:]}" for name in full]
-    return dict(zip(levels, cut if len(set(cut)) == len(set(full)) else full, strict=True))
+    names = cut if len(set(cut)) == len(set(full)) else full
+    names = [f"\u200b{name}" if name in INHERITED else name for name in names]
+    return dict(zip(levels, names, strict=True))
 
 
 def of_metric(name: str) -> Value:
@@ -175,9 +184,18 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float, float, floa
     return float(least), float(lower), float(middle), float(upper), float(most)
 
 
-def minutes(report: Report, trial: StoredTrial) -> float:
-    """Return how many minutes after the first trial a trial was started."""
-    return (trial.started_at - report.trials[0].started_at).total_seconds() / 60
+def unit_of_time(report: Report) -> str:
+    """Return the unit of the time of a campaign: minutes, or seconds of one shorter than two minutes."""
+    return "seconds" if _seconds(report, report.trials[-1]) < 120 else "minutes"
+
+
+def since_first(report: Report, trial: StoredTrial) -> float:
+    """Return how long after the first trial a trial was started, in the unit of time."""
+    return _seconds(report, trial) / (1 if unit_of_time(report) == "seconds" else 60)
+
+
+def _seconds(report: Report, trial: StoredTrial) -> float:
+    return (trial.started_at - report.trials[0].started_at).total_seconds()
 
 
 def thinned(rows: Sequence[Row], most: int) -> tuple[Sequence[Row], int]:

@@ -19,11 +19,9 @@ VERDICTS = {
     "equivalent": ("#4477AA", "square"),
     "undecided": ("#999999", "circle"),
 }
-MODES = {
+SIDES = {
     "fast": ("#4477AA", "circle"),
     "slow": ("#EE6677", "triangle-up"),
-    "mixed": ("#CCBB44", "cross"),
-    "unknown": ("#999999", "square"),
 }
 
 GREY = "#808080"  # for what must be seen on dark and light ground
