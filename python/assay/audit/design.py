@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from assay.analysis import CONFIDENCE, Comparison
+from assay.analysis import CONFIDENCE, Analysis, Comparison
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.types import Evidence, Finding, condition_name
@@ -60,12 +60,11 @@ class FamilyTooLarge:
             return
         confidence = _confidence(evidence)
         analysis = evidence.analysis
-        families: tuple[tuple[tuple[Comparison, ...], str, Severity], ...] = (
-            (analysis.comparisons, "comparisons", "error"),
-            (analysis.also, "comparisons of further metrics", "warning"),
+        families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
+            (analysis.comparisons, _family(analysis), "comparisons", "error"),
+            (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
         )
-        for comparisons, what, severity in families:
-            family = len(comparisons)
+        for comparisons, family, what, severity in families:
             most = max(_pairs(evidence, comparisons), default=0)
             if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
                 yield Finding(
@@ -195,9 +194,14 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
     return [evidence.experiment.design.blocks.most] * len(comparisons)
 
 
+def _family(analysis: Analysis) -> int:
+    """Return how many verdicts on the compared metric are corrected together: workloads as a whole count too."""
+    return len(analysis.comparisons) + len(analysis.aggregates)
+
+
 def _confidence(evidence: Evidence) -> float:
     """Return the confidence at the look that the verdicts rest on, or at the one that sees all blocks."""
     analysis = evidence.analysis
     if evidence.has_run:
         return analysis.look.confidence if analysis.look else CONFIDENCE
-    return looks(evidence.experiment.design.blocks, len(analysis.comparisons))[-1].confidence
+    return looks(evidence.experiment.design.blocks, _family(analysis))[-1].confidence
