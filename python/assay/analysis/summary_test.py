@@ -155,6 +155,15 @@ def test_five_blocks_are_undecided_and_say_why() -> None:
 
 
 @pytest.mark.parametrize(
+    ("other", "said"), [(throughput(9), "1 pair is too few"), ({"metrics": {}}, "no pairs are too few")]
+)
+def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], said: str) -> None:
+    trials = campaign(1, lambda _, s, __: other if s == "other" else throughput(1))
+    found = only(summarise(trials, experiment(blocks=Blocks(1))).comparisons, "other", 1)
+    assert said in found.reason
+
+
+@pytest.mark.parametrize(
     ("spoiled", "reason"),
     [
         ({"status": "invalid", "metrics": {"throughput": 1e9}}, "not valid"),

@@ -166,7 +166,7 @@ def _why_undecided(estimate: Estimate, question: Question) -> str:
     if interval is None:
         takes = fewest_pairs(1, question.confidence)
         return (
-            f"{estimate.pairs} pairs are too few for an interval of {100 * question.confidence:.4g}%: "
+            f"{_pairs_are(estimate.pairs)} too few for an interval of {100 * question.confidence:.4g}%: "
             f"it takes {takes}"
         )
     if estimate.verdict == "undecided":
@@ -174,7 +174,7 @@ def _why_undecided(estimate: Estimate, question: Question) -> str:
     takes = fewest_pairs(question.family, question.confidence)
     if estimate.pairs < takes:
         return (
-            f"{estimate.pairs} pairs are too few for a verdict among {question.family} comparisons: "
+            f"{_pairs_are(estimate.pairs)} too few for a verdict among {question.family} comparisons: "
             f"it takes {takes}"
         )
     if estimate.verdict == "equivalent":
@@ -183,6 +183,10 @@ def _why_undecided(estimate: Estimate, question: Question) -> str:
             "chance alone does that"
         )
     return f"the interval excludes 1, but among {question.family} comparisons chance alone does that"
+
+
+def _pairs_are(number: int) -> str:
+    return "1 pair is" if number == 1 else f"{number or 'no'} pairs are"
 
 
 def fewest_pairs(family: int, confidence: float) -> int:
