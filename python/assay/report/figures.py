@@ -79,12 +79,28 @@ def _for_paper(specification: Specification, figure: Figure) -> Specification:
     """Return a specification with its data and title, without what only a page can do."""
     paper: Specification = _still(specification)
     height = specification["height"]
+    _occurring(paper, figure)
     return paper | {
         "width": WIDTH,
         "height": {"step": height["step"] * ROW} if isinstance(height, dict) else HEIGHT,
         "title": {"text": textwrap.wrap(figure.title, TITLE_CHARACTERS)},
         "datasets": {"rows": [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]},
     }
+
+
+def _occurring(part: Any, figure: Figure) -> None:
+    """Leave in the legend of a specification only those verdicts that the figure has."""
+    if isinstance(part, list):
+        for each in part:
+            _occurring(each, figure)
+    elif isinstance(part, dict):
+        if part.get("field") == "verdict" and "scale" in part:
+            verdicts = {row[figure.columns.index("verdict")] for row in figure.rows}
+            scale = part["scale"]
+            kept = [pair for pair in zip(scale["domain"], scale["range"], strict=True) if pair[0] in verdicts]
+            scale["domain"], scale["range"] = map(list, zip(*kept, strict=True))
+        for each in part.values():
+            _occurring(each, figure)
 
 
 def _still(part: Any) -> Any:

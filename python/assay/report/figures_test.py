@@ -11,7 +11,7 @@ import pytest
 from assay.errors import AssayError
 from assay.plan.types import PlannedTrial
 from assay.report.charts import figures
-from assay.report.figures import Format, write_figures
+from assay.report.figures import LABEL_LIMIT, WIDTH, Format, write_figures
 from assay.report.gather import Report
 from example_report import example_report, experiment_text
 
@@ -71,6 +71,40 @@ def test_an_svg_is_a_picture_and_nothing_else(pictures: dict[str, ElementTree.El
 def test_hostile_names_are_text(pictures: dict[str, ElementTree.Element], name: str) -> None:
     said = " ".join(text for element in pictures[name].iter(f"{SVG}text") for text in element.itertext())
     assert "</text><script>" in said  # the name is there, as a reader sees it
+
+
+def test_a_legend_names_only_the_verdicts_of_its_figure(tmp_path: Path) -> None:
+    def of_two(trial: PlannedTrial) -> dict[str, float]:
+        faster = trial.levels == {"threads": 2, "subject": "std_map_mutex", "key_range": 100}
+        return {"throughput": (2e6 if faster else 1e6) * (1 + 0.001 * (trial.ordinal % 7))}
+
+    text = experiment_text(
+        'threads = [1, 2]\nsubject = ["noop", "std_map_mutex"]\nkey_range = [100, 200]',
+        trial="mix = { insert = 10, erase = 10, find = 80 }",
+    ).replace("\nkey_range = 100\n", "\n")
+    found = write_figures(example_report(text, of_two), "svg", tmp_path, ["ratios-1", "ratios-2"])
+    seen = []
+    for file, figure in found:
+        shown = set(re.findall(r">(faster|slower|equivalent|undecided)<", file.read_text(encoding="utf-8")))
+        assert shown == {row[figure.columns.index("verdict")] for row in figure.rows}
+        seen.append(shown)
+    assert seen[0] != seen[1]
+
+
+def test_a_heat_map_with_long_names_stays_in_its_column(tmp_path: Path) -> None:
+    long = "a-subject-with-a-name-that-is-long-{}"
+    text = experiment_text(
+        f'threads = [1, 2]\n[factors.variant]\nbase = {{}}\n"{long.format(1)}" = {{ keys = "sparse" }}',
+        '[[chart]]\nkind = "heat_map"\nx = "threads"\ny = "variant"\nvalue = "throughput"',
+        trial='subject = "noop"\nmix = { insert = 10, erase = 10, find = 80 }',
+        factor="variant",
+        baseline='"base"',
+    )
+    ((file, _),) = write_figures(example_report(text, metrics), "svg", tmp_path, ["chart-1-1-1"])
+    picture = file.read_text(encoding="utf-8")
+    assert 250 <= float(re.search(r'width="([\d.]+)"', picture)[1]) <= 262  # type: ignore[index]
+    (bar,) = re.findall(r'd="M0,0h([\d.]+)v[^"]*" fill="url\(#', picture)
+    assert float(bar) <= WIDTH - LABEL_LIMIT
 
 
 def test_a_png_is_one_at_300_dots_an_inch(tmp_path: Path) -> None:

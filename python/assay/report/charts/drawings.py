@@ -152,7 +152,8 @@ class Up:
             return cls(title, log)
         low, high = min(values), max(values)
         if log:
-            return cls(title, log, (low / 1.1, high * 1.1))
+            ratio = (high / low) ** 0.05 if high > low else 1.1
+            return cls(title, log, (low / ratio, high * ratio))
         room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
         return cls(title, log, (min(low, 0) if zero else low - room, high + room))
 

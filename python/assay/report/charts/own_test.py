@@ -190,6 +190,15 @@ def test_without_a_valid_trial_that_is_said() -> None:
     assert figure.note == "There is no valid trial yet."
 
 
+def test_what_a_filter_leaves_and_where_other_factors_stand_is_said() -> None:
+    _, found = charted(
+        'kind="bars"\nx="subject"\ny="throughput"\nfilter={ threads = [1, 8], mix = "searches" }'
+    )
+    assert {figure.note for figure in found} == {"Only threads=1 or 8, mix=searches."}
+    _, (figure, *_) = charted('kind="bars"\nx="subject"\ny="throughput"')
+    assert figure.note == ""
+
+
 def test_a_filter_may_leave_nothing() -> None:
     text = experiment_text(
         FACTORS,
