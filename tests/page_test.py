@@ -600,3 +600,13 @@ def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "no campaign 9" in done.stderr
+
+
+def test_p_values_that_are_not_corrected_are_not_said_to_be(tmp_path: Path) -> None:
+    source = EXPERIMENT.replace("[comparison]", '[comparison]\ncorrection = "none"')
+    assert source != EXPERIMENT
+    assert "p, corrected" in begun(tmp_path / "holm", EXPERIMENT, tmp_path)
+    page = begun(tmp_path / "none", source, tmp_path)
+    assert "p, corrected" not in page
+    assert "p, not corrected" in page
+    assert "not corrected for the number of comparisons" in page

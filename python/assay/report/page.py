@@ -97,7 +97,7 @@ def _trials_table(report: Report, trials: list[StoredTrial]) -> tuple[list[str],
     metrics = [report.analysis.metric, *report.experiment.comparison.also]
     calibrations = sorted({name for trial in trials for name in trial.calibration_before} - {"elapsed_ms"})
     modes = report.analysis.host_modes
-    columns = ["trial", "block", "group", "status", *metrics]
+    columns = ["trial", "block (from 0)", "group (from 0)", "status", *metrics]
     columns += [f"{name} {when}" for name in calibrations for when in ("before", "after")]
     columns += ["host's mode", "wall s", "reason"]
     rows = [

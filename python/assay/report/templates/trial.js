@@ -141,6 +141,12 @@ function calibrations(record) {
   return [...error, table("Calibrations of the host", ["calibration", "before", "after"], rows)];
 }
 
+// What a perturbation of a setting moved is in percent; environment_bytes says its unit.
+function drawn({ seed, perturbation: { key_range: moved, ...others } }) {
+  const share = moved === undefined ? {} : { "key range": `moved by ${number(moved)}%` };
+  return outline({ seed, ...share, ...others });
+}
+
 async function show(match) {
   if (!match) throw new Error("No trial is named: an address such as trial.html#17 names one.");
   const id = Number(match[1]);
@@ -151,7 +157,7 @@ async function show(match) {
   trials.href = `trials.html#condition-${condition}`;
   document.getElementById("here").textContent = `Trial ${id}`;
   document.getElementById("title").textContent = `Trial ${id}: ${record.status.replace("_", " ")}`;
-  document.getElementById("facts").textContent = `${name}; block ${record.block}, group ${record.group}`;
+  document.getElementById("facts").textContent = `${name}; block ${record.block} and group ${record.group}, both counted from 0`;
   document.title = `Trial ${id}, campaign ${campaign.campaign}`;
   const { threads = [], metrics = {}, validation, prefill, counters, environment, details, ...others } = record.result ?? {};
   const { result, request, perturbation, levels, derived, reason, stdout, stderr,
@@ -171,7 +177,7 @@ async function show(match) {
       create("div", {},
         section("Condition", outline(levels)),
         section("Calibrations", ...calibrations(record)),
-        section("Drawn at random", outline({ seed: record.seed, ...perturbation })))),
+        section("Drawn at random", drawn(record)))),
     ...(threads.length ? [section("Threads", threads_table(threads))] : []),
     create("div", { class: "columns" },
       ...told.filter(([, value]) => value && Object.keys(value).length).map(([heading, value]) => section(heading, outline(value))),
