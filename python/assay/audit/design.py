@@ -195,7 +195,7 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
 
 
 def _family(analysis: Analysis) -> int:
-    """Return how many verdicts on the compared metric are corrected together, those over workloads as well."""
+    """Return how many verdicts on the compared metric are corrected together, with those over workloads."""
     return len(analysis.comparisons) + len(analysis.aggregates)
 
 
