@@ -535,15 +535,18 @@ def test_the_site_of_another_store_is_refused_and_stays_as_it_is(tmp_path: Path)
         second_campaign(two)
         site = write_page(gather(one, 1), one).parents[1]
         before = {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()}
-        for write in (
+        writes: list[Callable[[], object]] = [
             lambda: write_page(gather(two, 1), two),
             lambda: write_page(gather(two, 2), two),
             lambda: write_site(two),
-        ):
-            with pytest.raises(AssayError, match=r"the site of another store .*--output"):
+        ]
+        for write in writes:
+            with pytest.raises(AssayError, match=r"the site of another store.*--output"):
                 write()
         assert {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()} == before
         assert write_site(two, tmp_path / "elsewhere").is_file()
+        (tmp_path / "one.sqlite").rename(tmp_path / "gone.sqlite")
+        assert write_site(two).is_file()
 
 
 def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:

@@ -292,12 +292,19 @@ def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
 
     gathered = gather(store, campaign)
     store.write_findings(campaign, gathered.findings)
-    if as_json:
-        said = json_of(gathered) | {"store": str(store.path), "page": str(write_page(gathered, store))}
-        typer.echo(json.dumps(said, indent=2))
-    else:
+    if not as_json:
         print_verdicts(gathered, Console())
-        typer.echo(f"page: {write_page(gathered, store)}")
+    try:
+        page: str | None = str(write_page(gathered, store))
+        unwritten = None
+    except AssayError as error:  # what was measured is said all the same
+        page, unwritten = None, error
+    if as_json:
+        typer.echo(json.dumps(json_of(gathered) | {"store": str(store.path), "page": page}, indent=2))
+    elif page:
+        typer.echo(f"page: {page}")
+    if unwritten:
+        raise unwritten
     summary = gathered.campaign
     failed = summary.ended - summary.counts.get("valid", 0)
     if failed:

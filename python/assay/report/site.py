@@ -77,17 +77,18 @@ def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
         record_files(report, store),
         page.trial_files(report),
         page.campaign_files(report, store, folder, guide_pages()),
-        [("summary.json", json.dumps(_summary(report)))],
+        [("summary.json", json.dumps(_summary(report, store)))],
     ):
         for name, text in files:
             write(folder / name, text)
     return folder / "index.html"
 
 
-def _summary(report: Report) -> dict[str, Any]:
+def _summary(report: Report, store: Store) -> dict[str, Any]:
     """Return what the index says of a campaign."""
     return {
         "key": _key(report.campaign),
+        "store": str(store.path.absolute()),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
         "verdicts": words.verdicts(report),
@@ -110,14 +111,17 @@ def _written(directory: Path, number: int) -> dict[str, Any] | None:
 
 
 def _refuse_anothers(store: Store, directory: Path) -> None:
-    """Raise AssayError where a folder has pages of another store, which these would replace."""
+    """Raise AssayError where a folder has pages of another store that still exists: they would be lost."""
+    here = store.path.absolute()
     for campaign in store.campaigns():
         summary = _written(directory, campaign.id)
-        if summary is not None and summary["key"] != _key(campaign):
+        if summary is None or summary["key"] == _key(campaign):
+            continue
+        other = Path(str(summary.get("store", "")))
+        if other != here and other.is_file():
             raise AssayError(
-                f"{directory} is the site of another store than {store.path.absolute()}: its campaign"
-                f" {campaign.id} is another one; write this store's site elsewhere with"
-                " `assay report --output FOLDER`, or remove that folder if its store is gone"
+                f"{directory} is the site of another store, {other}, whose campaign {campaign.id} is another "
+                f"one; write that of {here} elsewhere: assay report --output FOLDER"
             )
 
 
