@@ -395,7 +395,7 @@ def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
     page = begun(tmp_path, f"identical = true\n{EXPERIMENT}", tmp_path)
     alarms = part(page, "<strong>Identical code", "<table")
     assert alarms.startswith("Identical code under two names. No comparison of identical code has come")
-    assert "0 of 10 blocks have ended; assay resume finishes the campaign" in alarms
+    assert "0 of 10 blocks have ended, and verdicts rest on all of them" in alarms
 
 
 def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], store: Store) -> None:

@@ -71,7 +71,7 @@ def waits(blocks: Blocks, complete: int) -> str:
     if blocks.until is not None:
         return NOT_YET
     have_ended = f"{complete} of {blocks.most} blocks {'has' if complete == 1 else 'have'} ended"
-    return f"{have_ended}; assay resume finishes the campaign"
+    return f"{have_ended}, and verdicts rest on all of them"
 
 
 def settled(analysis: Analysis, blocks: Blocks) -> str:

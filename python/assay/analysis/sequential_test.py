@@ -77,8 +77,8 @@ def test_a_fixed_number_of_blocks_has_no_look_before_all_have_ended() -> None:
 @pytest.mark.parametrize(
     ("blocks", "complete", "said"),
     [
-        (Blocks(40), 10, "10 of 40 blocks have ended; assay resume finishes the campaign"),
-        (Blocks(40, minutes=1), 0, "0 of 40 blocks have ended; assay resume finishes the campaign"),
+        (Blocks(40), 10, "10 of 40 blocks have ended, and verdicts rest on all of them"),
+        (Blocks(40, minutes=1), 0, "0 of 40 blocks have ended, and verdicts rest on all of them"),
         (Blocks(40, until="verdict"), 10, "the first planned look at the results has not been reached"),
     ],
 )

@@ -428,7 +428,7 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
     assert only(whole.comparisons, "other", 1).verdict == "faster"
     interrupted = summarise(trials[:-1], experiment(across=("threads",)))
     assert interrupted.look is None
-    assert interrupted.waits == "9 of 10 blocks have ended; assay resume finishes the campaign"
+    assert interrupted.waits == "9 of 10 blocks have ended, and verdicts rest on all of them"
     family: list[Comparison | Aggregate] = [*interrupted.comparisons, *interrupted.aggregates]
     for one in family:
         assert (one.verdict, one.p_adjusted, one.reason) == ("undecided", None, interrupted.waits)

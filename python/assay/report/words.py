@@ -235,11 +235,15 @@ def _failed(condition: ConditionSummary) -> str:
 
 
 def _reservations(comparison: Comparison | None, experiment: Experiment | None) -> list[str]:
-    """Return why there is no verdict, unless an interval that holds 1 says so, and other groups' verdicts."""
+    """Return why there is no verdict, and other groups' verdicts.
+
+    Not where an interval that holds 1 says why, nor before the first look, of which the heading speaks.
+    """
     if comparison is None:
         return []
     interval = comparison.interval
-    explained = interval is not None and interval.low <= 1 <= interval.high
+    before_looks = comparison.p_adjusted is None
+    explained = interval is not None and (before_looks or interval.low <= 1 <= interval.high)
     return [*([] if explained else [comparison.reason]), *otherwise(comparison, experiment)]
 
 
