@@ -370,9 +370,12 @@ def cumulative(
     y_title = f"share of {what}"
     x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis("x"))
     y = alt.Y("share:Q", title=y_title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
-    color = series.color()
+    color, dash = series.color(), series.dash()
+    if what != "trials" and series.legend:  # without points, the legend has to show lines
+        line = {"symbolType": "stroke", "symbolStrokeWidth": 1.3, "symbolSize": 300}
+        color, dash = color.legend(**line), dash.legend(**line)
     curve = base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
-        x=x, y=y, color=color, strokeDash=series.dash()
+        x=x, y=y, color=color, strokeDash=dash
     )
     points = (
         base.transform_filter("isValid(datum.trial)")
