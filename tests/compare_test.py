@@ -4,30 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Assay
-
-EXPERIMENT = """
-name = "twice"
-question = "Again?"
-[factors]
-subject = ["noop", "std_map_mutex"]
-[trial]
-key_range = 100
-duration_ms = 5
-mix = { insert = 10, erase = 10, find = 80 }
-[design]
-blocks = 6
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 3
-"""
+from conftest import Assay, small_experiment
 
 
 @pytest.fixture
 def campaigns(tmp_path: Path, assay: Assay) -> Path:
-    (tmp_path / "twice.toml").write_text(EXPERIMENT)
+    (tmp_path / "twice.toml").write_text(small_experiment("twice", blocks=6))
     for _ in range(2):
         assay("run", "twice.toml")
     return tmp_path

@@ -11,6 +11,27 @@ Assay = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[1]
 
 
+def small_experiment(name: str, blocks: int) -> str:
+    """Return the text of an experiment of two real subjects whose trials take milliseconds."""
+    return f"""
+name = "{name}"
+question = "Is it there?"
+[factors]
+subject = ["noop", "std_map_mutex"]
+[trial]
+key_range = 100
+duration_ms = 5
+mix = {{ insert = 10, erase = 10, find = 80 }}
+[design]
+blocks = {blocks}
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "noop"
+smallest_effect_percent = 3
+"""
+
+
 @pytest.fixture
 def assay(tmp_path: Path) -> Assay:
     """Return a function that runs `assay` with the given words in `tmp_path` and expects an exit code."""

@@ -4,29 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from conftest import Assay
-
-EXPERIMENT = """
-name = "exported"
-question = "Does it come out?"
-[factors]
-subject = ["noop", "std_map_mutex"]
-[trial]
-key_range = 100
-duration_ms = 5
-mix = { insert = 10, erase = 10, find = 80 }
-[design]
-blocks = 2
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 3
-"""
+from conftest import Assay, small_experiment
 
 
 def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> None:
-    (tmp_path / "exported.toml").write_text(EXPERIMENT)
+    (tmp_path / "exported.toml").write_text(small_experiment("exported", blocks=2))
     assay("run", "exported.toml")
     for form, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
         said = assay("export", form, "--output", "out").stdout.split()

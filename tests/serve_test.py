@@ -7,31 +7,13 @@ import sys
 from pathlib import Path
 from urllib.request import urlopen
 
-from conftest import Assay
-
-EXPERIMENT = """
-name = "served"
-question = "Is it there?"
-[factors]
-subject = ["noop", "std_map_mutex"]
-[trial]
-key_range = 100
-duration_ms = 5
-mix = { insert = 10, erase = 10, find = 80 }
-[design]
-blocks = 1
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 3
-"""
+from conftest import Assay, small_experiment
 
 
 def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
     tmp_path: Path, assay: Assay
 ) -> None:
-    (tmp_path / "served.toml").write_text(EXPERIMENT)
+    (tmp_path / "served.toml").write_text(small_experiment("served", blocks=1))
     assay("run", "served.toml")
     words = [sys.executable, "-m", "assay", "serve", "--port", "0"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:

@@ -27,10 +27,10 @@ def in_percent(share: float) -> float:
     return max(-sys.float_info.max, min(100 * share, sys.float_info.max))
 
 
-def counted(things: Sized | int, what: str) -> str:
+def counted(things: Sized | int, one: str, more: str = "") -> str:
     """Write a number of things: 1 condition, 2 conditions."""
     number = things if isinstance(things, int) else len(things)
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {one if number == 1 else more or one + 's'}"
 
 
 def shorten(text: str, length: int = 120) -> str:

@@ -85,6 +85,7 @@ def _print(compared: "Compared") -> None:
     from rich.console import Console
 
     from assay.audit import condition_name
+    from assay.audit.wording import counted
     from assay.report import words
     from assay.report.terminal import print_finding
 
@@ -110,7 +111,7 @@ def _print(compared: "Compared") -> None:
                 "; ".join(
                     [each.reason] * bool(each.reason)
                     + [
-                        f"{words.counted(count, 'block')} without a pair: {reason}"
+                        f"{counted(count, 'block')} without a pair: {reason}"
                         for reason, count in each.dropped.items()
                     ]
                 ),

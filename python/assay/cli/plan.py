@@ -142,9 +142,10 @@ def _run_pilot(store: "Store", experiment: "Experiment", path: Path) -> int:
     from assay.experiment.types import Blocks
     from assay.store import runner_lock
 
-    design = replace(experiment.design, blocks=Blocks(most=PILOT_BLOCKS))
+    # The plan is the experiment's own, which ends early: what is stored of it stays true.
+    design = replace(experiment.design, blocks=Blocks(max(experiment.design.blocks.most, PILOT_BLOCKS)))
     with runner_lock(path):
-        return run_campaign(store, replace(experiment, design=design))
+        return run_campaign(store, replace(experiment, design=design), pilot=PILOT_BLOCKS)
 
 
 def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:

@@ -175,7 +175,8 @@ def test_where_nothing_earlier_serves_a_pilot_runs_and_is_kept(changed: dict[str
     assert found["comparisons"][0]["pairs"] == 8
     with Store.open(Path("results/assay.sqlite")) as store:
         pilot = store.campaign(2)
-        assert (pilot.planned, pilot.finished, pilot.source) == (16, True, EXPERIMENT)
+        assert (pilot.planned, pilot.finished, pilot.source) == (40, True, EXPERIMENT)
+        assert "it is a pilot, after 8 of at most 20 blocks" in pilot.stopped
     assert forecast("--width", "50") == found  # from the store this time
 
 

@@ -99,7 +99,9 @@ def carry_out(experiment: "Experiment", path: Path, as_json: bool, *, source: st
         return _report(opened, campaign, as_json)
 
 
-def run_campaign(store: "Store", experiment: "Experiment", *, quiet: bool = False) -> int:
+def run_campaign(
+    store: "Store", experiment: "Experiment", *, quiet: bool = False, pilot: int | None = None
+) -> int:
     """Run a new campaign of an experiment into an open store, and return its number.
 
     A signal ends it as it ends `assay run`. The caller holds the store's `runner_lock`.
@@ -108,9 +110,12 @@ def run_campaign(store: "Store", experiment: "Experiment", *, quiet: bool = Fals
         store: where its trials are recorded.
         experiment: what to run.
         quiet: whether nothing is said of how far it is.
+        pilot: after how many blocks it ends because it is a pilot; None where it is none.
     """
     plan = _plan(experiment)
-    with _carried_out(store, experiment, lambda: _begin(store, experiment, plan), quiet=quiet) as campaign:
+    with _carried_out(
+        store, experiment, lambda: _begin(store, experiment, plan), quiet=quiet, pilot=pilot
+    ) as campaign:
         return campaign
 
 
@@ -167,7 +172,12 @@ def _begin(store: "Store", experiment: "Experiment", plan: "Plan", source: str |
 
 @contextmanager
 def _carried_out(
-    store: "Store", experiment: "Experiment", begin: int | Callable[[], int], *, quiet: bool = False
+    store: "Store",
+    experiment: "Experiment",
+    begin: int | Callable[[], int],
+    *,
+    quiet: bool = False,
+    pilot: int | None = None,
 ) -> Iterator[int]:
     """Build what is measured and run what is pending of a campaign; within, it is reported.
 
@@ -200,7 +210,7 @@ def _carried_out(
         campaign = begin() if callable(begin) else begin
         executor = LocalExecutor(calibrate, stop, experiment.path.parent.absolute())
         try:
-            _run_pending(store, campaign, experiment, executor, quiet)
+            _run_pending(store, campaign, experiment, executor, quiet=quiet, pilot=pilot)
             stop.act_at_once()
             yield campaign
         except NothingExtractedError as error:
@@ -222,7 +232,13 @@ def _carried_out(
 
 
 def _run_pending(
-    store: "Store", campaign: int, experiment: "Experiment", executor: "LocalExecutor", quiet: bool
+    store: "Store",
+    campaign: int,
+    experiment: "Experiment",
+    executor: "LocalExecutor",
+    *,
+    quiet: bool,
+    pilot: int | None,
 ) -> None:
     """Run the trials of a campaign that have not ended, and record each."""
     import math
@@ -253,13 +269,14 @@ def _run_pending(
         decisions=store.decisions(campaign),
         clock=time.monotonic,
         say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
+        pilot=pilot,
     )
     with ProgressDisplay(
         console,
         pending,
         summary.ended,
         summary.ended - summary.counts.get("valid", 0),
-        may_end_early=blocks.until is not None or blocks.minutes is not None,
+        may_end_early=(blocks.until, blocks.minutes, pilot) != (None, None, None),
         budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
     ) as display:
         run_trials(pending, executor, course, display, time.monotonic, last=ended[-1] if ended else None)

@@ -7,6 +7,7 @@ from typing import Any
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
 from assay.audit import Finding, condition_name, wording
+from assay.audit.wording import counted
 from assay.experiment import Experiment
 from assay.experiment.types import Severity
 from assay.plan.types import Level
@@ -75,11 +76,6 @@ def typical(condition: ConditionSummary) -> str:
 def modes(found: Iterable[Mode]) -> str:
     """Return the values around which data gather, each with its share of the data."""
     return ", ".join(f"{number(mode.center)} ({percent(mode.share)})" for mode in found)
-
-
-def counted(count: int, one: str, more: str = "") -> str:
-    """Return a number of things: "1 trial", "2 trials"."""
-    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def flattened(value: Mapping[str, Any], depth: int = 3, prefix: str = "") -> Iterator[tuple[str, Any]]:

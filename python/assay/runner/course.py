@@ -93,6 +93,7 @@ class CampaignCourse:
         decisions: Sequence[Decision],
         clock: Callable[[], float],
         say: Callable[[str], None],
+        pilot: int | None = None,
     ) -> None:
         """Take up a campaign.
 
@@ -107,6 +108,7 @@ class CampaignCourse:
             decisions: what was decided before.
             clock: seconds since some moment; the time budget runs by it from now on.
             say: is told of every look, and of an early end.
+            pilot: after how many blocks it ends because it is a pilot; None where it is none.
         """
         self._store = store
         self._campaign_id = campaign_id
@@ -117,6 +119,7 @@ class CampaignCourse:
         self._looked = {decision.block for decision in decisions if decision.kind == "look"}
         self._clock = clock
         self._say = say
+        self._pilot = pilot
         self._began = clock()
         self._before_s = sum(map(_took_s, ended))
         compared = {experiment.comparison.metric, *experiment.comparison.also}
@@ -211,13 +214,15 @@ class CampaignCourse:
         return self._before_s + self._clock() - self._began
 
     def block_ended(self, block: int) -> bool:
-        """Look at the results where that is planned; end the campaign where it may end or its time is up."""
+        """Look at the results where that is planned; end the campaign where it may end or is to."""
         ended = block + 1
         minutes = self._experiment.design.blocks.minutes
         why = self._look(ended) if ended in self._judgement.looks else ""
         running_s = self.running_s()
         if not why and minutes is not None and running_s >= 60 * minutes:
             why = f"{running_s / 60:.3g} of {minutes:g} minutes have passed"
+        if not why and ended == self._pilot:
+            why = "it is a pilot"
         if not why or block == self._last_block:
             return True
         reason = f"{why}, after {ended} of at most {self._last_block + 1} blocks"
