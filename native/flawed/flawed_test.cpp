@@ -24,11 +24,10 @@ result trial_of(const std::string& name, unsigned threads) {
   const request request{
       .subject = name,
       .seed = 1,
-      .threads = threads,
       .pinning = {},
       .key_range = 10'000,  // so that some of what goes wrong is still there at the end
       .keys = workload::key_layout::dense,
-      .mix = {40, 40, 20},
+      .roles = one_role(threads, {40, 40, 20}),
       .duration = std::chrono::milliseconds(20),
       .interval = std::chrono::milliseconds(10)};
   return run(request, find_subject(name));

@@ -37,7 +37,7 @@ measurement measure(const assay::trial::request& request) {
 
   assay::random::xoshiro256pp engine(request.seed);
   const assay::workload::uniform distribution(request.key_range);
-  const assay::workload::operation_chooser choose(request.mix);
+  const assay::workload::operation_chooser choose(request.roles[0].work.mix);
   noop map;
   noop::handle handle = map.attach();
   std::uint64_t sum = 0;
@@ -75,7 +75,7 @@ int main() try {
   std::ostringstream text;
   text << std::cin.rdbuf();
   const auto request = assay::trial::parse_request(text.str());
-  if (request.threads != 1) throw assay::trial::bad_request("threads: this loop has 1");
+  if (request.threads() != 1) throw assay::trial::bad_request("threads: this loop has 1");
   if (request.keys != assay::workload::key_layout::dense) {
     throw assay::trial::bad_request("keys: this loop draws dense ones");
   }

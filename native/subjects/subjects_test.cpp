@@ -26,11 +26,10 @@ TEST_P(every_subject, gives_valid_trials) {
   const subject_entry& subject = find_subject(name);
   request request{.subject = name,
                   .seed = 0,
-                  .threads = threads,
                   .pinning = {},
                   .key_range = 2,
                   .keys = keys,
-                  .mix = {50, 50, 0},
+                  .roles = one_role(threads, {50, 50, 0}),
                   .duration = std::chrono::milliseconds(10),
                   .interval = std::chrono::milliseconds(5)};
   if (subject.max_threads && threads > *subject.max_threads) {
@@ -41,7 +40,7 @@ TEST_P(every_subject, gives_valid_trials) {
     for (const workload::mix& mix :
          {workload::mix{50, 50, 0}, {20, 10, 70}, {0, 0, 100}, {10, 0, 90}, {0, 10, 90}}) {
       ++request.seed;
-      request.mix = mix;
+      request.roles[0].work.mix = mix;
       EXPECT_THAT(run(request, subject).problems, ::testing::IsEmpty());
     }
   }

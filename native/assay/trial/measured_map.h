@@ -20,6 +20,7 @@
 #include "assay/maps/concept.h"
 #include "assay/trial/tally.h"
 #include "assay/workload/operation_batch.h"
+#include "assay/workload/options.h"
 
 namespace assay::trial {
 
@@ -27,6 +28,13 @@ namespace assay::trial {
 struct map_hints {
   std::uint64_t key_range;
   unsigned threads;
+};
+
+// What all operations of a thread have in common.
+struct task {
+  std::uint64_t salt = 0;                       // of the values stored, see value_of
+  workload::fold fold = workload::fold::count;  // what is done with elements visited
+  std::stop_token stop{};
 };
 
 // How far a batch came.
@@ -43,11 +51,11 @@ class attached_handle {
   attached_handle& operator=(const attached_handle&) = delete;
   virtual ~attached_handle() = default;
 
-  // Performs the operations of `batch` in order, storing `value_of(key, salt)` under a key, and
-  // adds what came of them to `sums`. Ends early only if the map's operations take a stop token and
-  // a stop is requested.
-  virtual progress perform(const workload::operation_batch& batch, std::uint64_t salt,
-                           const std::stop_token& stop, tally& sums) = 0;
+  // Performs the operations `first` to `last` - 1 of `batch` in order, storing
+  // `value_of(key, salt)` under a key, and adds what came of them to `sums`. Ends early only if the
+  // map's operations take a stop token and a stop is requested.
+  virtual progress perform(const workload::operation_batch& batch, std::size_t first,
+                           std::size_t last, const task& task, tally& sums) = 0;
 };
 
 class measured_map {
@@ -68,8 +76,8 @@ class measured_map {
 // The one trial loop, over one batch. Local sums keep the counts in registers: the compiler cannot
 // know that the map does not touch `sums`.
 template <class Handle>
-progress perform(Handle& handle, const workload::operation_batch& batch, std::uint64_t salt,
-                 const std::stop_token& stop, tally& sums) {
+progress perform(Handle& handle, const workload::operation_batch& batch, std::size_t first,
+                 std::size_t last, const task& task, tally& sums) {
   using workload::operation;
   constexpr bool stoppable = stoppable_map_handle<Handle, std::uint64_t, std::uint64_t>;
 
@@ -81,7 +89,7 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
   // gave one.
   const auto call = [&](auto operate, auto take_note) {
     if constexpr (stoppable) {
-      const auto answer = operate(stop);
+      const auto answer = operate(task.stop);
       done.gave_up = !answer;
       if (answer) take_note(*answer);
     } else {
@@ -89,15 +97,15 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
     }
   };
 
-  for (; done.performed < batch.size; ++done.performed) {
+  for (std::size_t i = first; i < last; ++i, ++done.performed) {
     if constexpr (stoppable) {
-      if (stop.stop_requested()) break;
+      if (task.stop.stop_requested()) break;
     }
-    const std::uint64_t key = batch.keys[done.performed];
-    const std::uint64_t value = value_of(key, salt);
+    const std::uint64_t key = batch.keys[i];
+    const std::uint64_t value = value_of(key, task.salt);
     // Searches are looked for first: they are most of the operations where the loop's own cost
     // matters most.
-    if (const operation kind = batch.kinds[done.performed]; kind == operation::find) {
+    if (const operation kind = batch.kinds[i]; kind == operation::find) {
       call([&](auto&... token) { return handle.find(key, token...); },
            [&](std::optional<std::uint64_t> answer) {
              if (!answer) return;
@@ -125,7 +133,7 @@ progress perform(Handle& handle, const workload::operation_batch& batch, std::ui
     }
     if (done.gave_up) break;
   }
-  if (done.gave_up && !stop.stop_requested()) {
+  if (done.gave_up && !task.stop.stop_requested()) {
     throw std::logic_error("the map gave up an operation although no stop was requested");
   }
 
@@ -159,9 +167,9 @@ class measured final : public measured_map {
   class alignas(workload::interference_bytes) handle final : public attached_handle {
    public:
     explicit handle(Map& map) : handle_(map.attach()) {}
-    progress perform(const workload::operation_batch& batch, std::uint64_t salt,
-                     const std::stop_token& stop, tally& sums) override {
-      return trial::perform(handle_, batch, salt, stop, sums);
+    progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
+                     const task& task, tally& sums) override {
+      return trial::perform(handle_, batch, first, last, task, sums);
     }
 
    private:

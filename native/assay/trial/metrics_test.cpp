@@ -19,8 +19,10 @@ thread_report thread(std::uint64_t measured_ns, std::array<std::uint64_t, 3> att
   thread_report report{};
   report.measured_ns = measured_ns;
   report.processor_ns = measured_ns;
-  report.operations.attempted = attempted;
-  report.operations.succeeded = {attempted[0] / 2, attempted[1] / 2, attempted[2] / 2};
+  std::ranges::copy(attempted, report.operations.attempted.begin());
+  for (std::size_t kind = 0; kind < attempted.size(); ++kind) {
+    report.operations.succeeded[kind] = attempted[kind] / 2;
+  }
   report.series = std::move(series);
   report.generation_ns = generation_ns;
   return report;

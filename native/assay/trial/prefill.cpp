@@ -51,7 +51,7 @@ void insert_all(crew& threads, std::span<worker> workers, const workload::key_sp
         batch.keys[j] = space.key(order(next++));
         batch.kinds[j] = workload::operation::insert;
       }
-      self.handle->perform(batch, salt, {}, self.prefilled);
+      self.handle->perform(batch, 0, batch.size, {.salt = salt}, self.prefilled);
     }
   });
 }
@@ -72,7 +72,7 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
 
 prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt) {
-  const double share = request.mix.steady_share();
+  const double share = request.roles[0].work.mix.steady_share();
   if (share == 0) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1) {
     insert_all(threads, workers, space, random::derive_seed(request.seed, permutation_stream),
@@ -88,8 +88,8 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
 
   const workload::mix updates{100 * share, 100 * (1 - share), 0};
   threads.run([&](unsigned i) {
-    workers[i].operations = workload::make_uniform_generator(
-        space, updates, random::derive_seed(workers[i].seed, prefill_stream));
+    workers[i].operations = workload::make_generator(
+        space, {.mix = updates}, random::derive_seed(workers[i].seed, prefill_stream));
   });
   const auto update = [&](std::uint64_t total) {
     threads.run([&](unsigned i) {
@@ -98,7 +98,7 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
       for (std::uint64_t left = end - begin; left > 0; left -= self.batch.size) {
         self.operations->fill(self.batch, static_cast<std::size_t>(std::min<std::uint64_t>(
                                               left, operation_batch::capacity)));
-        self.handle->perform(self.batch, salt, {}, self.prefilled);
+        self.handle->perform(self.batch, 0, self.batch.size, {.salt = salt}, self.prefilled);
       }
     });
   };

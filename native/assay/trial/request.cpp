@@ -103,11 +103,11 @@ request parse_request(std::string_view text_of_request) {
   return {
       .subject = text(object, "subject"),
       .seed = whole_number(object, "seed", 0, (std::uint64_t{1} << 53) - 1),
-      .threads = static_cast<unsigned>(whole_number(object, "threads", 1, 4096)),
       .pinning = parse_pinning(object.at("pinning")),
       .key_range = whole_number(object, "key_range", 2, std::uint64_t{1} << 40),
       .keys = parse_keys(text(object, "keys")),
-      .mix = parse_mix(object.at("mix")),
+      .roles = one_role(static_cast<unsigned>(whole_number(object, "threads", 1, 4096)),
+                        parse_mix(object.at("mix"))),
       .warm_up = std::chrono::milliseconds(
           object.contains("warm_up_ms") ? whole_number(object, "warm_up_ms", 0, 3'600'000) : 0),
       .duration = std::chrono::milliseconds(whole_number(object, "duration_ms", 1, 3'600'000)),

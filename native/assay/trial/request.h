@@ -4,14 +4,18 @@
 #define ASSAY_TRIAL_REQUEST_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/host/placement.h"
+#include "assay/trial/datum.h"
 #include "assay/workload/key_space.h"
-#include "assay/workload/mix.h"
+#include "assay/workload/options.h"
 
 namespace assay::trial {
 
@@ -22,21 +26,60 @@ class bad_request : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// When operations begin that do not follow each other at once: at `rate` a second in the role as a
+// whole, whether or not earlier ones have ended (an open loop). Latency counts from that moment.
+struct arrivals {
+  enum class spacing { poisson, even };
+  double rate;
+  arrivals::spacing spacing = spacing::poisson;
+};
+
+// Threads that do the same kind of work.
+struct role {
+  std::string name = "all";
+  unsigned threads = 1;
+  workload::options work{};
+  workload::fold fold = workload::fold::count;  // what ranges and whole visits do with elements
+  std::optional<trial::arrivals> arrivals{};    // none: each operation follows the last at once
+};
+
+// One role that has all threads, which do the same mix.
+[[nodiscard]] inline std::vector<role> one_role(unsigned threads, const workload::mix& mix) {
+  std::vector<role> roles(1);
+  roles[0].threads = threads;
+  roles[0].work.mix = mix;
+  return roles;
+}
+
+// Of which operations the latency is taken: none (0), all (1), or one in so many.
+using latency_sampling = std::uint32_t;
+
 struct request {
   std::string subject;
   std::uint64_t seed;
-  unsigned threads;
   host::pinning pinning;
   std::uint64_t key_range;
   workload::key_layout keys;
-  workload::mix mix;
+  std::vector<role> roles;              // threads are numbered through them in order
   std::chrono::milliseconds warm_up{};  // before the measured interval
   std::chrono::milliseconds duration;
   std::chrono::milliseconds interval;
+  datum key{};
+  datum value{};
+  latency_sampling latency = 0;
+  std::optional<std::size_t> batch{};  // operations in a batch; none: as many as take 100 us
+  bool probes = true;
+  std::string allocator{};      // that must be in the process; empty: whichever is
+  std::string memory_policy{};  // local or interleave; empty: as the process was started
+
+  [[nodiscard]] unsigned threads() const {
+    unsigned sum = 0;
+    for (const auto& role : roles) sum += role.threads;
+    return sum;
+  }
 };
 
-// Reads a request from JSON. Every key is required but `warm_up_ms`, which is 0 if it is missing,
-// and no other is allowed. Throws bad_request.
+// Reads a request from JSON; schema trial-request says which keys there are. Throws bad_request.
 [[nodiscard]] request parse_request(std::string_view json);
 
 }  // namespace assay::trial

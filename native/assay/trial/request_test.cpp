@@ -34,14 +34,14 @@ TEST(parse_request, reads_every_key) {
   const request request = parse_request(good().dump());
   EXPECT_EQ(request.subject, "noop");
   EXPECT_EQ(request.seed, 9007199254740991U);
-  EXPECT_EQ(request.threads, 4U);
+  EXPECT_EQ(request.roles[0].threads, 4U);
   EXPECT_EQ(request.pinning.kind, host::pinning::policy::list);
   EXPECT_EQ(request.pinning.processors, (std::vector<unsigned>{1, 0}));
   EXPECT_EQ(request.key_range, 20'000U);
   EXPECT_EQ(request.keys, workload::key_layout::sparse);
-  EXPECT_EQ(request.mix.insert, 20.5);
-  EXPECT_EQ(request.mix.erase, 9.5);
-  EXPECT_EQ(request.mix.find, 70);
+  EXPECT_EQ(request.roles[0].work.mix.insert, 20.5);
+  EXPECT_EQ(request.roles[0].work.mix.erase, 9.5);
+  EXPECT_EQ(request.roles[0].work.mix.find, 70);
   EXPECT_EQ(request.warm_up.count(), 0);
   EXPECT_EQ(request.duration.count(), 200);
   EXPECT_EQ(request.interval.count(), 10);

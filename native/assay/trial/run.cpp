@@ -40,7 +40,7 @@ double milliseconds(Work work) {
 }
 
 host::placement place_threads(const request& request) try {
-  return {request.pinning, request.threads};
+  return {request.pinning, request.threads()};
 } catch (const std::invalid_argument& error) {
   throw bad_request(std::string("pinning: ") + error.what());
 }
@@ -94,8 +94,9 @@ void measure_together(crew& threads, std::span<worker> workers, const request& r
   // Everything that allocates or makes a system call, before the common start.
   threads.run([&](unsigned i) {
     worker& self = workers[i];
-    self.operations = workload::make_uniform_generator(
-        space, request.mix, random::derive_seed(self.seed, measured_stream));
+    self.operations = workload::make_generator(space, request.roles[0].work,
+                                               random::derive_seed(self.seed, measured_stream),
+                                               {i, request.threads()});
     self.series.resize(full_intervals + 1);
     self.meter.emplace();
   });
@@ -132,21 +133,21 @@ std::string describe(const prefill_report& prefill) {
 }  // namespace
 
 result run(const request& request, const subject_entry& subject) {
-  if (subject.max_threads && request.threads > *subject.max_threads) {
+  if (subject.max_threads && request.threads() > *subject.max_threads) {
     throw bad_request("threads: " + subject.name + " takes at most " +
                       std::to_string(*subject.max_threads) + ", not " +
-                      std::to_string(request.threads));
+                      std::to_string(request.threads()));
   }
   const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, key_space_stream));
   const std::uint64_t salt = random::derive_seed(request.seed, salt_stream);
 
-  std::vector<worker> workers(request.threads);
+  std::vector<worker> workers(request.threads());
   std::unique_ptr<measured_map> map;
   result report;
   {
-    crew threads(request.threads);
+    crew threads(request.threads());
     threads.run([&](unsigned i) {
       workers[i].seed = thread_seed(request.seed, i);
       pin(workers[i], i, request.pinning, place);
@@ -154,7 +155,7 @@ result run(const request& request, const subject_entry& subject) {
 
     report.metrics["resident_before_bytes"] = static_cast<double>(host::resident_bytes());
     report.metrics["build_ms"] =
-        milliseconds([&] { map = subject.build({request.key_range, request.threads}); });
+        milliseconds([&] { map = subject.build({request.key_range, request.threads()}); });
     const detach_at_end detach(threads, workers);
     threads.run([&](unsigned i) { workers[i].handle = map->attach(); });
     if (!subject.holds_nothing) {

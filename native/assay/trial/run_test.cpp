@@ -33,11 +33,10 @@ using ::testing::Not;
 request short_request() {
   return {.subject = "test",
           .seed = 5,
-          .threads = 2,
           .pinning = {},
           .key_range = 100,
           .keys = workload::key_layout::dense,
-          .mix = {40, 20, 40},
+          .roles = one_role(2, {40, 20, 40}),
           .duration = milliseconds(10),
           .interval = milliseconds(2)};
 }
@@ -54,7 +53,7 @@ std::string problems_of(const result& result) {
 TEST(run, of_a_correct_map_is_valid_and_its_numbers_agree) {
   for (const unsigned threads : {1U, 2U, 3U}) {
     request request = short_request();
-    request.threads = threads;
+    request.roles[0].threads = threads;
     const result result = run_with<correct_map>(request);
     EXPECT_THAT(result.problems, IsEmpty());
     ASSERT_EQ(result.threads.size(), threads);
@@ -96,7 +95,7 @@ struct counting_map : test_map<counting_map> {
 
 TEST(run, validates_the_operations_of_a_warm_up_and_does_not_count_them) {
   request request = short_request();
-  request.mix = {50, 50, 0};
+  request.roles[0].work.mix = {50, 50, 0};
   for (const int warm_up : {1, 10, 50}) {
     request.warm_up = milliseconds(warm_up);
     counting_map::updates = 0;
@@ -114,7 +113,7 @@ TEST(run, validates_the_operations_of_a_warm_up_and_does_not_count_them) {
 
 TEST(run, gives_every_thread_its_own_seed) {
   request request = short_request();
-  request.threads = 4;
+  request.roles[0].threads = 4;
   const result result = run_with<correct_map>(request);
   std::set<std::uint64_t> seeds;
   for (unsigned i = 0; i < 4; ++i) {
@@ -131,7 +130,7 @@ struct lonely : test_map<lonely> {
 TEST(run, refuses_more_threads_than_the_map_takes) {
   request request = short_request();
   EXPECT_THROW(run_with<lonely>(request), bad_request);
-  request.threads = 1;
+  request.roles[0].threads = 1;
   EXPECT_THAT(run_with<lonely>(request).problems, IsEmpty());
 }
 
@@ -159,15 +158,16 @@ class prefill_to : public ::testing::TestWithParam<prefill_case> {};
 
 TEST_P(prefill_to, reaches_the_steady_state_of_the_mix) {
   request request = short_request();
-  request.mix = GetParam().mix;
+  request.roles[0].work.mix = GetParam().mix;
   request.key_range = GetParam().key_range;
-  request.threads = GetParam().threads;
+  request.roles[0].threads = GetParam().threads;
   request.duration = milliseconds(1);
   for (request.seed = 0; request.seed < 5; ++request.seed) {
     const result result = run_with<correct_map>(request);
     EXPECT_THAT(result.problems, IsEmpty());
     EXPECT_TRUE(result.prefill.converged);
-    const double expected = request.mix.steady_share() * static_cast<double>(request.key_range);
+    const double expected =
+        request.roles[0].work.mix.steady_share() * static_cast<double>(request.key_range);
     EXPECT_DOUBLE_EQ(result.prefill.expected_size, expected);
     EXPECT_NEAR(static_cast<double>(result.prefill.size), expected, result.prefill.tolerance);
   }
@@ -185,9 +185,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(prefill, of_a_mix_that_only_inserts_holds_every_key) {
   for (const unsigned threads : {1U, 3U}) {
     request request = short_request();
-    request.mix = {10, 0, 90};
+    request.roles[0].work.mix = {10, 0, 90};
     request.key_range = 1001;
-    request.threads = threads;
+    request.roles[0].threads = threads;
     const result result = run_with<correct_map>(request);
     EXPECT_THAT(result.problems, IsEmpty());
     EXPECT_EQ(result.prefill.method, prefill_method::permutation);
@@ -198,7 +198,7 @@ TEST(prefill, of_a_mix_that_only_inserts_holds_every_key) {
 
 TEST(prefill, of_a_mix_that_only_erases_holds_nothing) {
   request request = short_request();
-  request.mix = {0, 10, 90};
+  request.roles[0].work.mix = {0, 10, 90};
   const result result = run_with<correct_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());
   EXPECT_EQ(result.prefill.operations, 0U);
@@ -210,7 +210,7 @@ TEST(prefill, of_a_mix_that_only_erases_holds_nothing) {
 // size does.
 TEST(prefill, does_not_end_on_the_side_from_which_it_came) {
   request request = short_request();
-  request.mix = {50, 50, 0};
+  request.roles[0].work.mix = {50, 50, 0};
   request.key_range = 200;
   request.duration = milliseconds(1);
   constexpr int trials = 200;
@@ -235,7 +235,7 @@ struct pretending_map : test_map<pretending_map> {
 TEST(prefill, of_a_map_that_keeps_nothing_does_not_converge_and_says_so) {
   for (const auto& mix : {workload::mix{50, 50, 0}, {20, 10, 70}, {10, 0, 90}}) {
     request request = short_request();
-    request.mix = mix;
+    request.roles[0].work.mix = mix;
     const result dropping = run_with<dropping_map>(request);
     EXPECT_FALSE(dropping.prefill.converged);
     EXPECT_THAT(problems_of(dropping), HasSubstr("the prefill did not converge"));
@@ -344,7 +344,7 @@ template <class Map>
 validation validation_of(std::uint64_t key_range) {
   request request = short_request();
   request.key_range = key_range;
-  request.mix = {50, 50, 0};
+  request.roles[0].work.mix = {50, 50, 0};
   request.duration = milliseconds(1);
   const auto check = run_with<Map>(request).contents_check.value();
   EXPECT_EQ(check.found, check.expected);
@@ -428,7 +428,7 @@ class waiting_map : public sound_map {
 
 TEST(run, reports_the_operation_that_a_stop_interrupted_and_does_not_count_it) {
   request request = short_request();
-  request.mix = {0, 0, 100};
+  request.roles[0].work.mix = {0, 0, 100};
   const result result = run_with<waiting_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());
   for (const auto& thread : result.threads) {
@@ -445,7 +445,7 @@ TEST(run, reports_the_operation_that_a_stop_interrupted_and_does_not_count_it) {
 
 TEST(run, reports_the_operation_of_a_warm_up_that_only_the_stop_ended) {
   request request = short_request();
-  request.mix = {0, 0, 100};
+  request.roles[0].work.mix = {0, 0, 100};
   request.warm_up = milliseconds(5);
   const result result = run_with<waiting_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "assay/random/splitmix64.h"
 #include "assay/workload/operation_batch.h"
@@ -58,7 +59,7 @@ struct tally {
   }
 
   [[nodiscard]] std::uint64_t operations() const {
-    return attempted[0] + attempted[1] + attempted[2];
+    return std::accumulate(attempted.begin(), attempted.end(), std::uint64_t{0});
   }
 
   // What a map that was empty must hold if these are all the operations it has seen.

@@ -28,7 +28,7 @@ tally search(attached_handle& handle, std::span<const std::uint64_t> keys, std::
   while (!keys.empty()) {
     batch->size = std::min(keys.size(), operation_batch::capacity);
     std::ranges::copy(keys.first(batch->size), batch->keys.begin());
-    handle.perform(*batch, salt, {}, sums);
+    handle.perform(*batch, 0, batch->size, {.salt = salt}, sums);
     keys = keys.subspan(batch->size);
   }
   return sums;

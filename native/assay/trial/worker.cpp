@@ -23,12 +23,13 @@ std::uint64_t processor_time_ns() {
 
 void measure(worker& self, const timetable& times, std::uint64_t salt,
              const std::stop_token& stop) {
+  const task task{.salt = salt, .stop = stop};
   batch_pacer pacer;
   std::uint64_t now = 0;
   const auto perform_batch = [&](tally& sums) {
     const std::uint64_t batch_start = now;
     self.operations->fill(self.batch, pacer.size());
-    const progress done = self.handle->perform(self.batch, salt, stop, sums);
+    const progress done = self.handle->perform(self.batch, 0, self.batch.size, task, sums);
     now = host::now_ns();
     pacer.took(now - batch_start);
     if (done.gave_up) self.unfinished = {self.batch.kinds[done.performed], now - batch_start};

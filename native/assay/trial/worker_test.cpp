@@ -67,7 +67,7 @@ class noting_handle final : public attached_handle {
   noting_handle(notes& notes, microseconds operation, std::size_t batches, std::stop_source& stop)
       : notes_(notes), operation_(operation), batches_(batches), stop_(stop) {}
 
-  progress perform(const operation_batch& batch, std::uint64_t, const std::stop_token&,
+  progress perform(const operation_batch& batch, std::size_t, std::size_t, const task&,
                    tally& sums) override {
     notes_.sizes.push_back(batch.size);
     notes_.keys.insert(notes_.keys.end(), batch.keys.begin(), batch.keys.begin() + batch.size);
@@ -87,7 +87,7 @@ class noting_handle final : public attached_handle {
 };
 
 std::unique_ptr<workload::generator> any_operations() {
-  return workload::make_uniform_generator({100, workload::key_layout::dense, 0}, {20, 10, 70}, 1);
+  return workload::make_generator({100, workload::key_layout::dense, 0}, {.mix = {20, 10, 70}}, 1);
 }
 
 notes measure_noting(microseconds operation, std::size_t batches, std::uint64_t interval_ns,
@@ -240,11 +240,11 @@ TEST(perform, counts_what_was_attempted_and_what_succeeded) {
                                {operation::erase, 2},
                                {operation::erase, 9},
                                {operation::find, 2}});
-  const progress done = perform(handle, batch, 77, {}, sums);
+  const progress done = perform(handle, batch, 0, batch.size, {.salt = 77}, sums);
   EXPECT_EQ(done.performed, 9U);
   EXPECT_FALSE(done.gave_up);
-  EXPECT_EQ(sums.attempted, (std::array<std::uint64_t, 3>{3, 3, 3}));
-  EXPECT_EQ(sums.succeeded, (std::array<std::uint64_t, 3>{2, 1, 1}));
+  EXPECT_EQ(sums.attempted, (std::array<std::uint64_t, workload::operation_kinds>{3, 3, 3}));
+  EXPECT_EQ(sums.succeeded, (std::array<std::uint64_t, workload::operation_kinds>{2, 1, 1}));
   EXPECT_EQ(sums.wrong_values, 0U);
   EXPECT_EQ(sums.implied_contents(), (contents{1, 1, pair_term(1, value_of(1, 77))}));
 }
@@ -255,7 +255,7 @@ TEST(perform, counts_values_that_are_not_the_keys) {
   map.insert(2, value_of(1, 77));
   auto handle = map.attach();
   tally sums;
-  perform(handle, batch_of({{operation::find, 1}, {operation::find, 2}}), 77, {}, sums);
+  perform(handle, batch_of({{operation::find, 1}, {operation::find, 2}}), 0, 2, {.salt = 77}, sums);
   EXPECT_EQ(sums.succeeded[2], 2U);
   EXPECT_EQ(sums.wrong_values, 1U);
 }
@@ -296,7 +296,7 @@ TEST(perform, leaves_the_rest_of_a_batch_when_a_stop_is_requested) {
   std::stop_source stop;
   stopping_handle handle(stop, 4, false);
   tally sums;
-  const progress done = perform(handle, batch, 0, stop.get_token(), sums);
+  const progress done = perform(handle, batch, 0, batch.size, {.stop = stop.get_token()}, sums);
   EXPECT_EQ(done.performed, 4U);
   EXPECT_FALSE(done.gave_up);
   EXPECT_EQ(sums.attempted[0], 4U);
@@ -308,7 +308,7 @@ TEST(perform, does_not_count_an_operation_that_gave_up) {
     std::stop_source stop;
     stopping_handle handle(stop, 4, true);
     tally sums;
-    const progress done = perform(handle, batch, 0, stop.get_token(), sums);
+    const progress done = perform(handle, batch, 0, batch.size, {.stop = stop.get_token()}, sums);
     EXPECT_EQ(done.performed, 3U);
     EXPECT_TRUE(done.gave_up);
     EXPECT_EQ(sums.operations(), 3U);
@@ -326,7 +326,8 @@ TEST(perform, does_not_accept_that_an_operation_gives_up_unasked) {
     }
   } unasked;
   tally sums;
-  EXPECT_THROW(perform(unasked, batch_of({{operation::find, 1}}), 0, {}, sums), std::logic_error);
+  EXPECT_THROW(perform(unasked, batch_of({{operation::find, 1}}), 0, 1, {}, sums),
+               std::logic_error);
 }
 
 }  // namespace

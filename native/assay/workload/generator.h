@@ -1,7 +1,7 @@
 // Where operations come from: an engine, a distribution of keys and a mix, behind one virtual call
 // a batch.
 //
-//     const auto next = make_uniform_generator(space, mix, seed);
+//     const auto next = make_generator(space, {.mix = {20, 10, 70}}, seed);
 //     operation_batch batch;
 //     next->fill(batch, 512);
 //
@@ -21,6 +21,7 @@
 #include "assay/workload/key_space.h"
 #include "assay/workload/mix.h"
 #include "assay/workload/operation_batch.h"
+#include "assay/workload/options.h"
 
 namespace assay::workload {
 
@@ -34,6 +35,11 @@ class generator {
   // Replaces what is in `batch` by the next `size` <= batch.capacity operations. The sequence of
   // operations does not depend on how it is divided into batches.
   virtual void fill(operation_batch& batch, std::size_t size) = 0;
+
+  // Takes note that the first `performed` operations of the batch last filled have been performed.
+  // To be called between two fills of a generator that is told, and only there.
+  virtual void told(const operation_batch& /*batch*/, std::size_t /*performed*/) {}
+  [[nodiscard]] virtual bool wants_to_be_told() const { return false; }
 };
 
 // One draw from a distribution: which key, and a uniform 64-bit number that is independent of it.
@@ -102,12 +108,10 @@ class alignas(interference_bytes) basic_generator final : public generator {
   operation_chooser choose_;
 };
 
-[[nodiscard]] inline std::unique_ptr<generator> make_uniform_generator(const key_space& space,
-                                                                       const mix& mix,
-                                                                       std::uint64_t seed) {
-  return std::make_unique<basic_generator<random::xoshiro256pp, uniform>>(
-      random::xoshiro256pp(seed), uniform(space.range()), space, mix);
-}
+// The operations of one thread. Throws random::unknown_engine.
+[[nodiscard]] std::unique_ptr<generator> make_generator(const key_space& space,
+                                                        const options& options, std::uint64_t seed,
+                                                        thread_place place = {});
 
 }  // namespace assay::workload
 

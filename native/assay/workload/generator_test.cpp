@@ -40,10 +40,10 @@ TEST(generator, draws_the_same_operations_however_they_are_divided_into_batches)
   for (const auto layout : {key_layout::dense, key_layout::sparse}) {
     const key_space space(1000, layout, 3);
     const mix mix{20, 10, 70};
-    const auto expected = draw(*make_uniform_generator(space, mix, 11), 5000);
-    EXPECT_EQ(draw(*make_uniform_generator(space, mix, 11), 5000, {1}), expected);
-    EXPECT_EQ(draw(*make_uniform_generator(space, mix, 11), 5000, {7, 512, 1, 64}), expected);
-    EXPECT_NE(draw(*make_uniform_generator(space, mix, 12), 5000), expected);
+    const auto expected = draw(*make_generator(space, {.mix = mix}, 11), 5000);
+    EXPECT_EQ(draw(*make_generator(space, {.mix = mix}, 11), 5000, {1}), expected);
+    EXPECT_EQ(draw(*make_generator(space, {.mix = mix}, 11), 5000, {7, 512, 1, 64}), expected);
+    EXPECT_NE(draw(*make_generator(space, {.mix = mix}, 12), 5000), expected);
   }
 }
 
@@ -51,7 +51,7 @@ TEST(generator, draws_every_key_of_a_small_space_and_no_other) {
   for (const auto layout : {key_layout::dense, key_layout::sparse}) {
     const key_space space(50, layout, 3);
     std::set<std::uint64_t> keys;
-    for (const auto& [key, kind] : draw(*make_uniform_generator(space, {50, 50, 0}, 1), 5000)) {
+    for (const auto& [key, kind] : draw(*make_generator(space, {.mix = {50, 50, 0}}, 1), 5000)) {
       EXPECT_TRUE(space.contains(key));
       keys.insert(key);
     }
@@ -62,7 +62,7 @@ TEST(generator, draws_every_key_of_a_small_space_and_no_other) {
 TEST(generator, draws_keys_to_the_end_of_the_largest_range) {
   const std::uint64_t range = std::uint64_t{1} << 40;
   const auto operations =
-      draw(*make_uniform_generator({range, key_layout::dense, 0}, {0, 0, 100}, 1), 10'000);
+      draw(*make_generator({range, key_layout::dense, 0}, {.mix = {0, 0, 100}}, 1), 10'000);
   const auto [least, most] = std::ranges::minmax_element(operations);
   EXPECT_GE(least->first, 1U);
   EXPECT_LE(most->first, range);
@@ -73,7 +73,7 @@ TEST(generator, never_draws_a_kind_at_0_percent_and_always_one_at_100) {
   const key_space space(10, key_layout::dense, 0);
   const auto all_of = [&](const mix& mix, std::vector<operation> allowed) {
     return std::ranges::all_of(
-        draw(*make_uniform_generator(space, mix, 4), 50'000),
+        draw(*make_generator(space, {.mix = mix}, 4), 50'000),
         [&](const auto& drawn) { return std::ranges::count(allowed, drawn.second) == 1; });
   };
   EXPECT_TRUE(all_of({100, 0, 0}, {operation::insert}));
@@ -88,7 +88,7 @@ TEST(generator, draws_the_same_keys_whatever_the_mix) {
   const key_space space(1000, key_layout::sparse, 3);
   const auto keys = [&](const mix& mix) {
     std::vector<std::uint64_t> drawn;
-    for (const auto& [key, kind] : draw(*make_uniform_generator(space, mix, 11), 2000)) {
+    for (const auto& [key, kind] : draw(*make_generator(space, {.mix = mix}, 11), 2000)) {
       drawn.push_back(key);
     }
     return drawn;
@@ -124,23 +124,24 @@ TEST(operation_chooser, holds_at_both_ends) {
 // gives both: a chi-square test of the joint counts against the product of the wanted
 // probabilities.
 TEST(generator, draws_keys_uniformly_and_kinds_by_the_mix_independently_of_each_other) {
-  const std::array<double, operation_kinds> share{0.2, 0.1, 0.7};
+  constexpr std::size_t drawn_kinds = 3;
+  const std::array<double, drawn_kinds> share{0.2, 0.1, 0.7};
   for (const std::uint64_t range : {2U, 3U, 16U, 100U, 255U}) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       constexpr std::size_t count = 300'000;
       std::vector<std::array<double, operation_kinds>> seen(range);
-      const auto next = make_uniform_generator({range, key_layout::dense, 0}, {20, 10, 70}, seed);
+      const auto next = make_generator({range, key_layout::dense, 0}, {.mix = {20, 10, 70}}, seed);
       for (const auto& [key, kind] : draw(*next, count)) {
         ++seen[key - 1][static_cast<std::size_t>(kind)];
       }
       double chi_square = 0;
       for (const auto& of_key : seen) {
-        for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+        for (std::size_t kind = 0; kind < drawn_kinds; ++kind) {
           const double expected = count * share[kind] / static_cast<double>(range);
           chi_square += (of_key[kind] - expected) * (of_key[kind] - expected) / expected;
         }
       }
-      const auto freedom = static_cast<double>(range * operation_kinds - 1);
+      const auto freedom = static_cast<double>(range * drawn_kinds - 1);
       EXPECT_LT(chi_square, freedom + 5 * std::sqrt(2 * freedom))
           << range << " keys, seed " << seed;
       EXPECT_GT(chi_square, freedom - 5 * std::sqrt(2 * freedom))
@@ -151,7 +152,7 @@ TEST(generator, draws_keys_uniformly_and_kinds_by_the_mix_independently_of_each_
 
 TEST(generator, draws_rare_kinds_as_often_as_asked) {
   constexpr double count = 1'000'000;
-  const auto next = make_uniform_generator({1000, key_layout::dense, 0}, {0.1, 0.05, 99.85}, 2);
+  const auto next = make_generator({1000, key_layout::dense, 0}, {.mix = {0.1, 0.05, 99.85}}, 2);
   const auto kinds = kinds_of(draw(*next, static_cast<std::size_t>(count)));
   EXPECT_NEAR(kinds[0], count * 0.001, 5 * std::sqrt(count * 0.001));
   EXPECT_NEAR(kinds[1], count * 0.0005, 5 * std::sqrt(count * 0.0005));

@@ -15,6 +15,10 @@ struct mix {
   double insert;
   double erase;
   double find;
+  double range = 0;
+  double size = 0;
+  double snapshot = 0;
+  double iterate = 0;
 
   // The share of inserts among updates, which is the share of the keys that a map holds in its
   // steady state. A mix without updates says nothing about it; one half is what the field assumes.

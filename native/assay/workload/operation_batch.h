@@ -19,17 +19,27 @@ namespace assay::workload {
 // layout of types.)
 inline constexpr std::size_t interference_bytes = 128;
 
-enum class operation : std::uint8_t { insert, erase, find };
+// What a map can be asked to do. Every map has the first three; the others are offered by some.
+enum class operation : std::uint8_t {
+  insert,
+  erase,
+  find,
+  range,     // visit the keys from one to another, in order
+  size,      // how many keys are held
+  snapshot,  // visit every element as of one instant
+  iterate,   // visit every element, each as it is met
+};
 
-inline constexpr std::size_t operation_kinds = 3;
-inline constexpr std::array<std::string_view, operation_kinds> operation_names{"insert", "erase",
-                                                                               "find"};
+inline constexpr std::size_t operation_kinds = 7;
+inline constexpr std::array<std::string_view, operation_kinds> operation_names{
+    "insert", "erase", "find", "range", "size", "snapshot", "iterate"};
 
 struct operation_batch {
   static constexpr std::size_t capacity = 512;
 
   alignas(64) std::array<std::uint64_t, capacity> keys;
   alignas(64) std::array<operation, capacity> kinds;
+  alignas(64) std::array<std::uint64_t, capacity> last_keys;  // of ranges alone; keys has the first
   std::size_t size = 0;
 };
 

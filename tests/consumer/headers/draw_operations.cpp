@@ -13,7 +13,7 @@ int main() {
   using namespace assay::workload;
   const key_space space(1000, key_layout::sparse, 1);
   operation_batch batch;
-  make_uniform_generator(space, {0, 0, 100}, 42)->fill(batch, 100);
+  make_generator(space, {.mix = {0, 0, 100}}, 42)->fill(batch, 100);
   int finds = 0;
   for (std::size_t i = 0; i < batch.size; ++i) {
     finds += batch.kinds[i] == operation::find && space.contains(batch.keys[i]);
