@@ -57,7 +57,7 @@ measurement measure(const assay::trial::request& request) {
         case operation::erase:
           if (handle.erase(key)) sum -= key;
           break;
-        case operation::find:
+        default:
           handle.find(key);
           break;
       }
