@@ -50,7 +50,7 @@ measurement measure(const assay::trial::request& request) {
     for (std::uint64_t i = 0; i < between_looks_at_the_clock; ++i) {
       const auto draw = distribution(engine());
       const std::uint64_t key = draw.index + 1;
-      switch (choose(draw.fraction)) {
+      switch (choose.of_three(draw.fraction >> 1)) {
         case operation::insert:
           if (handle.insert(key, key)) sum += key;
           break;

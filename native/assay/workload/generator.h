@@ -6,20 +6,21 @@
 //     next->fill(batch, 512);
 //
 // The trial loop can thus be compiled once for each map, and not for each map with each engine and
-// each distribution, while a batch is filled by a loop with everything inlined and the engine in
-// registers.
+// each distribution, while a batch is filled by loops that each do one thing to all of it: numbers
+// from the engine, indices and fractions from those, kinds, keys. The default (uniform keys,
+// xoshiro256++, one number an operation) is one loop with everything in registers.
+//
+// The lengths of ranges are drawn from a stream of their own, so that keys and kinds do not change
+// with them.
 
 #ifndef ASSAY_WORKLOAD_GENERATOR_H_
 #define ASSAY_WORKLOAD_GENERATOR_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-#include "assay/random/xoshiro256pp.h"
 #include "assay/workload/key_space.h"
-#include "assay/workload/mix.h"
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/options.h"
 
@@ -67,45 +68,6 @@ class uniform {
 
  private:
   std::uint64_t range_;
-};
-
-template <class Engine, class Distribution>
-class alignas(interference_bytes) basic_generator final : public generator {
- public:
-  basic_generator(const Engine& engine, const Distribution& distribution, const key_space& space,
-                  const mix& mix)
-      : engine_(engine), distribution_(distribution), space_(space), choose_(mix) {}
-
-  void fill(operation_batch& batch, std::size_t size) override {
-    // Local copies stay in registers; members would be written back after every draw, as the
-    // compiler cannot know that the batch does not overlap them. It makes the difference between
-    // 0.9 and 2.5 ns a draw.
-    Engine engine = engine_;
-    const Distribution distribution = distribution_;
-    const operation_chooser choose = choose_;
-    if (const auto only = choose.only()) {  // no choice to make saves a quarter of the time
-      std::fill_n(batch.kinds.begin(), size, *only);
-      for (std::size_t i = 0; i < size; ++i) batch.keys[i] = distribution(engine()).index + 1;
-    } else {
-      for (std::size_t i = 0; i < size; ++i) {
-        const drawn draw = distribution(engine());
-        batch.keys[i] = draw.index + 1;
-        batch.kinds[i] = choose(draw.fraction);
-      }
-    }
-    engine_ = engine;
-    if (space_.layout() == key_layout::sparse) {
-      const spreader spread = space_.spread();
-      for (std::size_t i = 0; i < size; ++i) batch.keys[i] = spread(batch.keys[i]);
-    }
-    batch.size = size;
-  }
-
- private:
-  Engine engine_;
-  Distribution distribution_;
-  key_space space_;
-  operation_chooser choose_;
 };
 
 // The operations of one thread. Throws random::unknown_engine.

@@ -99,25 +99,55 @@ TEST(generator, draws_the_same_keys_whatever_the_mix) {
   }
 }
 
-// The extreme fractions, which no test that draws would meet.
+// The extreme points, which no test that draws would meet.
 TEST(operation_chooser, holds_at_both_ends) {
-  for (const std::uint64_t fraction : {std::uint64_t{0}, UINT64_MAX}) {
-    EXPECT_EQ(operation_chooser({100, 0, 0})(fraction), operation::insert);
-    EXPECT_EQ(operation_chooser({0, 100, 0})(fraction), operation::erase);
-    EXPECT_EQ(operation_chooser({0, 0, 100})(fraction), operation::find);
+  for (const std::uint64_t end : {operation_chooser::fine_end, operation_chooser::coarse_end}) {
+    const auto chooser = [&](const mix& mix) { return operation_chooser(mix, end); };
+    for (const std::uint64_t point : {std::uint64_t{0}, end - 1}) {
+      EXPECT_EQ(chooser({100, 0, 0}).at(point), operation::insert);
+      EXPECT_EQ(chooser({0, 100, 0}).at(point), operation::erase);
+      EXPECT_EQ(chooser({0, 0, 100}).at(point), operation::find);
+      EXPECT_EQ(chooser({0, 0, 0, 0, 0, 0, 100}).at(point), operation::iterate);
+    }
+    EXPECT_EQ(chooser({100, 0, 0}).only(), operation::insert);
+    EXPECT_EQ(chooser({0, 100, 0}).only(), operation::erase);
+    EXPECT_EQ(chooser({0, 0, 100}).only(), operation::find);
+    EXPECT_EQ(chooser({0, 0, 0, 0, 100}).only(), operation::size);
+    EXPECT_EQ(chooser({0, 0, 0, 0, 0, 0, 100}).only(), operation::iterate);
+    for (const mix& several : {mix{50, 50, 0}, {50, 0, 50}, {0, 50, 50}, {20, 10, 70}}) {
+      EXPECT_EQ(chooser(several).only(), std::nullopt);
+    }
+    EXPECT_EQ(chooser({0, 0, 50, 0, 0, 0, 50}).only(), std::nullopt);
+    EXPECT_EQ(chooser({0, 0, 0, 0, 0, 50, 50}).only(), std::nullopt);
+    const operation_chooser thirds = chooser({33.3, 33.3, 33.4});
+    EXPECT_EQ(thirds.at(0), operation::insert);
+    EXPECT_EQ(thirds.at(end - 1), operation::find);
+    // Percentages that add to 100 only nearly leave no room for what is at 0.
+    EXPECT_EQ(chooser({33.3, 66.69999999, 0}).at(end - 1), operation::erase);
+    EXPECT_EQ(chooser({99.99999999, 0, 0}).at(end - 1), operation::insert);
+    EXPECT_EQ(chooser({33.3, 0, 33.3, 33.39999}).at(end - 1), operation::range);
+    EXPECT_EQ(chooser({60, 0, 40.00001}).at(end - 1), operation::find);
   }
-  EXPECT_EQ(operation_chooser({100, 0, 0}).only(), operation::insert);
-  EXPECT_EQ(operation_chooser({0, 100, 0}).only(), operation::erase);
-  EXPECT_EQ(operation_chooser({0, 0, 100}).only(), operation::find);
-  for (const mix& several : {mix{50, 50, 0}, {50, 0, 50}, {0, 50, 50}, {20, 10, 70}}) {
-    EXPECT_EQ(operation_chooser(several).only(), std::nullopt);
+}
+
+TEST(operation_chooser, gives_each_of_seven_kinds_its_share_and_three_by_two_comparisons) {
+  const operation_chooser choose({10, 5, 0, 20, 25, 30, 10}, operation_chooser::coarse_end);
+  EXPECT_FALSE(choose.has_three_kinds());
+  std::array<int, operation_kinds> seen{};
+  for (std::uint64_t percent = 0; percent < 100; ++percent) {
+    const operation first = choose.at(percent * 1'000'000);
+    EXPECT_EQ(choose.at(percent * 1'000'000 + 999'999), first);
+    ++seen[static_cast<std::size_t>(first)];
   }
-  const operation_chooser thirds({33.3, 33.3, 33.4});
-  EXPECT_EQ(thirds(0), operation::insert);
-  EXPECT_EQ(thirds(UINT64_MAX), operation::find);
-  // Percentages that add to 100 only nearly leave no room for what is at 0.
-  EXPECT_EQ(operation_chooser({33.3, 66.69999999, 0})(UINT64_MAX), operation::erase);
-  EXPECT_EQ(operation_chooser({99.99999999, 0, 0})(UINT64_MAX), operation::insert);
+  EXPECT_EQ(seen, (std::array{10, 5, 0, 20, 25, 30, 10}));
+
+  const operation_chooser three({20, 10, 70});
+  EXPECT_TRUE(three.has_three_kinds());
+  random::splitmix64 draw(1);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t point = draw() >> 1;
+    EXPECT_EQ(three.of_three(point), three.at(point));
+  }
 }
 
 // Keys and kinds are each as frequent as asked, and independent of each other although one draw

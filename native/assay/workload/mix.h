@@ -3,6 +3,9 @@
 #ifndef ASSAY_WORKLOAD_MIX_H_
 #define ASSAY_WORKLOAD_MIX_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +23,11 @@ struct mix {
   double snapshot = 0;
   double iterate = 0;
 
+  // In the order of `operation`.
+  [[nodiscard]] constexpr std::array<double, operation_kinds> shares() const {
+    return {insert, erase, find, range, size, snapshot, iterate};
+  }
+
   // The share of inserts among updates, which is the share of the keys that a map holds in its
   // steady state. A mix without updates says nothing about it; one half is what the field assumes.
   [[nodiscard]] constexpr double steady_share() const {
@@ -28,40 +36,55 @@ struct mix {
   }
 };
 
-// A mix as two thresholds, so that a draw costs two comparisons and no branch. They divide the
-// numbers of 63 bits, not 64: 100% is then a number too, and an operation at 0% is never drawn.
+// A mix as thresholds among the numbers below `end`: the operation is the number of thresholds that
+// are not above the point drawn, which costs a comparison each and no branch. Most mixes have the
+// first three kinds alone and two thresholds.
 class operation_chooser {
  public:
-  static constexpr std::uint64_t end = std::uint64_t{1} << 63;
+  // Points of 63 bits, not 64: 100% is then a number too, and an operation at 0% is never drawn.
+  static constexpr std::uint64_t fine_end = std::uint64_t{1} << 63;
+  // Points as Setbench draws them when it takes a number modulo: millionths of a percent.
+  static constexpr std::uint64_t coarse_end = 100'000'000;
 
-  explicit constexpr operation_chooser(const mix& mix)
-      : erase_from_(mix.erase == 0 && mix.find == 0 ? end : part(mix.insert)),
-        find_from_(mix.find == 0    ? end
-                   : mix.erase == 0 ? erase_from_
-                                    : erase_from_ + part(mix.erase)) {}
-
-  // The operation that is drawn whatever the fraction, if there is one.
-  [[nodiscard]] constexpr std::optional<operation> only() const {
-    if (erase_from_ == end) return operation::insert;
-    if (erase_from_ == 0 && find_from_ == end) return operation::erase;
-    if (find_from_ == 0) return operation::find;
-    return std::nullopt;
+  explicit constexpr operation_chooser(const mix& mix, std::uint64_t end = fine_end) : end_(end) {
+    const auto shares = mix.shares();
+    std::size_t last = shares.size() - 1;
+    while (last > 0 && shares[last] == 0) --last;  // what rounding leaves falls to this one
+    std::uint64_t from = 0;
+    for (std::size_t kind = 0; kind < from_.size(); ++kind) {
+      const double part = shares[kind] / 100 * static_cast<double>(end);
+      from = kind >= last ? end : std::min(end, from + static_cast<std::uint64_t>(part));
+      from_[kind] = from;
+    }
   }
 
-  // The operation for `fraction`, a uniform 64-bit number.
-  [[nodiscard]] constexpr operation operator()(std::uint64_t fraction) const {
-    const std::uint64_t point = fraction >> 1;
-    return static_cast<operation>(static_cast<unsigned>(point >= erase_from_) +
-                                  static_cast<unsigned>(point >= find_from_));
+  // The operation that is drawn whatever the point, if there is one.
+  [[nodiscard]] constexpr std::optional<operation> only() const {
+    const auto kind = static_cast<std::size_t>(std::ranges::count(from_, std::uint64_t{0}));
+    if (kind < from_.size() && from_[kind] != end_) return std::nullopt;
+    return static_cast<operation>(kind);
+  }
+
+  [[nodiscard]] constexpr bool has_three_kinds() const { return from_[2] == end_; }
+  [[nodiscard]] constexpr std::uint64_t erase_from() const { return from_[0]; }
+  [[nodiscard]] constexpr std::uint64_t find_from() const { return from_[1]; }
+
+  // The operation at `point` < end, if there are but three kinds.
+  [[nodiscard]] constexpr operation of_three(std::uint64_t point) const {
+    return static_cast<operation>(static_cast<unsigned>(point >= from_[0]) +
+                                  static_cast<unsigned>(point >= from_[1]));
+  }
+
+  // The operation at `point` < end.
+  [[nodiscard]] constexpr operation at(std::uint64_t point) const {
+    unsigned kind = 0;
+    for (const std::uint64_t from : from_) kind += static_cast<unsigned>(point >= from);
+    return static_cast<operation>(kind);
   }
 
  private:
-  static constexpr std::uint64_t part(double percent) {
-    return static_cast<std::uint64_t>(percent / 100 * static_cast<double>(end));
-  }
-
-  std::uint64_t erase_from_;
-  std::uint64_t find_from_;
+  std::uint64_t end_;
+  std::array<std::uint64_t, operation_kinds - 1> from_{};  // of each kind but the first
 };
 
 }  // namespace assay::workload
