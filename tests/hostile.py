@@ -81,6 +81,52 @@ def threads(count: int) -> list[dict[str, Any]]:
     ]
 
 
+def inside() -> dict[str, Any]:
+    """Return what roles, latency, probes and memory tell."""
+    percentiles = {"p50": 100, "p90": 200, "p99": 900, "p99_9": 2000, "p99_99": 2000}
+    buckets = [[100, 100, 500], [200, 201, 400], [900, 907, 99], [2000, 2015, 1]]
+    histogram = {"count": 1000, "max_ns": 2009, "percentiles": percentiles, "buckets": buckets}
+    operations = {"find": {"attempted": 2, "succeeded": 1}, "range": {"attempted": 1, "succeeded": 0}}
+    return {
+        "roles": [
+            {"name": name, "threads": 1, "throughput": 5e5, "operations": operations, "longest_ns": 2_500_000}
+            for name in ("constructor", "scanners")
+        ],
+        "latency": {
+            "sampling": 64,
+            "clock_ns": 21.5,
+            "from": "start",
+            "histograms": [
+                {"role": "constructor", "operation": "find", **histogram},
+                {"role": "scanners", "operation": "range", **histogram},
+            ],
+        },
+        "probes": {
+            "retries": {
+                "kind": "counter",
+                "description": ATTACK,
+                "threads": [3, 4],
+                "sum": 7,
+                "mean": 3.5,
+                "min": 3,
+                "max": 4,
+            },
+            "batch": {
+                "kind": "histogram",
+                "description": LEVEL,
+                "unit": ATTACK,
+                "threads": [2, 1],
+                "sum": 20,
+                "mean": 6.5,
+                "min": 1,
+                "max": 12,
+                "buckets": [[0, 1, 1], [2, 3, 0], [4, 7, 1], [8, 15, 1]],
+            },
+        },
+        "memory": {"policy": "local", "resident": [[0, 2**20], [100, 3 * 2**20], [200, 2**21]]},
+    }
+
+
 def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
     """Most trials are valid; every ninth crashes."""
     crashed = ordinal % 9 == 4
@@ -90,6 +136,7 @@ def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
         "status": "valid",
         "metrics": {METRIC: speed, "peak_resident_bytes": 1e6},
         "threads": threads(int(levels["threads"])),
+        **inside(),
         "details": {ATTACK: ATTACK, "__proto__": 1, "half": "\ud800", "large": 2**63 - 1},
         "environment": {ATTACK: ATTACK, "topology": [ATTACK], "told_after": ordinal // 45},
     }

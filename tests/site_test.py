@@ -19,6 +19,9 @@ CAMPAIGN = "campaign-1/index.html"
 MARKS = "canvas, svg.marks :is(.mark-symbol, .mark-rect, .mark-line, .mark-rule) :is(path, line)"
 
 
+THROUGHPUT = "figure:has([aria-label='Throughput over the time of the trial'])"
+
+
 @dataclass
 class Visitor:
     """Opens pages of a site, and writes down what must not happen."""
@@ -171,14 +174,38 @@ def test_a_record_is_whole_to_the_last_digit(visitor: Visitor, store: Store) -> 
 
 def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(visitor: Visitor, store: Store) -> None:
     page = visitor.shown(f"trial.html#{valid(store, 2)}")
-    page.wait_for_selector(".series svg.marks")
-    assert page.locator(".series .mark-line path").count() == 3
-    assert page.locator(".series .mark-symbol.role-mark path").count() == 3 * 23  # less what was cut short
-    assert page.locator(".series .mark-rule.role-mark line").count() == 1
-    assert "Steady after 40 ms" in page.locator(".series figcaption").inner_text()
+    page.wait_for_selector(f"{THROUGHPUT} svg.marks")
+    assert page.locator(f"{THROUGHPUT} .mark-line path").count() == 3
+    assert (
+        page.locator(f"{THROUGHPUT} .mark-symbol.role-mark path").count() == 3 * 23
+    )  # less what was cut short
+    assert page.locator(f"{THROUGHPUT} .mark-rule.role-mark line").count() == 1
+    assert "Steady after 40 ms" in page.locator(f"{THROUGHPUT} figcaption").inner_text()
     single = visitor.shown(f"trial.html#{valid(store, 1)}")
-    single.wait_for_selector(".series svg.marks")
-    assert single.locator(".series .mark-line path").count() == 1
+    single.wait_for_selector(f"{THROUGHPUT} svg.marks")
+    assert single.locator(f"{THROUGHPUT} .mark-line path").count() == 1
+
+
+def test_a_trial_shows_its_roles_latency_probes_and_memory(visitor: Visitor, store: Store) -> None:
+    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+    tables = {
+        caption: page.get_by_role("table", name=caption) for caption in ("Roles", "Latency, ns", "Probes")
+    }
+    for caption, words in {
+        "Roles": ("scanners", "500,000", "2.5", "0 of 1"),
+        "Latency, ns": ("99.99%", "constructor", "2,009"),
+        "Probes": ("retries", "counter", "3; 4", "6.5"),
+    }.items():
+        for word in words:
+            assert word in tables[caption].inner_text()
+    for name in (
+        "Share of operations that took longer",
+        "Resident memory over the measured interval",
+        f"batch: {LEVEL}",
+    ):
+        chart = page.get_by_role("img", name=name, exact=True)
+        chart.locator("svg.marks").wait_for()
+        assert chart.locator("svg.marks :is(.mark-line, .mark-rect) path").count() > 0
 
 
 def test_a_trial_that_failed_shows_why_and_what_it_printed(visitor: Visitor, store: Store) -> None:

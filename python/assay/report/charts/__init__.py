@@ -16,6 +16,8 @@ from assay.report.charts.distribution import distribution
 from assay.report.charts.drawings import Specification
 from assay.report.charts.drawn import Drawn
 from assay.report.charts.host import host
+from assay.report.charts.inside import inside
+from assay.report.charts.latency import latency
 from assay.report.charts.own import own
 from assay.report.charts.panels import Panels, short
 from assay.report.gather import Report
@@ -31,6 +33,16 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
         TRIALS_HEADING,
         "The share of trials with at most each value (Blackwell 1998, figure 1), and the same trials over "
         "the time of the campaign. A point leads to its trial.",
+    ),
+    "latency": (
+        "How long operations take",
+        "Percentiles of the latency of operations, from the start of each, or in an open loop from the "
+        "moment at which it was due. A mark leads to the trials of its condition.",
+    ),
+    "inside": (
+        "Inside the trials",
+        "Medians with 95% intervals of what each role of threads got done, and of what probes in the "
+        "measured code recorded. A mark leads to the trials of its condition.",
     ),
     "cost": (
         "What it costs",
@@ -92,5 +104,5 @@ def figures(report: Report) -> Iterator[Figure]:
 
 def _draw(report: Report) -> Iterator[Drawn]:
     panels = Panels(report)
-    for section in (comparison, own, distribution, cost, host):
+    for section in (comparison, own, distribution, latency, inside, cost, host):
         yield from section(panels)

@@ -41,6 +41,9 @@ def cost(panels: Panels) -> Iterator[Drawn]:
         "Peak resident memory (MiB)",
         lambda trial: None if (value := resident(trial)) is None else value / MIB,
     )
+    yield from _by_condition(
+        panels, "energy", "Energy per operation (µJ)", of_metric("energy_uj_per_operation")
+    )
     yield from _fairness(panels)
 
 

@@ -48,18 +48,139 @@ function outline(object) {
   }));
 }
 
+// A table with one column for each thing that `columns` names and any of `things` has: [name, what gives it].
+function table_of(caption, columns, things) {
+  const shown = columns.filter(([, value]) => things.some((thing) => value(thing) !== undefined));
+  return table(caption, shown.map(([name]) => name), things.map((thing, i) => shown.map(([, value]) => value(thing, i) ?? "")));
+}
+
+function in_ms(ns) {
+  return ns === undefined ? undefined : ns / 1e6;
+}
+
+function operations_columns(things) {
+  const kinds = [...new Set(things.flatMap((thing) => Object.keys(thing.operations ?? {})))];
+  return kinds.map((kind) => [`${kind}: succeeded of attempted`, ({ operations }) => {
+    const count = operations?.[kind];
+    return count && `${number(count.succeeded)} of ${number(count.attempted)}`;
+  }]);
+}
+
 function threads_table(threads) {
-  const kinds = [...new Set(threads.flatMap((thread) => Object.keys(thread.operations ?? {})))];
-  const columns = ["thread", "bound to", "last ran on", "measured ms", ...kinds.map((kind) => `${kind}: succeeded of attempted`), "seed"];
-  const rows = threads.map((thread, i) => [
-    i, thread.bound_to?.join(" ") ?? "", thread.last_ran_on, thread.measured_ns / 1e6,
-    ...kinds.map((kind) => {
-      const count = thread.operations?.[kind];
-      return count ? `${number(count.succeeded)} of ${number(count.attempted)}` : "";
-    }),
-    thread.seed,
-  ]);
-  return table("Threads", columns, rows);
+  return table_of("Threads", [
+    ["thread", (_, i) => i ?? 0],
+    ["role", ({ role }) => role],
+    ["bound to", ({ bound_to }) => bound_to?.join(" ")],
+    ["last ran on", ({ last_ran_on }) => last_ran_on ?? undefined],
+    ["measured ms", ({ measured_ns }) => in_ms(measured_ns)],
+    ["share of operations", ({ share }) => share],
+    ["longest operation at most, ms", ({ longest_ns }) => in_ms(longest_ns)],
+    ["unfinished", ({ unfinished }) => unfinished && `${unfinished.operation}, ${number(in_ms(unfinished.age_ns))} ms old`],
+    ...operations_columns(threads),
+    ["seed", ({ seed }) => seed],
+  ], threads);
+}
+
+function roles_table(roles) {
+  return table_of("Roles", [
+    ["role", ({ name }) => name],
+    ["threads", ({ threads }) => threads],
+    ["operations per second", ({ throughput }) => throughput],
+    ["longest operation at most, ms", ({ longest_ns }) => in_ms(longest_ns)],
+    ["arrived", ({ arrived }) => arrived],
+    ["due but not begun at the end", ({ backlog }) => backlog],
+    ...operations_columns(roles),
+  ], roles);
+}
+
+// A chart of its own in a figure; what is in the specification is ours, what others wrote is in its data.
+function figure(caption, note, specification, name) {
+  const holder = create("div", { class: "chart", role: "img", "aria-label": caption });
+  const whole = { width: "container", height: 220, autosize: { type: "fit-x", contains: "padding" }, ...specification };
+  setTimeout(() => draw(holder, whole, name)); // once it has its place
+  return create("figure", { class: "series" }, create("figcaption", {}, caption, create("span", { class: "note" }, note)), holder);
+}
+
+const PERCENTILES = { p50: "50%", p90: "90%", p99: "99%", p99_9: "99.9%", p99_99: "99.99%" };
+
+// The share of operations that took longer than each bucket ends, on two logarithmic scales: what is rare is
+// as wide as what is common.
+function latency_figure({ histograms, from }, trial) {
+  const names = histograms.map(({ role, operation }) => `${role}: ${operation}`);
+  const rows = histograms.flatMap(({ buckets, count }, i) => {
+    let left = count;
+    const points = buckets.map(([lowest, highest, inside]) => ({ low: Math.max(lowest, 1), ns: Math.max(highest, 1), share: (left -= inside) / count, series: names[i] }));
+    const kept = points.filter(({ share }, place) => share > 0 && (place % Math.ceil(points.length / 300) === 0 || place > points.length - 50));
+    return points.length ? [{ ns: points[0].low, share: 1, series: names[i] }, ...kept] : [];
+  });
+  const specification = {
+    data: { values: rows },
+    mark: { type: "line", interpolate: "step-after", point: { size: 14 } },
+    encoding: {
+      x: { field: "ns", type: "quantitative", scale: { type: "log" }, title: "nanoseconds, log scale", axis: { format: "~s" } },
+      y: { field: "share", type: "quantitative", scale: { type: "log" }, title: "share that took longer, log scale", axis: { format: "~%" } },
+      color: { field: "series", type: "nominal", title: null, scale: { domain: names, range: names.map((_, i) => COLORS[i] ?? "#999999") }, legend: names.length > 1 ? { orient: "bottom", columns: 3 } : null },
+      tooltip: [{ field: "series" }, { field: "ns", format: ".4s" }, { field: "share", format: ".3~%" }],
+    },
+  };
+  return figure("Share of operations that took longer", `Counted from ${from === "arrival" ? "the moment at which each was due" : "the start of each"}.`, specification, `trial-${trial}-latency`);
+}
+
+function latency(told, trial) {
+  const { histograms = [], sampling, clock_ns } = told;
+  const sampled = sampling === "all" ? "every operation" : `one operation in ${number(sampling)}`;
+  const content = [create("p", {}, `Of ${sampled}. Reading the clock takes ${number(clock_ns)} ns.`)];
+  if (!histograms.length) return [...content, create("p", {}, "None was sampled.")];
+  return [...content,
+    table_of("Latency, ns", [
+      ["role", ({ role }) => role],
+      ["operation", ({ operation }) => operation],
+      ["sampled", ({ count }) => count],
+      ...Object.entries(PERCENTILES).map(([name, shown]) => [shown, ({ percentiles }) => percentiles?.[name]]),
+      ["longest", ({ max_ns }) => max_ns],
+    ], histograms),
+    latency_figure(told, trial)];
+}
+
+function probes(told, trial) {
+  const named = Object.entries(told).map(([name, probe]) => ({ name, ...probe }));
+  const drawn = named.filter(({ buckets }) => buckets?.length);
+  return [
+    table_of("Probes", [
+      ["probe", ({ name }) => name],
+      ["kind", ({ kind }) => kind],
+      ["what it counts", ({ description }) => description],
+      ["unit", ({ unit }) => unit],
+      ...["sum", "mean", "min", "max"].map((of) => [of, (probe) => probe[of]]),
+      ["by thread", ({ threads }) => threads?.map(number).join("; ")],
+      ["recorded", ({ values }) => values && create("details", {}, create("summary", {}, "values"),
+        ...values.map((each, i) => create("p", {}, `Thread ${i}: ${each.map(number).join(", ")}`)))],
+    ], named),
+    ...drawn.map(({ name, description, unit, buckets }, i) => figure(`${name}: ${description}`, `Records in each bucket${unit ? `; ${unit}` : ""}.`, {
+      data: { values: buckets.map(([low, high, count]) => ({ bucket: low === high ? `${low}` : `${number(low)} to ${number(high)}`, count })) },
+      mark: { type: "bar" },
+      encoding: {
+        x: { field: "bucket", type: "ordinal", sort: null, title: "value", axis: { labelOverlap: true } },
+        y: { field: "count", type: "quantitative", title: "records" },
+        tooltip: [{ field: "bucket" }, { field: "count" }],
+      },
+    }, `trial-${trial}-probe-${i + 1}`)),
+  ];
+}
+
+function memory({ resident = [], policy }, trial) {
+  const rows = resident.map(([ms, bytes]) => ({ ms, mib: bytes / 2 ** 20 }));
+  const content = policy === undefined ? [] : [create("p", {}, `Memory policy: ${policy}.`)];
+  if (rows.length < 2) return content;
+  return [...content, figure("Resident memory over the measured interval", "Of the whole process.", {
+    data: { values: rows },
+    mark: { type: "line", point: { size: 16 } },
+    encoding: {
+      x: { field: "ms", type: "quantitative", title: "milliseconds since the measured interval began" },
+      y: { field: "mib", type: "quantitative", title: "MiB" },
+      tooltip: [{ field: "ms" }, { field: "mib", format: ".5~g" }],
+    },
+  }, `trial-${trial}-memory`)];
 }
 
 // Operations per second in each interval. The last interval is as long as the thread measured in it; it is
@@ -159,13 +280,14 @@ async function show(match) {
   document.getElementById("title").textContent = `Trial ${id}: ${record.status.replace("_", " ")}`;
   document.getElementById("facts").textContent = `${name}; block ${record.block} and group ${record.group}, both counted from 0`;
   document.title = `Trial ${id}, campaign ${campaign.campaign}`;
-  const { threads = [], metrics = {}, validation, prefill, counters, environment, details, ...others } = record.result ?? {};
+  const { threads = [], roles = [], metrics = {}, latency: latencies, probes: probed = {}, memory: resident, validation, prefill, counters, energy,
+    environment, details, ...others } = record.result ?? {};
   const { result, request, perturbation, levels, derived, reason, stdout, stderr,
     calibration_before, calibration_after, calibration_error, ...run } = record;
   const steps = neighbours.map((to, i) => to === undefined ? ""
     : create("a", { href: `#${to}`, rel: i ? "next" : "prev" }, i ? `Trial ${to} \u2192` : `\u2190 Trial ${to}`));
   const printed = [["Standard error", stderr], ["Standard output", stdout]].filter(([, text]) => text);
-  const told = [["Validation", validation], ["Prefill", prefill], ["Counters", counters], ["Details", details]];
+  const told = [["Validation", validation], ["Prefill", prefill], ["Counters", counters], ["Energy, joules", energy], ["Details", details]];
   return [
     create("p", { class: "steps" }, ...steps),
     ...(reason ? [create("p", { class: "reason" }, reason)] : []),
@@ -178,7 +300,11 @@ async function show(match) {
         section("Condition", outline(levels)),
         section("Calibrations", ...calibrations(record)),
         section("Drawn at random", drawn(record)))),
+    ...(roles.length > 1 || roles[0]?.arrived !== undefined ? [section("Roles", roles_table(roles))] : []),
     ...(threads.length ? [section("Threads", threads_table(threads))] : []),
+    ...(latencies ? [section("Latency", ...latency(latencies, id))] : []),
+    ...(Object.keys(probed).length ? [section("Probes", ...probes(probed, id))] : []),
+    ...(resident ? [section("Memory", ...memory(resident, id))] : []),
     create("div", { class: "columns" },
       ...told.filter(([, value]) => value && Object.keys(value).length).map(([heading, value]) => section(heading, outline(value))),
       section("How it was run", outline(run)),
