@@ -1,7 +1,7 @@
 #include <array>
 
 #include "assay/random/engine.h"
-#include "assay/random/xoshiro256pp.h"
+#include "assay/random/xoshiro256pp_lanes.h"
 
 namespace assay::random {
 namespace {
@@ -12,9 +12,13 @@ class in_place final : public number_source {
   explicit in_place(std::uint64_t seed) : engine_(seed) {}
 
   void fill(std::span<std::uint64_t> numbers) override {
-    Engine engine = engine_;
-    for (auto& number : numbers) number = engine();
-    engine_ = engine;
+    if constexpr (requires { engine_.fill(numbers); }) {
+      engine_.fill(numbers);  // an engine that fills blocks faster than number by number
+    } else {
+      Engine engine = engine_;
+      for (auto& number : numbers) number = engine();
+      engine_ = engine;
+    }
   }
 
  private:
@@ -29,7 +33,7 @@ constexpr std::array<engine_facts, 1> all{
 std::unique_ptr<number_source> make_number_source(const engine_choice& choice, std::uint64_t seed) {
   if (choice.name != all[0].name)
     throw unknown_engine("there is no engine \"" + choice.name + "\"");
-  return std::make_unique<in_place<xoshiro256pp>>(seed);
+  return std::make_unique<in_place<xoshiro256pp_lanes>>(seed);
 }
 
 std::unique_ptr<number_source> make_wide_number_source(const engine_choice& choice,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "assay/random/splitmix64.h"
@@ -38,6 +39,25 @@ class xoshiro256pp {
   }
   static constexpr std::uint64_t min() { return 0; }
   static constexpr std::uint64_t max() { return UINT64_MAX; }
+
+  // Moves ahead by 2^128 numbers: the state is replaced by its image under the polynomial
+  // x^(2^128) modulo the engine's characteristic one, as in the authors' program.
+  constexpr void jump() {
+    constexpr std::array<std::uint64_t, 4> polynomial{0x180ec6d33cfd0aba, 0xd5a61266f0c9392c,
+                                                      0xa9582618e03fc9aa, 0x39abdc4529b1661c};
+    std::array<std::uint64_t, 4> sum{};
+    for (const std::uint64_t coefficients : polynomial) {
+      for (int bit = 0; bit < 64; ++bit) {
+        for (std::size_t word = 0; word < 4; ++word) {
+          if (coefficients >> bit & 1) sum[word] ^= state_[word];
+        }
+        (*this)();
+      }
+    }
+    state_ = sum;
+  }
+
+  [[nodiscard]] constexpr const std::array<std::uint64_t, 4>& state() const { return state_; }
 
   friend constexpr bool operator==(const xoshiro256pp&, const xoshiro256pp&) = default;
 
