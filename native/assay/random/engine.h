@@ -2,12 +2,20 @@
 //
 //     const auto numbers = assay::random::make_number_source({.name = "pcg64"}, seed);
 //     std::array<std::uint64_t, 512> block;
-//     numbers->fill(block);                     // the stream's next 512 numbers, in one virtual
-//     call
+//     numbers->fill(block);                     // the stream's next 512 numbers
 //
-// An engine is a small class in a header of its own, made from one 64-bit seed. Behind a source,
-// any of them can be the one that draws a trial's operations, in place, from an array made
-// beforehand, or reseeded now and then with new entropy.
+// An engine is a small class in a header of its own, made from one 64-bit seed; engines.h lists
+// them. Behind a source, which is filled by one virtual call a block, any of them can be the one
+// that draws a trial's operations: in place, from an array made beforehand, or reseeded now and
+// then with new entropy.
+//
+// Streams. An engine turns its seed into its state by splitmix64, word for word as far as the state
+// has words of 64 bits (mt19937_64: by the standard's own initialisation; rdrand: not at all;
+// c_rand: once for the process). Threads get seeds of their own from derive_seed, all different
+// within a trial. What that makes of the streams depends on the size of the state: with 128 bits
+// and more no two of them will ever meet; engines with 64 go through one cycle, or a few, of at
+// most 2^64 numbers, so that of t threads which draw n numbers each two meet with a probability of
+// about t^2 n / 2^64 (64 threads, 10^10 numbers: 2 in a million).
 
 #ifndef ASSAY_RANDOM_ENGINE_H_
 #define ASSAY_RANDOM_ENGINE_H_
@@ -22,6 +30,8 @@
 #include <string>
 #include <string_view>
 
+#include "assay/random/entropy.h"
+
 namespace assay::random {
 
 // An engine draws numbers of `bits` bits, the low ones of what it returns, and is made from any
@@ -30,21 +40,27 @@ template <class E>
 concept engine = std::constructible_from<E, std::uint64_t> && requires(E& engine) {
   { engine() } -> std::same_as<std::uint64_t>;
   { E::name } -> std::convertible_to<std::string_view>;         // as experiments name it
-  { E::description } -> std::convertible_to<std::string_view>;  // a few words, with its source
+  { E::description } -> std::convertible_to<std::string_view>;  // a few words
+  { E::source } -> std::convertible_to<std::string_view>;       // who published it, and when
   { E::state_bits } -> std::convertible_to<int>;  // 0: it has no state of its own (hardware)
   { E::bits } -> std::convertible_to<int>;        // of each draw, 1 to 64
+  // It may also have `static bool available()`, where a processor may lack it, `static constexpr
+  // bool shared = true`, if all its instances draw from one state, and `fill(numbers)`, if it draws
+  // blocks faster than number by number.
 };
 
 // Which engine draws, and in which way.
 struct engine_choice {
   std::string name = "xoshiro256pp";
-  std::optional<std::uint64_t> array{};         // numbers drawn beforehand, over and over again
-  std::optional<std::uint64_t> reseed_every{};  // numbers between two draws of new entropy
+  // Numbers drawn beforehand, by each thread for itself, and then read over and over again. Each
+  // takes 8 bytes: 10 million are 80 MB a thread, far more than caches hold.
+  std::optional<std::uint64_t> array{};
+  std::optional<std::uint64_t> reseed_every{};  // numbers from one draw of new entropy to the next
 
   friend bool operator==(const engine_choice&, const engine_choice&) = default;
 };
 
-// An engine that does not exist, or that this processor does not have.
+// An engine that does not exist, or that this processor lacks.
 class unknown_engine : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -66,20 +82,30 @@ class number_source {
   [[nodiscard]] virtual int bits() const { return 64; }
 };
 
-// The stream of `seed` of the chosen engine, with the bits that the engine draws. Throws
-// unknown_engine.
+// The stream of `seed` of the chosen engine, with the bits that the engine draws.
+//
+// An array is drawn in here, so the source is made before anything is measured, by the thread
+// that will read it: its memory is then near that thread. A reseeded engine is made anew, after
+// exactly so many numbers however they are divided into calls, from 64 bits of `fresh` masked by
+// one more draw of the engine; an array of one is drawn once, reseeding.
+//
+// Throws unknown_engine if there is no such engine or the processor lacks it, and
+// std::invalid_argument for an array or an interval of 0, and for reseeding an engine that has no
+// state of its own.
 [[nodiscard]] std::unique_ptr<number_source> make_number_source(const engine_choice& choice,
-                                                                std::uint64_t seed);
+                                                                std::uint64_t seed,
+                                                                entropy& fresh = system_entropy());
 
 // The same stream as numbers of 64 bits: of an engine with fewer, as many draws are joined as it
-// takes, the first in the lowest bits.
-[[nodiscard]] std::unique_ptr<number_source> make_wide_number_source(const engine_choice& choice,
-                                                                     std::uint64_t seed);
+// takes, the first in the lowest bits. An array and an interval count these numbers.
+[[nodiscard]] std::unique_ptr<number_source> make_wide_number_source(
+    const engine_choice& choice, std::uint64_t seed, entropy& fresh = system_entropy());
 
 // What is known of an engine before any number is drawn.
 struct engine_facts {
   std::string_view name;
   std::string_view description;
+  std::string_view source;
   int state_bits;
   int bits;
   bool available;   // on this processor
@@ -89,6 +115,16 @@ struct engine_facts {
 
 // Every engine, the default first.
 [[nodiscard]] std::span<const engine_facts> engines();
+
+// The facts of one. Throws unknown_engine, naming those that are called nearly so.
+[[nodiscard]] const engine_facts& find_engine(std::string_view name);
+
+// Why `threads` threads that draw from the chosen engine will not draw the same numbers again from
+// the same seeds; empty if they will. Throws unknown_engine.
+[[nodiscard]] std::string not_replayable_because(const engine_choice& choice, unsigned threads);
+[[nodiscard]] inline bool replayable(const engine_choice& choice, unsigned threads) {
+  return not_replayable_because(choice, threads).empty();
+}
 
 }  // namespace assay::random
 

@@ -1,0 +1,50 @@
+// Every engine, as one list of types: the catalogue, the factory and the tests are made from it,
+// and none of them can know an engine that the others do not.
+
+#ifndef ASSAY_RANDOM_ENGINES_H_
+#define ASSAY_RANDOM_ENGINES_H_
+
+#include "assay/random/c_rand.h"
+#include "assay/random/engine.h"
+#include "assay/random/fnv1a.h"
+#include "assay/random/kiss64.h"
+#include "assay/random/lcg64.h"
+#include "assay/random/mm2.h"
+#include "assay/random/mm3.h"
+#include "assay/random/mrg32k3a.h"
+#include "assay/random/mt19937_64.h"
+#include "assay/random/pcg64.h"
+#include "assay/random/rdrand.h"
+#include "assay/random/wyrand.h"
+#include "assay/random/xorshift64s.h"
+#include "assay/random/xoshiro256pp_lanes.h"
+#include "assay/random/xoshiro256ss.h"
+
+namespace assay::random {
+
+template <engine... Engines>
+struct engine_list {};
+
+// The default first, the bad examples last.
+using every_engine = engine_list<xoshiro256pp_lanes, xoshiro256ss, pcg64, wyrand, xorshift64s, mm2,
+                                 mm3, mt19937_64, mrg32k3a, kiss64, rdrand, c_rand, lcg64, fnv1a>;
+
+// What is known of one of them.
+template <engine E>
+[[nodiscard]] engine_facts facts_of() {
+  engine_facts facts{.name = E::name,
+                     .description = E::description,
+                     .source = E::source,
+                     .state_bits = E::state_bits,
+                     .bits = E::bits,
+                     .available = true,
+                     .replayable = E::state_bits > 0,
+                     .shared = false};
+  if constexpr (requires { E::available(); }) facts.available = E::available();
+  if constexpr (requires { E::shared; }) facts.shared = E::shared;
+  return facts;
+}
+
+}  // namespace assay::random
+
+#endif  // ASSAY_RANDOM_ENGINES_H_
