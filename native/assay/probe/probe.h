@@ -1,0 +1,300 @@
+// Looking into measured code while it is measured: how often does a search begin again, how deep
+// does it come, how large are the batches that memory is freed in?
+//
+// Any measured code declares a probe in its own file, and records into it, by one line each:
+//
+//     static assay::probe::counter restarts{"restarts", "searches that began again"};
+//     static assay::probe::maximum depth{"depth", "longest way from the root", "nodes"};
+//     static assay::probe::histogram freed{"freed", "what is freed at once",
+//                                          assay::probe::logarithmic(), "nodes"};
+//     static assay::probe::series first{"first_freed", "what is freed at once", 10'000, "nodes"};
+//
+//     restarts.add();    depth.record(steps);    freed.record(n);    first.record(n);
+//
+// That is all: the trial that measures the code finds its probes and reports them. The idea is that
+// of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.
+//
+// Each thread records into memory of its own, and only while it is measured (see recording.h); at
+// other times, and in threads that are not measured, recording does nothing. Every call is
+// wait-free: a counter takes three loads, a comparison and an addition. Compiled with
+// ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need no library;
+// files compiled with and without them may be linked together.
+//
+// A probe has static storage duration: it stands at namespace scope (`static` in a source file,
+// `inline` in a header) or is an `inline static` member, also of a template, whose instances share
+// one probe. Its name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which the
+// compiler checks. Two declarations of one name in a program are an error, which names both places
+// as soon as probes are used (see recording.h); what several files share is declared in a header.
+
+#ifndef ASSAY_PROBE_PROBE_H_
+#define ASSAY_PROBE_PROBE_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#ifndef ASSAY_PROBES
+#define ASSAY_PROBES 1
+#endif
+
+namespace assay::probe {
+
+// The name of a probe. A call of this function that nobody defines is what the compiler complains
+// of where a name does not match.
+void a_probe_is_named_by_lower_case_letters_digits_and_underscores_after_a_letter();
+
+class name {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a probe's declaration gives it as a literal
+  consteval name(const char* text) : text_(text) {
+    const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    bool matches = letter(*text);
+    for (const char* c = text; *c != '\0'; ++c) {
+      matches = matches && (letter(*c) || (*c >= '0' && *c <= '9') || *c == '_');
+    }
+    if (!matches) a_probe_is_named_by_lower_case_letters_digits_and_underscores_after_a_letter();
+  }
+  constexpr const char* text() const { return text_; }
+
+ private:
+  const char* text_;
+};
+
+// How many values of each thread a series keeps: 8 bytes each, which the system gives as they are
+// filled.
+void a_series_keeps_one_to_a_million_values();
+
+class capacity {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a probe's declaration gives it as a number
+  consteval capacity(std::uint32_t values) : values_(values) {
+    if (values == 0 || values > 1'000'000) a_series_keeps_one_to_a_million_values();
+  }
+  constexpr std::uint32_t values() const { return values_; }
+
+ private:
+  std::uint32_t values_;
+};
+
+// The buckets of a histogram; see logarithmic and linear.
+struct buckets {
+  std::uint64_t low = 0;    // of linear ones: the least value of the first
+  std::uint64_t width = 0;  // of linear ones; 0 for logarithmic ones
+  std::uint32_t number = 65;
+
+  bool operator==(const buckets&) const = default;
+
+  // The bucket that a value belongs to. The first and the last of linear ones hold what lies
+  // outside.
+  constexpr std::uint32_t of(std::uint64_t value) const {
+    if (width == 0) return static_cast<std::uint32_t>(std::bit_width(value));
+    if (value < low) return 0;
+    const std::uint64_t inside = (value - low) / width;
+    return inside < number - 2 ? static_cast<std::uint32_t>(inside) + 1 : number - 1;
+  }
+};
+
+// 0, 1, 2 to 3, 4 to 7, and so on by powers of two.
+consteval buckets logarithmic() { return {}; }
+
+void linear_buckets_divide_low_to_high_less_one_into_equal_parts();
+
+// `number` equally wide buckets for the values from `low` to `high` - 1, one for all below them,
+// and one for `high` and all above. A value costs a division.
+consteval buckets linear(std::uint64_t low, std::uint64_t high, std::uint32_t number) {
+  if (number == 0 || number > 1'000'000 || low >= high || (high - low) % number != 0) {
+    linear_buckets_divide_low_to_high_less_one_into_equal_parts();
+  }
+  return {.low = low, .width = (high - low) / number, .number = number + 2};
+}
+
+enum class kind : std::uint8_t { counter, maximum, histogram, series };
+
+// What the library does for probes that are compiled in.
+namespace detail {
+
+struct declaration {
+  probe::kind kind;
+  const char* name;
+  const char* description;
+  const char* unit;
+  std::source_location place;
+  probe::buckets buckets{};  // of a histogram
+  std::uint32_t words = 0;   // of memory in each thread
+};
+
+// Makes a probe known; returns which word of a thread's memory is its first.
+std::uint32_t declare(const declaration& probe);
+
+// Where the calling thread records: none of the words while it does not. One comparison tells
+// whether a probe has its words here, and so also keeps one out that a library brought which was
+// loaded while the thread was recording already.
+struct recorded_words {
+  std::uint64_t* words;
+  std::uint32_t number;
+
+  std::uint64_t* of(std::uint32_t first) const { return first < number ? words + first : nullptr; }
+};
+inline thread_local constinit recorded_words here{nullptr, 0};
+
+}  // namespace detail
+
+#if ASSAY_PROBES
+
+inline namespace in {
+
+inline constexpr bool compiled_in = true;
+
+// Counts events.
+class counter {
+ public:
+  counter(name name, const char* description, const char* unit = "",
+          std::source_location place = std::source_location::current())
+      : first_(detail::declare({.kind = kind::counter,
+                                .name = name.text(),
+                                .description = description,
+                                .unit = unit,
+                                .place = place,
+                                .words = 1})) {}
+  counter(const counter&) = delete;
+  counter& operator=(const counter&) = delete;
+
+  void add(std::uint64_t n = 1) const noexcept {
+    if (std::uint64_t* const sum = detail::here.of(first_)) *sum += n;
+  }
+
+ private:
+  std::uint32_t first_;
+};
+
+// Keeps the largest value.
+class maximum {
+ public:
+  maximum(name name, const char* description, const char* unit = "",
+          std::source_location place = std::source_location::current())
+      : first_(detail::declare({.kind = kind::maximum,
+                                .name = name.text(),
+                                .description = description,
+                                .unit = unit,
+                                .place = place,
+                                .words = 2})) {}
+  maximum(const maximum&) = delete;
+  maximum& operator=(const maximum&) = delete;
+
+  void record(std::uint64_t value) const noexcept {
+    std::uint64_t* const words = detail::here.of(first_);
+    if (words == nullptr) return;
+    ++words[0];
+    if (value > words[1]) words[1] = value;
+  }
+
+ private:
+  std::uint32_t first_;
+};
+
+// Counts values by size, and knows their exact mean, least and largest.
+class histogram {
+ public:
+  histogram(name name, const char* description, const buckets& buckets, const char* unit = "",
+            std::source_location place = std::source_location::current())
+      : first_(detail::declare({.kind = kind::histogram,
+                                .name = name.text(),
+                                .description = description,
+                                .unit = unit,
+                                .place = place,
+                                .buckets = buckets,
+                                .words = 4 + buckets.number})),
+        buckets_(buckets) {}
+  histogram(const histogram&) = delete;
+  histogram& operator=(const histogram&) = delete;
+
+  void record(std::uint64_t value) const noexcept {
+    std::uint64_t* const words = detail::here.of(first_);
+    if (words == nullptr) return;
+    words[0] += value;
+    words[1] += words[0] < value;              // the sum's upper half
+    if (~value > words[2]) words[2] = ~value;  // of the least, so that 0 is none yet
+    if (value > words[3]) words[3] = value;
+    ++words[4 + buckets_.of(value)];
+  }
+
+ private:
+  std::uint32_t first_;
+  buckets buckets_;
+};
+
+// Keeps each thread's first values, in order.
+class series {
+ public:
+  series(name name, const char* description, capacity capacity, const char* unit = "",
+         std::source_location place = std::source_location::current())
+      : first_(detail::declare({.kind = kind::series,
+                                .name = name.text(),
+                                .description = description,
+                                .unit = unit,
+                                .place = place,
+                                .words = 1 + capacity.values()})),
+        capacity_(capacity.values()) {}
+  series(const series&) = delete;
+  series& operator=(const series&) = delete;
+
+  void record(std::uint64_t value) const noexcept {
+    std::uint64_t* const words = detail::here.of(first_);
+    if (words == nullptr) return;
+    if (words[0] < capacity_) words[1 + words[0]] = value;
+    ++words[0];
+  }
+
+ private:
+  std::uint32_t first_;
+  std::uint32_t capacity_;
+};
+
+}  // namespace in
+
+#else
+
+inline namespace out {
+
+inline constexpr bool compiled_in = false;
+
+class counter {
+ public:
+  consteval counter(name, const char*, const char* = "") {}
+  counter(const counter&) = delete;
+  counter& operator=(const counter&) = delete;
+  [[gnu::always_inline]] void add(std::uint64_t = 1) const noexcept {}
+};
+
+class maximum {
+ public:
+  consteval maximum(name, const char*, const char* = "") {}
+  maximum(const maximum&) = delete;
+  maximum& operator=(const maximum&) = delete;
+  [[gnu::always_inline]] void record(std::uint64_t) const noexcept {}
+};
+
+class histogram {
+ public:
+  consteval histogram(name, const char*, const buckets&, const char* = "") {}
+  histogram(const histogram&) = delete;
+  histogram& operator=(const histogram&) = delete;
+  [[gnu::always_inline]] void record(std::uint64_t) const noexcept {}
+};
+
+class series {
+ public:
+  consteval series(name, const char*, capacity, const char* = "") {}
+  series(const series&) = delete;
+  series& operator=(const series&) = delete;
+  [[gnu::always_inline]] void record(std::uint64_t) const noexcept {}
+};
+
+}  // namespace out
+
+#endif
+
+}  // namespace assay::probe
+
+#endif  // ASSAY_PROBE_PROBE_H_
