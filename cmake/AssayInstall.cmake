@@ -11,7 +11,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
 install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/maps
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay" FILES_MATCHING PATTERN "*.h")
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay" FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE)
 install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h native/assay/trial/tally.h native/assay/trial/datum.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
 install(FILES native/assay/host/compiled_as.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
