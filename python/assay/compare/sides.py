@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
-from assay.experiment.schema import nearest
+from assay.experiment.tables import nearest
 from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from assay.experiment.schema import NAME_PATTERN, ChartTable, nearest
-from assay.experiment.source import Source, show
+from assay.experiment.schema import ChartTable
+from assay.experiment.source import Source
+from assay.experiment.tables import NAME_PATTERN, nearest, show
 from assay.experiment.types import Chart, Level
 
 # kind -> its axes -> what each may show. Whatever is no factor is taken for a metric.

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assay.experiment.schema import NAME_PATTERN, Settings, nearest
-from assay.experiment.source import Source, show
+from assay.experiment.schema import Settings
+from assay.experiment.source import Source, label_of
+from assay.experiment.tables import NAME_PATTERN, nearest, show
 from assay.experiment.types import Level
 
 Changes = dict[str, dict[Level, dict[str, Any]]]
@@ -53,9 +54,9 @@ def _factor(source: Source, name: str, levels: Any) -> dict[Level, dict[str, Any
         if not (label.strip() and label.isprintable()):
             raise source.mistake((*at, label), f"{show(label)} is no name for a level")
         if is_setting:
-            read[label] = source.table(Settings, {name: value}, (*at, label), skip=1).given()
+            read[label] = source.settings({name: value}, (*at, label), skip=1)
         else:
-            read[label] = source.table(Settings, value, (*at, label)).given()
+            read[label] = source.settings(value, (*at, label))
     return read
 
 
@@ -64,10 +65,11 @@ def _listed(source: Source, name: str, levels: list[Any]) -> dict[Level, dict[st
     read: dict[Level, dict[str, Any]] = {}
     for index, value in enumerate(levels):
         at = ("factors", name, index)
-        if isinstance(value, dict):
+        has_tables = isinstance(value, list) and any(isinstance(each, dict) for each in value)
+        if isinstance(value, dict) or has_tables:
             raise source.mistake(at, f"give each {name} a name: [factors.{name}], then NAME = {{ ... }}")
-        settings = source.table(Settings, {name: value}, at, skip=1).given()
-        label = ",".join(str(each) for each in value) if isinstance(value, list) else value
+        settings = source.settings({name: value}, at, skip=1)
+        label = label_of(value)
         if label in read:
             raise source.mistake(at, f"the level {show(value)} is given twice")
         read[label] = settings
@@ -79,7 +81,7 @@ def _refuse_two_sources(source: Source, changes: Changes, fixed: Mapping[str, An
     changed_by: dict[tuple[str, ...], str] = {}
     for factor, levels in changes.items():
         if factor in fixed:
-            raise source.mistake(("trial", factor), "is both fixed here and a factor; remove one of them")
+            raise source.mistake(source.fixed(factor), "is both fixed here and a factor; remove one of them")
         for level, settings in levels.items():
             parameters = settings.get("parameters", {})
             changed = [(name,) for name in settings if name != "parameters"]

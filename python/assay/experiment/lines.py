@@ -35,6 +35,10 @@ class Lines:
                 for pair in pairs:
                     self._pair(table, pair)
 
+    def has(self, path: KeyPath) -> bool:
+        """Return whether the text has a key."""
+        return path in self._lines
+
     def of(self, path: KeyPath) -> int:
         """Return the line of a key, or of the innermost table around it that the text has; from 1."""
         while path not in self._lines:

@@ -5,22 +5,25 @@ import re
 import stat
 import tomllib
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
 from assay.experiment.read import read_experiment
-from assay.experiment.schema import nearest
-from assay.experiment.source import Source, shortened, show
-from assay.experiment.types import Experiment, Level, Program
+from assay.experiment.source import Source
+from assay.experiment.tables import nearest, shortened, show
+from assay.experiment.types import Experiment, Program
 
 _LARGEST_FILE = 2**20  # bytes
 
 
 def load(path: Path, *, identical: bool = False) -> Experiment:
-    """Read the experiment in a file and check that the programs that it names can be started.
+    """Read the experiment in a file, and check that what it names is there.
 
-    A program that a `build` step makes is not looked for. `identical` is that of `parse`.
+    Programs can be started, but one that a `build` step makes is not looked for, and files hold weights.
+    `identical` is that of `parse`.
 
     Raises:
         AssayError: the file cannot be read, or holds a mistake.
@@ -43,7 +46,7 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     source = Source(path, text)
     for subject, program in experiment.programs.items():
         _check_program(source, ("subjects", subject, "program"), program)
-    return experiment
+    return replace(experiment, digests=read_digests(source, experiment))
 
 
 def _check_program(source: Source, key: KeyPath, program: Program) -> None:
@@ -135,11 +138,11 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
             continue
         if subject not in known:
             hint = nearest(subject, [*known, *experiment.programs])
-            where = _origin(experiment, condition, "subject")
+            where = source.origin(experiment, condition, "subject")
             raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
         if settings.get("parameters"):
             why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
-            raise source.mistake(_origin(experiment, condition, "parameters"), why)
+            raise source.mistake(source.origin(experiment, condition, "parameters"), why)
         limit = known[subject]
         if limit is not None and threads > limit:
             rule = ", ".join(
@@ -151,7 +154,7 @@ def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> N
                 f"{subject} cannot run with {threads} threads, its limit is {limit}; "
                 f"leave the condition out: [design] exclude = [{{ {rule} }}]"
             )
-            raise source.mistake(_origin(experiment, condition, "threads"), why)
+            raise source.mistake(source.origin(experiment, condition, "threads"), why)
 
 
 def check_processors(experiment: Experiment, available: Collection[int]) -> None:
@@ -166,7 +169,7 @@ def check_processors(experiment: Experiment, available: Collection[int]) -> None
         if missing:
             why = f"there is no processor {missing[0]} to run on; there are {_ranges(available)}"
             source = Source(experiment.path, experiment.source)
-            raise source.mistake(_origin(experiment, condition, "pinning"), why)
+            raise source.mistake(source.origin(experiment, condition, "pinning"), why)
 
 
 def _ranges(numbers: Collection[int]) -> str:
@@ -178,13 +181,3 @@ def _ranges(numbers: Collection[int]) -> str:
         else:
             runs.append([number])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def _origin(experiment: Experiment, condition: Mapping[str, Level], setting: str) -> KeyPath:
-    """Return the key that gives a setting its value in a condition."""
-    for factor, level in condition.items():
-        if setting in experiment.changes[factor][level]:
-            if factor == setting:
-                return ("factors", factor, experiment.factors[factor].index(level))
-            return ("factors", factor, str(level), setting)
-    return ("trial", setting)

@@ -30,7 +30,7 @@ def values_of(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
 def fill(argument: str, values: Mapping[str, Any]) -> str:
     """Return an argument with the value of each placeholder in its place.
 
-    Numbers are written as JSON does, lists with commas, and the table of a mix as JSON.
+    Numbers and tables are written as JSON, lists of numbers with commas.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -42,4 +42,5 @@ def fill(argument: str, values: Mapping[str, Any]) -> str:
 def _written(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return ",".join(map(str, value)) if isinstance(value, list) else json.dumps(value)
+    numbers = isinstance(value, list) and all(isinstance(each, int) for each in value)
+    return ",".join(map(str, value)) if numbers else json.dumps(value)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from assay.experiment import placeholders
-from assay.experiment.schema import ExtractTable, Settings, SubjectTable, nearest
-from assay.experiment.source import Source, show
+from assay.experiment.schema import ExtractTable, Settings, SubjectTable
+from assay.experiment.source import Source
+from assay.experiment.tables import nearest, show
 from assay.experiment.types import Experiment, Extraction, Program
 
 PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")

@@ -9,13 +9,15 @@ from typing import Any
 from assay.experiment.charts import read_chart
 from assay.experiment.factors import Changes, read_factors
 from assay.experiment.programs import check_placeholders, check_units, read_program, read_units
+from assay.experiment.roles import RolesMistakeError
 from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
-from assay.experiment.source import Source, show
+from assay.experiment.source import Source
+from assay.experiment.tables import show
 from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
+from assay.experiment.workload import LARGEST_UINT32_KEY_RANGE, MOST_THREADS
 
-_DEFAULTS = {"threads": 1, "pinning": "none"}
+_DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
-_PROTOCOL_REQUIRED = ("key_range", "mix")
 _MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
@@ -39,7 +41,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     """
     document = source.table(Document, table, ())
     identical = identical or document.identical
-    given = document.trial.given()
+    given = _fixed(source, document)
     changes = read_factors(source, document.factors, given)
     factors = {name: tuple(levels) for name, levels in changes.items()}
     programs = {name: read_program(source, name, each) for name, each in document.subjects.items()}
@@ -88,6 +90,17 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     blocks = document.design.blocks
     fills_the_time = isinstance(blocks, BlocksTable) and blocks.minutes and not blocks.at_most
     return _filling_the_time(experiment) if fills_the_time else experiment
+
+
+def _fixed(source: Source, document: Document) -> dict[str, Any]:
+    """Return the settings that [trial] and [[role]] fix."""
+    given = document.trial.given()
+    if document.roles is not None:
+        if "roles" in given:
+            raise source.mistake(("trial", "roles"), "there are [[role]] tables too; use one of the two")
+        given["roles"] = [role.given() for role in document.roles]
+    source.make_absolute(given)
+    return given
 
 
 def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
@@ -203,19 +216,39 @@ def _check_conditions(source: Source, experiment: Experiment) -> None:
         experiment.context(each) for each in conditions if each[compared.factor] == compared.baseline
     }
     for condition in conditions:
-        settings = experiment.settings(condition)
-        required = ["subject"]
-        if not experiment.is_command(settings.get("subject", "")):
-            required += _PROTOCOL_REQUIRED
-        missing = [setting for setting in required if setting not in settings]
-        if missing:
-            why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
-            raise source.mistake(("trial",), why)
+        _check_settings(source, experiment, condition)
         if experiment.context(condition) not in with_baseline:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
             why = f"leaves nothing of the baseline {show(compared.baseline)} to compare with where {where}"
             raise source.mistake(("design", "exclude"), why)
+
+
+def _check_settings(source: Source, experiment: Experiment, condition: Mapping[str, Level]) -> None:
+    """Check the settings of one condition against each other."""
+    try:
+        settings = experiment.settings(condition)
+    except RolesMistakeError as mistake:
+        at = source.origin(experiment, condition, "roles")
+        raise source.mistake(at if mistake.role is None else (*at, mistake.role), str(mistake)) from None
+    if settings["threads"] > MOST_THREADS:
+        why = f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
+        raise source.mistake(source.origin(experiment, condition, "roles"), why)
+    required = ["subject"]
+    if not experiment.is_command(settings.get("subject", "")):
+        required.append("key_range")
+        if not all("mix" in role for role in settings.get("roles", [{}])):
+            required.append("mix")
+    missing = [setting for setting in required if setting not in settings]
+    if missing:
+        why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
+        raise source.mistake(("trial",), why)
+    if settings.get("key_type") == "uint32" and settings["key_range"] > LARGEST_UINT32_KEY_RANGE:
+        why = (
+            f"{settings['key_range']} is too large for keys of the type uint32; "
+            f"use {LARGEST_UINT32_KEY_RANGE} or less, or the key_type uint64"
+        )
+        raise source.mistake(source.origin(experiment, condition, "key_range"), why)
 
 
 def _filling_the_time(experiment: Experiment) -> Experiment:

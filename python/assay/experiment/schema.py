@@ -1,31 +1,30 @@
 """The shape of an experiment's TOML file: which keys there are, and what each may hold.
 
-What spans several keys, such as a baseline that is no level, is checked in `read` and `programs`.
+What spans several keys, such as a baseline that is no level, is checked in `read`, `roles` and `programs`.
 """
 
 import math
 import re
-from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    PlainValidator,
-    Tag,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, PlainValidator, Tag, model_validator
 
+from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
 from assay.experiment.types import Severity
+from assay.experiment.workload import (
+    LARGEST_KEY_RANGE,
+    ArrivalsTable,
+    Distribution,
+    Engine,
+    KeyType,
+    Latency,
+    MixTable,
+    RangeTable,
+    Roles,
+    ThreadCount,
+    ValueType,
+)
 
-NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-Metric = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
 Policy = Literal["none", "compact", "scatter", "cores_first"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Better = Literal["higher", "lower"]
@@ -34,28 +33,12 @@ BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
 
-def nearest(word: object, known: Sequence[object]) -> str:
-    """Return a hint that names the known word most like the given one, or else all of them."""
-    words = [str(each) for each in known]
-    close = get_close_matches(str(word), words, n=1)
-    if close:
-        return f"did you mean {close[0]}?"
-    return f"there are {', '.join(words)}" if words else "there are none"
-
-
 def _pinning(value: Any) -> Any:
     policies = get_args(Policy)
     cpus = isinstance(value, list) and value and all(type(cpu) is int and 0 <= cpu < 2**16 for cpu in value)
     if cpus or value in policies:
         return value
     raise ValueError(f"use one of {', '.join(policies)}, or a list of processor numbers such as [0, 1]")
-
-
-def _adds_to_100(mix: "Mix") -> "Mix":
-    total = mix.insert + mix.erase + mix.find
-    if abs(total - 100) > 1e-9:
-        raise ValueError(f"insert, erase and find add to {total:g}; they are percentages and add to 100")
-    return mix
 
 
 def _free(name: str) -> str:
@@ -85,76 +68,41 @@ def _regular_expression(pattern: str) -> str:
     return pattern
 
 
-def _no_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("holds a NUL, which no program can be started with; remove it")
-    return text
-
-
-Word = Annotated[str, AfterValidator(_no_nul)]
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
 
 
 Parameter = Annotated[Metric, AfterValidator(_free)]
 
 
-class Table(BaseModel):
-    """A TOML table whose values have exactly the types written here and that knows all of its keys."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @classmethod
-    def known_keys(cls) -> list[str]:
-        """Return the keys that it may hold, as the text writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown_keys(cls, table: Any) -> Any:
-        if isinstance(table, dict):
-            for key in table:
-                if key not in cls.known_keys():
-                    hint = nearest(key, cls.known_keys())
-                    raise PydanticCustomError(
-                        "unknown_key", "unknown key; {hint}", {"key": key, "hint": hint}
-                    )
-        return table
-
-
-def _kind(value: Any) -> str:
-    return "[table]" if isinstance(value, dict | Table) else "[value]"
-
-
-_ByKind = Discriminator(_kind)  # so that a mistake in a table is not explained as if it were a value
-
-
-class Mix(Table):
-    """Percent of each operation."""
-
-    insert: Percent
-    erase: Percent
-    find: Percent
-
-
 class Settings(Table):
     """Trial settings: any of them, fixed in [trial] or changed by the level of a factor."""
 
     subject: Name | None = None
-    threads: Annotated[int, Field(ge=1, le=4096)] | None = None
+    threads: ThreadCount | None = None
     pinning: Annotated[Any, PlainValidator(_pinning)] = None
-    key_range: Annotated[int, Field(ge=2, le=2**40)] | None = None
+    key_range: Annotated[int, Field(ge=2, le=LARGEST_KEY_RANGE)] | None = None
     keys: Literal["dense", "sparse"] | None = None
-    mix: Annotated[Mix, AfterValidator(_adds_to_100)] | None = None
+    key_type: KeyType | None = None
+    value_type: ValueType | None = None
+    mix: MixTable | None = None
+    distribution: Distribution | None = None
+    range: RangeTable | None = None
+    arrivals: ArrivalsTable | None = None
+    roles: Roles | None = None
+    engine: Engine | None = None
+    draws: Literal["one", "two"] | None = None
+    bounding: Literal["multiply", "modulo"] | None = None
+    batch: Annotated[int, Field(ge=1, le=512)] | None = None
+    latency: Latency | None = None
+    probes: bool | None = None
+    allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
+    memory_policy: Literal["local", "interleave"] | None = None
     duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] | None = None
     warm_up_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
     parameters: dict[Parameter, Annotated[Any, PlainValidator(_parameter)]] | None = None
     timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings that the table names."""
-        return self.model_dump(exclude_unset=True)
 
 
 class BlocksTable(Table):
@@ -193,10 +141,10 @@ class BlocksTable(Table):
 class DesignTable(Table):
     """[design]."""
 
-    blocks: Annotated[Annotated[BlockCount, Tag("[value]")] | Annotated[BlocksTable, Tag("[table]")], _ByKind]
+    blocks: Annotated[Annotated[BlockCount, Tag("[value]")] | Annotated[BlocksTable, Tag("[table]")], ByKind]
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
     repeat: Annotated[int, Field(ge=0, le=5)] = 2
-    exclude: list[dict[str, Any]] = []
+    exclude: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class PerturbTable(Table):
@@ -214,9 +162,9 @@ class ComparisonTable(Table):
     smallest_effect_percent: Annotated[float, Field(gt=0, le=100)]
     better: Better | None = None
     also: Annotated[
-        Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], _ByKind
-    ] = []
-    across: list[str] = []
+        Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], ByKind
+    ] = Field(default_factory=list)
+    across: list[str] = Field(default_factory=list)
     correction: Literal["holm", "none"] = "holm"
 
 
@@ -234,19 +182,19 @@ class ExtractTable(Table):
         return self
 
 
-_Rule = Annotated[Annotated[Pattern, Tag("[value]")] | Annotated[ExtractTable, Tag("[table]")], _ByKind]
+_Rule = Annotated[Annotated[Pattern, Tag("[value]")] | Annotated[ExtractTable, Tag("[table]")], ByKind]
 
 
 class SubjectTable(Table):
     """[subjects.NAME]."""
 
-    program: Annotated[Word, Field(min_length=1)]
-    arguments: list[Word] = []
-    build: Annotated[Word, Field(min_length=1)] | None = None
+    program: NonEmptyWord
+    arguments: list[Word] = Field(default_factory=list)
+    build: NonEmptyWord | None = None
     extract: (
         Annotated[
             Annotated[Literal["lines"], Tag("[value]")] | Annotated[dict[Metric, _Rule], Tag("[table]")],
-            _ByKind,
+            ByKind,
         ]
         | None
     ) = None
@@ -283,7 +231,7 @@ class ChartTable(Table):
     value: str | None = None
     color: str | None = None
     facet: str | None = None
-    filter: dict[str, Any] = {}
+    filter: dict[str, Any] = Field(default_factory=dict)
 
 
 class Document(Table):
@@ -294,9 +242,10 @@ class Document(Table):
     identical: bool = False
     factors: dict[str, Any]
     trial: Settings = Settings()
+    roles: Annotated[Roles | None, Field(alias="role")] = None
     design: DesignTable
     perturb: PerturbTable = PerturbTable()
     comparison: ComparisonTable
-    subjects: dict[Name, SubjectTable] = {}
-    validations: Annotated[list[ValidateTable], Field(alias="validate")] = []
-    charts: Annotated[list[ChartTable], Field(alias="chart")] = []
+    subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
+    validations: list[ValidateTable] = Field(alias="validate", default_factory=list)
+    charts: list[ChartTable] = Field(alias="chart", default_factory=list)

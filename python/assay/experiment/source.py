@@ -1,6 +1,5 @@
 """The text of an experiment's file: where its keys stand, and how a mistake in one of them is explained."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,10 @@ from pydantic_core import ErrorDetails
 
 from assay.errors import AssayError
 from assay.experiment.lines import KeyPath, Lines
-from assay.experiment.schema import Table, nearest
-from assay.experiment.types import Level
+from assay.experiment.schema import Settings
+from assay.experiment.tables import Table, nearest, show
+from assay.experiment.types import Experiment, Level
+from assay.experiment.workload import files_of
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 _NOT_IN_THE_TEXT = {
@@ -52,6 +53,37 @@ class Source:
                 mistakes.append(str(self.mistake((*key, *extra), _explain(each, dotted(key)))))
             raise AssayError("\n".join(mistakes)) from None
 
+    def settings(self, value: Any, at: KeyPath, skip: int = 0) -> dict[str, Any]:
+        """Return the settings that a table at a key gives, in their long form; files become absolute.
+
+        Raises:
+            AssayError: with every mistake in it.
+        """
+        given = self.table(Settings, value, at, skip).given()
+        self.make_absolute(given)
+        return given
+
+    def make_absolute(self, settings: Mapping[str, Any]) -> None:
+        """Give the files that settings name their absolute paths; they are relative to the text's file."""
+        for _, distribution in files_of(settings):
+            distribution["file"] = str(self.path.parent.absolute() / distribution["file"])
+
+    def origin(self, experiment: Experiment, condition: Mapping[str, Level], setting: str) -> KeyPath:
+        """Return the key that gives a setting its value in a condition."""
+        for factor, level in condition.items():
+            if setting in experiment.changes[factor][level]:
+                named = ("factors", factor, str(level))
+                if factor != setting:
+                    return (*named, setting)
+                listed = ("factors", factor, experiment.factors[factor].index(level))
+                return named if self._lines.has(named) else listed
+        return self.fixed(setting)
+
+    def fixed(self, setting: str) -> KeyPath:
+        """Return the key at which a setting is fixed."""
+        in_trial = ("trial", setting)
+        return ("role",) if setting == "roles" and not self._lines.has(in_trial) else in_trial
+
     def known(self, key: KeyPath, word: object, known: Iterable[object], what: str) -> None:
         """Refuse a word that is not known."""
         known = list(known)
@@ -60,6 +92,8 @@ class Source:
 
     def level(self, key: KeyPath, factor: str, level: Any, factors: Mapping[str, Sequence[Level]]) -> Level:
         """Return what is written at a key as a level of a factor."""
+        if isinstance(level, bool) and label_of(level) in factors[factor]:
+            level = label_of(level)
         self.known(key, level, factors[factor], f"level of {factor}")
         return level  # type: ignore[no-any-return]  # it equals one of the factor's
 
@@ -77,20 +111,17 @@ class Source:
         return read
 
 
+def label_of(value: Any) -> Level:
+    """Return the name of a level that is listed by its value."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
 def dotted(key: KeyPath) -> str:
     """Write a key as TOML does."""
     parts = [part for part in key if isinstance(part, str)]
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else show(part) for part in parts)
-
-
-def show(value: Any) -> str:
-    """Write a value much as TOML does, shortened."""
-    return shortened(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def shortened(text: str) -> str:
-    """Return the start of a text that may be long."""
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 _EXPLANATIONS = {

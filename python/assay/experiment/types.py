@@ -6,6 +6,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from assay.experiment.roles import with_threads
+
 Level = str | int | float
 
 Severity = Literal["error", "warning", "note"]
@@ -162,6 +164,7 @@ class Experiment:
         changes: factor -> level -> the settings that this level changes.
         source: the file's text.
         path: the file.
+        digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
     """
 
@@ -178,6 +181,7 @@ class Experiment:
     identical: bool = False
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
@@ -203,7 +207,7 @@ class Experiment:
         return tuple(condition[factor] for factor in self.factors if factor != self.comparison.factor)
 
     def settings(self, condition: Mapping[str, Level]) -> dict[str, Any]:
-        """Return the trial settings of a condition, before any perturbation."""
+        """Return the trial settings of a condition, before any perturbation; each role has its threads."""
         settings = dict(self.fixed)
         for factor, level in condition.items():
             change = self.changes[factor][level]
@@ -211,7 +215,7 @@ class Experiment:
             settings |= change
             if parameters:
                 settings["parameters"] = parameters
-        return settings
+        return with_threads(settings)
 
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""

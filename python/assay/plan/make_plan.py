@@ -7,14 +7,20 @@ Measurement, section 3.1, principle P1.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from random import Random
 from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
 from assay.experiment.types import Experiment, Level
+from assay.experiment.workload import (
+    LARGEST_KEY_RANGE,
+    LARGEST_UINT32_KEY_RANGE,
+    files_of,
+    longest,
+)
 from assay.plan.types import Plan, PlannedTrial
 
-LARGEST_KEY_RANGE = 2**40
 ENVIRONMENT_BYTES = 4096
 COMMAND_TIMEOUT_S = 600.0  # of a command nothing is known of how long it takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
@@ -53,6 +59,7 @@ def make_plan(
                         seed=next(seeds),
                         program=program_of(str(experiment.settings(levels)["subject"])),
                         memory_limit_mb=memory_limit_mb,
+                        digests=experiment.digests,
                     )
                 )
             group_number += 1
@@ -82,6 +89,9 @@ def repeat_group(
     """
     repeats = group[0].group if group[0].repeats is None else group[0].repeats
     random = Random(f"{campaign_seed} {repeats} {number}")  # noqa: S311  # repeatable on purpose
+    # Of the files as they were when the campaign was planned, whatever has become of them.
+    planned = (each for trial in group for _, each in files_of(trial.request))
+    digests = {each["file"]: each["digest"] for each in planned}
     by_levels = sorted(group, key=lambda trial: tuple(map(str, trial.levels.values())))
     return tuple(
         _planned(
@@ -94,6 +104,7 @@ def repeat_group(
             seed=random.randrange(_SEEDS),
             program=trial.program,
             memory_limit_mb=trial.memory_limit_mb,
+            digests=digests,
             repeats=repeats,
         )
         for ordinal, trial in enumerate(random.sample(by_levels, len(group)), first_ordinal)
@@ -111,13 +122,19 @@ def _planned(
     seed: int,
     program: str,
     memory_limit_mb: int,
+    digests: Mapping[str, str],
     repeats: int | None = None,
 ) -> PlannedTrial:
     """Return a trial of a condition, with its perturbations drawn."""
     settings = experiment.settings(levels)
     perturbation: dict[str, float] = {}
     if "key_range" in settings:
-        key_range, percent = _perturbed(settings["key_range"], experiment.design.key_range_percent, random)
+        key_range, percent = _perturbed(
+            settings["key_range"],
+            experiment.design.key_range_percent,
+            LARGEST_UINT32_KEY_RANGE if settings.get("key_type") == "uint32" else LARGEST_KEY_RANGE,
+            random,
+        )
         settings["key_range"] = key_range
         if experiment.design.key_range_percent:
             perturbation["key_range"] = percent
@@ -131,6 +148,7 @@ def _planned(
         for name, value in settings.items()
         if name not in _NOT_REQUESTED and (value or name not in _REQUESTED_IF_ANY)
     }
+    request = _with_digests(request, digests)
     return PlannedTrial(
         ordinal=ordinal,
         block=block,
@@ -152,9 +170,24 @@ def default_timeout_s(settings: Mapping[str, Any]) -> float:
 
     10 s to start and stop, three times warm-up and measured interval, and 50 us for each key of the range: a
     prefill draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
+    To these come 2 ns for each byte of a key and its value in each of these draws, as it is written, compared
+    and, where memory is new, mapped; and 1 us for each number of an array, which is drawn beforehand. An
+    open loop needs no more: it ends with the measured interval, whatever is still due.
     """
     running_ms = settings["duration_ms"] + settings.get("warm_up_ms", 0)
-    return float(10 + 3 * running_ms / 1000 + 50e-6 * settings["key_range"])
+    size = longest(settings.get("key_type")) + longest(settings.get("value_type"))
+    per_key = 50e-6 + 5 * 2e-9 * size
+    array = settings.get("engine", {}).get("array")
+    arrays = 1e-6 * array * settings["threads"] if array else 0
+    return float(10 + 3 * running_ms / 1000 + per_key * settings["key_range"] + arrays)
+
+
+def _with_digests(settings: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings in which the files that they name have their digests."""
+    copied = deepcopy(dict(settings))
+    for _, distribution in files_of(copied):
+        distribution["digest"] = digests[distribution["file"]]
+    return copied
 
 
 def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
@@ -165,11 +198,11 @@ def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
     return list(groups.values())
 
 
-def _perturbed(key_range: int, percent: float, random: Random) -> tuple[int, float]:
+def _perturbed(key_range: int, percent: float, largest: int, random: Random) -> tuple[int, float]:
     """Draw a key range near the given one, uniform in log scale; return it and the percent that it moved."""
     most = 1 + percent / 100
     drawn = round(key_range * math.exp(random.uniform(-1, 1) * math.log(most)))
     low = max(2, math.ceil(key_range / most))
-    high = min(LARGEST_KEY_RANGE, math.floor(key_range * most))
+    high = min(largest, math.floor(key_range * most))
     moved = min(max(drawn, low), high)
     return moved, 100 * (moved / key_range - 1)

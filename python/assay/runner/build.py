@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from assay.errors import printable
-from assay.experiment.source import show
+from assay.experiment.tables import show
 from assay.experiment.types import Experiment
 from assay.runner.process import CannotStartError, StopSignals, run_process
 

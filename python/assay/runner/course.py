@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from assay.analysis.types import Aggregate, Analysis, Comparison
 from assay.errors import AssayError
-from assay.experiment.schema import nearest
+from assay.experiment.tables import nearest
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import repeat_group
 from assay.plan.types import PlannedTrial

@@ -1,0 +1,90 @@
+"""Reads the weights of empirical distributions, and proves a file the same by a digest of its bytes."""
+
+import math
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError
+from assay.experiment.lines import KeyPath
+from assay.experiment.source import Source
+from assay.experiment.types import Experiment
+from assay.experiment.workload import files_of
+
+_LARGEST_FILE = 2**22  # bytes; a quarter of a million weights of 16 digits, whose digest takes half a second
+
+
+def read_digests(source: Source, experiment: Experiment) -> dict[str, str]:
+    """Check every file of weights that an experiment names; return file -> digest of its bytes.
+
+    Raises:
+        AssayError: one cannot be read, or holds what is no weight.
+    """
+    digests: dict[str, str] = {}
+    for at, settings in _places(source, experiment):
+        for inside, distribution in files_of(settings):
+            file = distribution["file"]
+            if file not in digests:
+                data = _read(source, (*at, *inside, "file"), Path(file))
+                _check(Path(file), data)
+                digests[file] = digest(data)
+    return digests
+
+
+def digest(data: bytes) -> str:
+    """Return the 64-bit FNV-1a of bytes, as requests write it (Fowler, Noll and Vo; RFC 9923)."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"0x{value:016x}"
+
+
+def _places(source: Source, experiment: Experiment) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+    """Yield each setting that may name a file, with the key of what surrounds it."""
+    yield ("trial",), {name: value for name, value in experiment.fixed.items() if name != "roles"}
+    for number, role in enumerate(experiment.fixed.get("roles", ())):
+        yield (*source.fixed("roles"), number), role
+    for factor, levels in experiment.changes.items():
+        for level, changes in levels.items():
+            yield ("factors", factor, str(level)), changes
+
+
+def _read(source: Source, at: KeyPath, file: Path) -> bytes:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise source.mistake(at, f"{file} is no regular file; name a text of weights, one a line")
+        with file.open("rb") as opened:
+            data = opened.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        why = f"there is no file {file} to be read ({error.strerror}); name a text of weights, one a line"
+        raise source.mistake(at, why) from error
+    if len(data) > _LARGEST_FILE:
+        raise source.mistake(at, f"{file} is larger than 4 MiB; give fewer weights")
+    return data
+
+
+def _check(file: Path, data: bytes) -> None:
+    """Check that a text holds weights, some of them above 0."""
+    try:
+        lines = data.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise AssayError(f"{file}: is no text; write one weight a line") from error
+    total, count = 0.0, 0
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            weight = float(line)
+        except ValueError:
+            weight = math.nan
+        if not math.isfinite(weight) or "_" in line:
+            raise AssayError(f"{file}:{number}: {line[:40]!r} is no number; write one weight a line")
+        if weight < 0:
+            raise AssayError(f"{file}:{number}: the weight {line} is negative; write 0 or more")
+        total += weight
+        count += 1
+    if not count:
+        raise AssayError(f"{file}: holds no weights; write one a line")
+    if total <= 0:
+        raise AssayError(f"{file}: every weight is 0, so that no key could be drawn; write one above 0")

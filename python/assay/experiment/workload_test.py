@@ -1,0 +1,375 @@
+"""The settings that say what threads do: their long forms, roles, and mistakes in them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import AssayError
+from assay.experiment import Experiment, load, parse
+from assay.experiment.empirical import digest
+
+FILE = Path("experiments/x.toml")
+TEXT = """\
+name = "x"
+question = "Which is faster?"
+[factors]
+subject = ["one", "two"]
+[design]
+blocks = 12
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "one"
+smallest_effect_percent = 3
+[trial]
+key_range = 20_000
+"""  # further settings begin on line 14
+MIX = "mix = { insert = 5, erase = 5, find = 90 }\n"
+UPDATES = "mix = { insert = 50, erase = 50, find = 0 }"
+
+
+def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]:
+    return parse(text + more, FILE).settings({"subject": "one"} | levels)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('engine = "pcg64"', {"name": "pcg64"}),
+        ('engine = { name = "wyrand", array = 10 }', {"name": "wyrand", "array": 10}),
+        ('engine = { name = "wyrand", reseed_every = 1 }', {"name": "wyrand", "reseed_every": 1}),
+        ('draws = "two"', "two"),
+        ('bounding = "modulo"', "modulo"),
+        ('distribution = "sequential"', {"kind": "sequential"}),
+        ('distribution = { kind = "uniform" }', {"kind": "uniform"}),
+        ('distribution = { kind = "zipf", exponent = 0.0 }', {"kind": "zipf", "exponent": 0}),
+        (
+            'distribution = { kind = "zipf", exponent = 1.5, order = "ordered" }',
+            {"kind": "zipf", "exponent": 1.5, "order": "ordered"},
+        ),
+        (
+            'distribution = { kind = "normal", mean_percent = -10, deviation_percent = 5 }',
+            {"kind": "normal", "mean_percent": -10, "deviation_percent": 5},
+        ),
+        (
+            'distribution = { kind = "empirical", file = "weights" }',
+            {"kind": "empirical", "file": str(FILE.parent.absolute() / "weights")},
+        ),
+        ('key_type = "uint32"', "uint32"),
+        ("key_type = { bytes = 8 }", {"bytes": 8}),
+        ("value_type = { bytes = { from = 0, to = 4096 } }", {"bytes": {"from": 0, "to": 4096}}),
+        ('range = { length = "all", fold = "sum" }', {"length": "all", "fold": "sum"}),
+        ("range = { length = { from = 1, to = 10 } }", {"length": {"from": 1, "to": 10}}),
+        ("arrivals = { rate = 1_000 }", {"rate": 1000}),
+        ('arrivals = { rate = 0.5, spacing = "even" }', {"rate": 0.5, "spacing": "even"}),
+        ('latency = "all"', "all"),
+        ("latency = 64", 64),
+        ("batch = 512", 512),
+        ("probes = false", False),
+        ('allocator = "jemalloc"', "jemalloc"),
+        ('memory_policy = "interleave"', "interleave"),
+    ],
+)
+def test_a_setting_has_the_long_form_of_the_protocol(text: str, value: Any) -> None:
+    assert settings(text)[text.partition(" =")[0]] == value
+
+
+def test_what_is_not_given_is_not_there() -> None:
+    assert settings("").keys() == {
+        *("subject", "threads", "key_range", "mix", "pinning", "keys", "duration_ms", "interval_ms")
+    }
+
+
+def test_a_mix_may_name_further_operations() -> None:
+    mix = "mix = { insert = 5, erase = 5, find = 10, range = 20, size = 20, snapshot = 20, iterate = 20 }"
+    assert settings(mix, TEXT)["mix"]["snapshot"] == 20
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels"),
+    [
+        ('engine = ["xoshiro256pp", "pcg64"]', ("xoshiro256pp", "pcg64")),
+        ('latency = ["none", 64, "all"]', ("none", 64, "all")),
+        ("batch = [1, 8, 64, 512]", (1, 8, 64, 512)),
+        ('allocator = ["glibc", "jemalloc"]', ("glibc", "jemalloc")),
+        ('key_type = ["uint64", "uint32"]', ("uint64", "uint32")),
+        ('distribution = ["uniform", "sequential"]', ("uniform", "sequential")),
+        ('distribution.hot = { kind = "zipf", exponent = 2 }', ("hot",)),
+        ("probes = [true, false]", ("true", "false")),
+    ],
+)
+def test_settings_may_be_factors(factor: str, levels: tuple[Any, ...]) -> None:
+    name = re.split("[ .]", factor)[0]
+    assert parse(f"{TEXT}{MIX}[factors.loop]\na = {{}}\n", FILE)  # so that what follows is no trial's
+    text = (TEXT + MIX).replace("[design]", f"{factor}\n[design]")
+    experiment = parse(text, FILE)
+    assert experiment.factors[name] == levels
+    assert all(name in experiment.settings({"subject": "one", name: level}) for level in levels)
+
+
+def test_a_level_that_is_true_or_false_is_named_as_toml_writes_it() -> None:
+    text = (TEXT + MIX).replace(
+        "[design]", "probes = [true, false]\n[design]\nexclude = [{ probes = false }]"
+    )
+    assert [each["probes"] for each in parse(text, FILE).conditions()] == ["true", "true"]
+
+
+def test_a_level_replaces_a_table_as_a_whole() -> None:
+    text = TEXT.replace("[design]", "f.a = { range = { length = 5 } }\n[design]")
+    assert settings('range = { length = 1, fold = "sum" }', text + MIX, f="a")["range"] == {"length": 5}
+
+
+# Roles.
+
+
+def role(name: str, more: str = "") -> str:
+    return f'[[role]]\nname = "{name}"\n{more}\n'
+
+
+def threads_of(roles: str, before: str = "") -> tuple[int, list[int]]:
+    read = settings(before + roles)
+    return read["threads"], [each["threads"] for each in read["roles"]]
+
+
+def test_a_role_that_leaves_its_threads_out_has_what_the_others_leave() -> None:
+    roles = role("a", "threads = 1") + role("b") + role("c", "threads = 2")
+    assert threads_of(roles, "threads = 8\n") == (8, [1, 5, 2])
+
+
+def test_the_threads_follow_from_roles_that_all_name_theirs() -> None:
+    roles = role("a", "threads = 1") + role("b", "threads = 2")
+    assert threads_of(roles) == (3, [1, 2])
+    assert threads_of(roles, "threads = 3\n") == (3, [1, 2])
+
+
+def test_roles_may_be_a_setting_of_the_trial_or_of_a_level() -> None:
+    one = 'roles = [{ name = "a", threads = 2 }]'
+    assert threads_of(one) == (2, [2])
+    text = TEXT.replace("[design]", f"f.a = {{ {one} }}\nf.b = {{}}\n[design]") + MIX
+    assert settings("", text, f="a")["roles"] == [{"name": "a", "threads": 2}]
+    without = settings("", text, f="b")
+    assert "roles" not in without
+    assert without["threads"] == 1
+
+
+def test_no_mix_is_needed_where_every_role_has_one() -> None:
+    roles = role("a", f"threads = 1\n{UPDATES}") + role("b", f"threads = 1\n{UPDATES}")
+    assert "mix" not in settings(roles, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (role("a", "threads = 0"), ":17: role.threads: 0 is too small; use 1 or more"),
+        (role("a") + role("a"), ":15: role: two roles are called a; give each a name of its own"),
+        (role("a") + role("b"), ":15: role: a and b both leave threads out; only one role can have what"),
+        (role("a"), ":15: role: the role a has no threads; give it some, or set threads, of which it then"),
+        (
+            "threads = 2\n" + role("a", "threads = 2") + role("b"),
+            ":19: role: the role b has no threads: the others have 2 of 2; raise threads, or give the others",
+        ),
+        (
+            "threads = 4\n" + role("a", "threads = 2"),
+            ":16: role: the roles have 2 threads and the setting threads is 4; remove that setting, or",
+        ),
+        (
+            role("a", "threads = 4096") + role("b", "threads = 1"),
+            ":15: role: the roles have 4097 threads; give them 4096 at most",
+        ),
+        (role("A", "threads = 1"), ':16: role.name: "A" is no name; use small letters, digits and _, with'),
+        (role("a", "thread = 1"), ":17: role.thread: unknown key in [role]; did you mean threads?"),
+        (
+            'roles = [{ name = "a", threads = 1 }]\n' + role("b"),
+            ":15: trial.roles: there are [[role]] tables",
+        ),
+        ("roles = []", ":15: trial.roles: [] has too few values; write 1"),
+        (
+            role("a", "threads = 1\narrivals = { rate = 0 }"),
+            ":18: role.arrivals.rate: 0 is too small; use more",
+        ),
+        (role("a", 'threads = 1\ndistribution = "zipf"'), ":18: role.distribution: needs exponent; write it"),
+    ],
+)
+def test_a_mistake_in_roles_is_named(text: str, message: str) -> None:
+    refused(TEXT + MIX + text, message)
+
+
+def test_a_mistake_in_roles_of_a_level_is_named() -> None:
+    roles = 'f.a = { roles = [{ name = "a" }] }\n'
+    refused(
+        TEXT.replace("[design]", f"{roles}[design]") + MIX,
+        ":5: factors.f.a.roles: the role a has no threads; give it some",
+    )
+
+
+def test_roles_are_fixed_or_a_factor() -> None:
+    levels = 'roles.a = [{ name = "a", threads = 1 }]\n'
+    refused(
+        TEXT.replace("[design]", f"{levels}[design]") + MIX + role("b", "threads = 1"),
+        ":16: role: is both fixed here and a factor; remove one of them",
+    )
+    refused(
+        (TEXT + MIX).replace("[design]", 'roles = [[{ name = "a", threads = 1 }]]\n[design]'),
+        ":5: factors.roles: give each roles a name: [factors.roles], then NAME = { ... }",
+    )
+
+
+def test_a_mix_is_missing_where_a_role_has_none() -> None:
+    roles = role("a", f"threads = 1\n{UPDATES}") + role("b", "threads = 1")
+    refused(TEXT + roles, ":12: trial: mix is missing; fix it in [trial] or vary it in [factors]")
+
+
+# Mistakes in other settings.
+
+
+def refused(text: str, message: str) -> None:
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
+        parse(text, FILE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('distribution = "zipff"', 'distribution: "zipff" is no distribution; did you mean zipf?'),
+        (
+            "distribution = 1",
+            "distribution: 1 is no distribution; there are uniform, zipf, hot_set, binomial,",
+        ),
+        (
+            'distribution = "hot_set"',
+            "distribution: needs operations_percent; write it as a table: "
+            '{ kind = "hot_set", operations_percent = ..., keys_percent = ... }',
+        ),
+        ("distribution = {}", "distribution.kind: is missing; add it"),
+        ('distribution = { kind = "zipf" }', "distribution: a zipf distribution needs exponent; add it"),
+        (
+            'distribution = { kind = "zipf", exponent = -0.5 }',
+            "distribution.exponent: -0.5 is too small; use 0 or more",
+        ),
+        (
+            'distribution = { kind = "zipf", exponent = nan }',
+            "distribution.exponent: NaN is not a finite number; write one",
+        ),
+        (
+            'distribution = { kind = "latest", exponent = inf }',
+            "distribution.exponent: Infinity is not a finite number; write one",
+        ),
+        (
+            'distribution = { kind = "zipf", exponent = 1, p = 1 }',
+            "distribution: a zipf distribution has no p; remove it",
+        ),
+        (
+            'distribution = { kind = "latest", exponent = 1, order = "ordered" }',
+            "distribution: a latest distribution has no order; remove it",
+        ),
+        (
+            'distribution = { kind = "hot_set", operations_percent = 90, keys_percent = 0 }',
+            "distribution.keys_percent: 0 is too small; use more than 0",
+        ),
+        (
+            'distribution = { kind = "hot_set", operations_percent = 100.1, keys_percent = 10 }',
+            "distribution.operations_percent: 100.1 is too large; use 100 or less",
+        ),
+        (
+            'distribution = { kind = "binomial", p = 1.1 }',
+            "distribution.p: 1.1 is too large; use 1 or less",
+        ),
+        (
+            'distribution = { kind = "exponential", mean_percent = 0 }',
+            "distribution: mean_percent of an exponential distribution is above 0, not 0",
+        ),
+        (
+            'distribution = { kind = "normal", mean_percent = 1, deviation_percent = 0 }',
+            "distribution.deviation_percent: 0 is too small; use more than 0",
+        ),
+        ('distribution = { kind = "empirical", file = "" }', "distribution.file: is empty; write something"),
+        ('engine = "PCG 64"', 'engine: "PCG 64" is no engine; write its name, such as "xoshiro256pp", or a'),
+        (
+            'engine = { name = "pcg64", reseed_every = 0 }',
+            "engine.reseed_every: 0 is too small; use 1 or more",
+        ),
+        ('engine = { name = "pcg64", array = 0 }', "engine.array: 0 is too small; use 1 or more"),
+        ("engine = { array = 5 }", "engine.name: is missing; add it"),
+        ('draws = "three"', "draws: \"three\" is not one of 'one' or 'two'"),
+        ("arrivals = { rate = 0 }", "arrivals.rate: 0 is too small; use more than 0"),
+        ("arrivals = { rate = nan }", "arrivals.rate: NaN is not a finite number; write one"),
+        ("arrivals = 5", "arrivals: 5 is not a table; write one: { key = value }"),
+        ("latency = 1", 'latency: 1 is no sampling; write "none", "all", or 64 for one operation in 64'),
+        ("batch = 513", "batch: 513 is too large; use 512 or less"),
+        ('allocator = "tcmalloc"', "allocator: \"tcmalloc\" is not one of 'glibc', 'jemalloc' or 'mimalloc'"),
+        ('memory_policy = "far"', "memory_policy: \"far\" is not one of 'local' or 'interleave'"),
+        ("probes = 1", "probes: 1 is neither true nor false; write one of them, without quotes"),
+        ('key_type = "string"', "key_type: \"string\" is not one of 'uint64' or 'uint32'"),
+        ("key_type = { bytes = 7 }", "key_type.bytes: 7 is too small; use 8 or more"),
+        ("value_type = { bytes = 4097 }", "value_type.bytes: 4097 is too large; use 4096 or less"),
+        (
+            "value_type = { bytes = { from = 9, to = 8 } }",
+            "value_type.bytes: from is 9 and to 8; give the smaller one first",
+        ),
+        ("range = { length = 0 }", 'range.length: 0 is no length; write a number of keys, "all", or a table'),
+        ('range = { fold = "max" }', "range.fold: \"max\" is not one of 'count' or 'sum'"),
+    ],
+)
+def test_a_mistake_in_a_setting_is_named(text: str, message: str) -> None:
+    refused(f"{TEXT}{MIX}{text}", f":15: trial.{message}")
+
+
+def test_a_key_range_fits_into_the_keys() -> None:
+    text = TEXT.replace("20_000", "4_294_967_296") + MIX + 'key_type = "uint32"'
+    refused(
+        text, ":13: trial.key_range: 4294967296 is too large for keys of the type uint32; use 4294967295 or"
+    )
+
+
+# Weights from a file.
+
+
+def weighted(folder: Path, weights: str | None) -> Experiment:
+    if weights is not None:
+        (folder / "weights").write_text(weights)
+    (folder / "x.toml").write_text(f'{TEXT}{MIX}distribution = {{ kind = "empirical", file = "weights" }}')
+    return load(folder / "x.toml")
+
+
+def test_weights_are_found_beside_the_experiment_and_have_a_digest(tmp_path: Path) -> None:
+    experiment = weighted(tmp_path, "# mine\n1\n\n 2.5e3\n0\n")
+    assert experiment.digests == {str(tmp_path / "weights"): digest(b"# mine\n1\n\n 2.5e3\n0\n")}
+
+
+def test_the_digest_is_fnv_1a() -> None:
+    known = {b"": "0xcbf29ce484222325", b"a": "0xaf63dc4c8601ec8c", b"foobar": "0x85944171f73967e8"}
+    assert {data: digest(data) for data in known} == known
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (
+            None,
+            r"x\.toml:15: trial\.distribution\.file: there is no file .*/weights to be read \(No such file",
+        ),
+        ("", "weights: holds no weights; write one a line"),
+        ("# none\n\n", "weights: holds no weights; write one a line"),
+        ("1\n-0.5\n", "weights:2: the weight -0.5 is negative; write 0 or more"),
+        ("1\n\nmuch\n", "weights:3: 'much' is no number; write one weight a line"),
+        ("nan", "weights:1: 'nan' is no number"),
+        ("1 2", "weights:1: '1 2' is no number"),
+        ("0\n0\n", "weights: every weight is 0, so that no key could be drawn; write one above 0"),
+    ],
+)
+def test_weights_that_are_none_are_named(tmp_path: Path, weights: str | None, message: str) -> None:
+    with pytest.raises(AssayError, match=message):
+        weighted(tmp_path, weights)
+
+
+def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
+    distribution = 'distribution = { kind = "empirical", file = "weights" }'
+    for text in (
+        TEXT + MIX + role("a", f"threads = 1\n{distribution}"),
+        TEXT.replace("[design]", f"f.a = {{ {distribution} }}\n[design]") + MIX,
+    ):
+        (tmp_path / "x.toml").write_text(text)
+        with pytest.raises(AssayError, match=r"(role|factors\.f\.a)\.distribution\.file: there is no file"):
+            load(tmp_path / "x.toml")
