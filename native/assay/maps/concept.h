@@ -13,9 +13,26 @@
 //
 // A map whose threads need nothing inside it gets its handle from plain_handle.h.
 //
+// A handle may offer more, and is asked for nothing that it does not offer:
+//
+//     handle.range(10, 42, visit);   // visits the keys 10 <= key <= 42 in ascending order
+//     handle.size();                 // how many elements there are
+//     handle.snapshot(visit);        // visits every element, all as of one instant
+//     handle.iterate(visit);         // visits every element, each as it is met
+//
+// What these promise, apart from their order, is how they take part in other threads' updates. A
+// snapshot is atomic: it visits what the map held at one instant between its call and its return.
+// An iteration need not be: elements that are there all the time are visited once, others may or
+// may not be. Ranges and sizes are one or the other, and a subject's description says which.
+//
+// `visit` is called as visit(key, value) and may throw, to end a visit early. A map that finds out
+// halfway that it must start over calls visit.begin_again(), which forgets what was visited since
+// the visit began.
+//
 // A map whose operations can run for long may take a `std::stop_token` as a last argument. It then
 // answers with an optional of the ordinary answer, empty when it gave up because a stop was
-// requested, in which case the call must have had no effect.
+// requested, in which case the call must have had no effect. Visits have no ordinary answer: those
+// that take a token answer with whether they finished.
 
 #ifndef ASSAY_MAPS_CONCEPT_H_
 #define ASSAY_MAPS_CONCEPT_H_
@@ -24,8 +41,14 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 
 namespace assay {
+
+// How a map over any type takes a key or a value: a number by value, so that it stays in a
+// register also where the call is not inlined.
+template <class T>
+using parameter = std::conditional_t<std::is_arithmetic_v<T>, T, const T&>;
 
 // A thread's access to a map from K to V. A handle is used by the thread that attached it, and
 // destroyed before the map is.
@@ -44,6 +67,63 @@ concept stoppable_map_handle =
       { handle.erase(key, stop) } -> std::same_as<std::optional<bool>>;
       { handle.find(key, stop) } -> std::same_as<std::optional<std::optional<V>>>;
     };
+
+// The least that a map may rely on of what it is given to call with elements. It is cheap to copy,
+// and its copies act as one.
+template <class K, class V>
+struct any_visitor {
+  void operator()(const K& key, const V& value) const;
+  void begin_again() const;
+};
+
+// What a handle offers besides, without and with a stop token.
+template <class Handle, class K, class V>
+concept plain_range = requires(Handle& handle, const K& key, any_visitor<K, V> visit) {
+  { handle.range(key, key, visit) } -> std::same_as<void>;
+};
+template <class Handle, class K, class V>
+concept stoppable_range =
+    requires(Handle& handle, const K& key, any_visitor<K, V> visit, const std::stop_token& stop) {
+      { handle.range(key, key, visit, stop) } -> std::same_as<bool>;
+    };
+
+template <class Handle>
+concept plain_size = requires(Handle& handle) {
+  { handle.size() } -> std::convertible_to<std::uint64_t>;
+};
+template <class Handle>
+concept stoppable_size = requires(Handle& handle, const std::stop_token& stop) {
+  { handle.size(stop) } -> std::same_as<std::optional<std::uint64_t>>;
+};
+
+template <class Handle, class K, class V>
+concept plain_snapshot = requires(Handle& handle, any_visitor<K, V> visit) {
+  { handle.snapshot(visit) } -> std::same_as<void>;
+};
+template <class Handle, class K, class V>
+concept stoppable_snapshot =
+    requires(Handle& handle, any_visitor<K, V> visit, const std::stop_token& stop) {
+      { handle.snapshot(visit, stop) } -> std::same_as<bool>;
+    };
+
+template <class Handle, class K, class V>
+concept plain_iterate = requires(Handle& handle, any_visitor<K, V> visit) {
+  { handle.iterate(visit) } -> std::same_as<void>;
+};
+template <class Handle, class K, class V>
+concept stoppable_iterate =
+    requires(Handle& handle, any_visitor<K, V> visit, const std::stop_token& stop) {
+      { handle.iterate(visit, stop) } -> std::same_as<bool>;
+    };
+
+template <class Handle, class K, class V>
+concept offers_range = plain_range<Handle, K, V> || stoppable_range<Handle, K, V>;
+template <class Handle>
+concept offers_size = plain_size<Handle> || stoppable_size<Handle>;
+template <class Handle, class K, class V>
+concept offers_snapshot = plain_snapshot<Handle, K, V> || stoppable_snapshot<Handle, K, V>;
+template <class Handle, class K, class V>
+concept offers_iterate = plain_iterate<Handle, K, V> || stoppable_iterate<Handle, K, V>;
 
 // A map from K to V that threads enter through handles. `for_each` is called only while the map is
 // quiescent, that is, while no thread is inside a call to a handle. What it is given to call may

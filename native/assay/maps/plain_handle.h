@@ -7,6 +7,8 @@
 //       std::optional<std::uint64_t> find(std::uint64_t key);
 //       auto attach() { return assay::plain_handle(*this); }
 //     };
+//
+// What else concept.h describes is offered if the map has it.
 
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
 #define ASSAY_MAPS_PLAIN_HANDLE_H_
@@ -30,6 +32,32 @@ class plain_handle {
   template <class K>
   auto find(const K& key) {
     return map_->find(key);
+  }
+
+  // `stop` is a stop token or nothing. Templates, so that only what is called must be there.
+  template <class K, class Visit, class... Stop>
+  auto range(const K& first, const K& last, Visit visit, const Stop&... stop)
+    requires requires(Map& map) { map.range(first, last, visit, stop...); }
+  {
+    return map_->range(first, last, visit, stop...);
+  }
+  template <class... Stop>
+  auto size(const Stop&... stop)
+    requires requires(Map& map) { map.size(stop...); }
+  {
+    return map_->size(stop...);
+  }
+  template <class Visit, class... Stop>
+  auto snapshot(Visit visit, const Stop&... stop)
+    requires requires(Map& map) { map.snapshot(visit, stop...); }
+  {
+    return map_->snapshot(visit, stop...);
+  }
+  template <class Visit, class... Stop>
+  auto iterate(Visit visit, const Stop&... stop)
+    requires requires(Map& map) { map.iterate(visit, stop...); }
+  {
+    return map_->iterate(visit, stop...);
   }
 
  private:

@@ -20,13 +20,21 @@
 namespace {
 
 nlohmann::json list_of_subjects() {
+  using assay::trial::to_string;
   auto list = nlohmann::json::array();
   for (const auto& subject : assay::trial::registry()) {
     list.push_back({{"name", subject.name},
                     {"description", subject.description},
                     {"max_threads", nullptr},
-                    {"holds_nothing", subject.holds_nothing}});
-    if (subject.max_threads) list.back()["max_threads"] = *subject.max_threads;
+                    {"holds_nothing", subject.holds_nothing},
+                    {"operations", nlohmann::json::array()},
+                    {"types", nlohmann::json::array()}});
+    auto& entry = list.back();
+    if (subject.max_threads) entry["max_threads"] = *subject.max_threads;
+    for (const auto kind : subject.operations) entry["operations"].push_back(to_string(kind));
+    for (const auto& types : subject.types) {
+      entry["types"].push_back({to_string(types.key), to_string(types.value)});
+    }
   }
   return list;
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,7 +41,70 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// "a, b and c"
+std::string enumeration(std::span<const std::string> items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) text += i + 1 == items.size() ? " and " : ", ";
+    text += items[i];
+  }
+  return text;
+}
+
+double percent_of(const workload::mix& mix, workload::operation operation) {
+  const std::array<double, workload::operation_kinds> percent{
+      mix.insert, mix.erase, mix.find, mix.range, mix.size, mix.snapshot, mix.iterate};
+  return percent.at(static_cast<std::size_t>(operation));
+}
+
+const held_types& types_for(const subject_entry& subject, datum::kind key, datum::kind value) {
+  const auto found = std::ranges::find_if(subject.types, [&](const held_types& types) {
+    return types.key == key && types.value == value;
+  });
+  if (found != subject.types.end()) return *found;
+  const bool key_at_fault =
+      std::ranges::find(subject.types, key, &held_types::key) == subject.types.end();
+  std::vector<std::string> held;
+  for (const auto& types : subject.types) {
+    const auto name = key_at_fault ? to_string(types.key) : to_string(types.value);
+    if (!key_at_fault && types.key != key) continue;
+    if (std::ranges::find(held, name) == held.end()) held.push_back(name);
+  }
+  throw bad_request((key_at_fault ? "key_type: " : "value_type: ") + subject.name + " holds " +
+                    (key_at_fault ? "keys" : "values") + " of type " + enumeration(held) +
+                    ", not " + to_string(key_at_fault ? key : value));
+}
+
 }  // namespace
+
+std::string to_string(datum::kind kind) {
+  return std::string(datum_kind_names.at(static_cast<std::size_t>(kind)));
+}
+
+std::string to_string(workload::operation operation) {
+  return std::string(workload::operation_names.at(static_cast<std::size_t>(operation)));
+}
+
+std::unique_ptr<measured_map> subject_entry::build(const map_hints& hints) const {
+  return types_for(*this, hints.key.type, hints.value.type).build(hints);
+}
+
+void require_offered(const subject_entry& subject, const request& request) {
+  types_for(subject, request.key.type, request.value.type);
+  for (const auto& role : request.roles) {
+    for (std::size_t i = 0; i < workload::operation_kinds; ++i) {
+      const auto asked = static_cast<workload::operation>(i);
+      if (percent_of(role.work.mix, asked) == 0 ||
+          std::ranges::find(subject.operations, asked) != subject.operations.end()) {
+        continue;
+      }
+      std::vector<std::string> offered;
+      for (const auto operation : subject.operations) offered.push_back(to_string(operation));
+      throw bad_request("mix: " + subject.name + " does not offer " + to_string(asked) + ", but " +
+                        enumeration(offered));
+    }
+  }
+}
 
 std::span<const subject_entry> registry() { return entries(); }
 

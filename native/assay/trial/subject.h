@@ -21,7 +21,8 @@
 //
 // Linked with assay::trial, which brings main(), that is a whole trial program. Keys and values are
 // std::uint64_t; a key is never 0 and always below 2^63. See assay/maps/concept.h for what each
-// function promises. A map may also have
+// function promises, and for more that a handle may offer: what it offers can be asked for in the
+// mix of a trial. A map may also have
 //
 //     static constexpr unsigned max_threads = 1;   // more threads are refused
 //     static constexpr bool holds_nothing = true;  // neither prefilled nor validated
@@ -29,20 +30,43 @@
 //
 // A map whose threads need nothing inside it has insert, erase and find itself, and no class
 // `handle`: its attach() returns `assay::plain_handle(*this)`, see assay/maps/plain_handle.h.
+//
+// A map that is a template can be measured with other types of keys and values:
+//
+//     template <class K, class V>
+//     class my_map { ... };
+//     static const assay::trial::subject_template<my_map> registered{
+//         "my_map", "what it is, in a few words"};
+//
+// takes it for keys and values of std::uint64_t, std::uint32_t and std::string each;
+// subject_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
 
 #ifndef ASSAY_TRIAL_SUBJECT_H_
 #define ASSAY_TRIAL_SUBJECT_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/host/compiled_as.h"
 #include "assay/trial/measured_map.h"
 
 namespace assay::trial {
+
+struct request;
+
+// A type of keys and one of values that a subject can hold, and how it is built for them.
+struct held_types {
+  datum::kind key;
+  datum::kind value;
+  std::unique_ptr<measured_map> (*build)(const map_hints&);
+};
 
 // What a program knows of one subject.
 struct subject_entry {
@@ -50,9 +74,21 @@ struct subject_entry {
   std::string description;
   std::optional<unsigned> max_threads;
   bool holds_nothing;
-  std::unique_ptr<measured_map> (*build)(const map_hints&);
-  host::compilation compiled{};  // of the map and the loop that measures it
+  std::vector<held_types> types;
+  std::vector<workload::operation> operations;  // that it offers, in their order
+  host::compilation compiled{};                 // of the map and the loop that measures it
+
+  // Throws bad_request if it cannot hold the types of key and value in `hints`.
+  [[nodiscard]] std::unique_ptr<measured_map> build(const map_hints& hints) const;
 };
+
+// Throws bad_request if `request` asks for an operation that the subject does not offer or types
+// that it cannot hold, with what it does offer or hold.
+void require_offered(const subject_entry& subject, const request& request);
+
+// As requests and results name them.
+[[nodiscard]] std::string to_string(datum::kind kind);
+[[nodiscard]] std::string to_string(workload::operation operation);
 
 // Every subject of this program, ordered by name.
 [[nodiscard]] std::span<const subject_entry> registry();
@@ -63,15 +99,44 @@ struct subject_entry {
 // Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*.
 void register_subject(subject_entry entry);
 
+template <class Map, class K, class V>
+[[nodiscard]] held_types held_as() {
+  return {kind_of<K>, kind_of<V>, [](const map_hints& hints) -> std::unique_ptr<measured_map> {
+            return std::make_unique<measured<Map, K, V>>(hints);
+          }};
+}
+
+// A subject that holds numbers alone.
 template <class Map>
 [[nodiscard]] subject_entry describe_subject(std::string_view name, std::string_view description) {
-  subject_entry entry{std::string(name), std::string(description), std::nullopt, false,
-                      [](const map_hints& hints) -> std::unique_ptr<measured_map> {
-                        return std::make_unique<measured<Map>>(hints);
-                      }};
+  using handle = decltype(std::declval<Map&>().attach());
+  subject_entry entry{.name = std::string(name),
+                      .description = std::string(description),
+                      .max_threads = std::nullopt,
+                      .holds_nothing = false,
+                      .types = {held_as<Map, std::uint64_t, std::uint64_t>()},
+                      .operations = {}};
   if constexpr (requires { Map::max_threads; }) entry.max_threads = Map::max_threads;
   if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
+  for (std::size_t i = 0; i < workload::operation_kinds; ++i) {
+    const auto kind = static_cast<workload::operation>(i);
+    if (offers<handle, std::uint64_t, std::uint64_t>(kind)) entry.operations.push_back(kind);
+  }
   entry.compiled = host::compiled_as();
+  return entry;
+}
+
+// A subject that holds keys of any type among `Keys`, with values of any type. Numbers of 64 bits
+// are always among them.
+template <template <class, class> class Map, class... Keys>
+[[nodiscard]] subject_entry describe_subject_template(std::string_view name,
+                                                      std::string_view description) {
+  auto entry = describe_subject<Map<std::uint64_t, std::uint64_t>>(name, description);
+  entry.types.clear();
+  (entry.types.insert(entry.types.end(), {held_as<Map<Keys, std::uint64_t>, Keys, std::uint64_t>(),
+                                          held_as<Map<Keys, std::uint32_t>, Keys, std::uint32_t>(),
+                                          held_as<Map<Keys, std::string>, Keys, std::string>()}),
+   ...);
   return entry;
 }
 
@@ -81,6 +146,20 @@ class subject {
  public:
   subject(std::string_view name, std::string_view description) {
     register_subject(describe_subject<Map>(name, description));
+  }
+};
+
+// The same for a template over the types of keys and values; without `Keys`, for all.
+template <template <class, class> class Map, class... Keys>
+class subject_template {
+ public:
+  subject_template(std::string_view name, std::string_view description) {
+    if constexpr (sizeof...(Keys) == 0) {
+      register_subject(describe_subject_template<Map, std::uint64_t, std::uint32_t, std::string>(
+          name, description));
+    } else {
+      register_subject(describe_subject_template<Map, Keys...>(name, description));
+    }
   }
 };
 

@@ -47,14 +47,26 @@ struct tally {
   std::uint64_t pair_sum = 0;
   std::uint64_t wrong_values = 0;  // searches that returned a value other than the key's
 
+  // Of ranges, sizes and whole visits.
+  std::uint64_t visited = 0;       // elements, by visits that finished
+  std::uint64_t wrong_visits = 0;  // of these: out of order or of bounds, or with a wrong value
+  std::uint64_t folded = 0;        // what became of them, so that none is left out as unused
+
+  // Operations that gave up because a stop was requested; no other number has them.
+  std::array<std::uint64_t, workload::operation_kinds> unfinished{};
+
   tally& operator+=(const tally& other) {
     for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
       attempted[kind] += other.attempted[kind];
       succeeded[kind] += other.succeeded[kind];
+      unfinished[kind] += other.unfinished[kind];
     }
     key_sum += other.key_sum;
     pair_sum += other.pair_sum;
     wrong_values += other.wrong_values;
+    visited += other.visited;
+    wrong_visits += other.wrong_visits;
+    folded += other.folded;
     return *this;
   }
 
