@@ -48,6 +48,8 @@ namespace assay::host {
     throw std::invalid_argument("request: must be an object, not " + shown(object));
   } catch (const json::parse_error& error) {
     throw std::invalid_argument("request: is not JSON, at byte " + std::to_string(error.byte));
+  } catch (const json::out_of_range&) {
+    throw std::invalid_argument("request: has a number that is too large");
   }
 }
 

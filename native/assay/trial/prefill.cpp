@@ -58,6 +58,15 @@ void insert_all(crew& threads, std::span<worker> workers, const workload::key_sp
 
 }  // namespace
 
+double steady_share_of(std::span<const role> roles) {
+  workload::mix all{0, 0, 0};
+  for (const auto& role : roles) {
+    all.insert += role.threads * role.work.mix.insert;
+    all.erase += role.threads * role.work.mix.erase;
+  }
+  return all.steady_share();
+}
+
 steady_state steady_state_of(std::uint64_t key_range, double share) {
   const auto range = static_cast<double>(key_range);
   const double expected = range * share;
@@ -72,7 +81,7 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
 
 prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt) {
-  const double share = request.roles[0].work.mix.steady_share();
+  const double share = steady_share_of(request.roles);
   if (share == 0) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1) {
     insert_all(threads, workers, space, random::derive_seed(request.seed, permutation_stream),
@@ -87,9 +96,18 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
   }
 
   const workload::mix updates{100 * share, 100 * (1 - share), 0};
+  // Uniform keys whatever is measured, from the engine that will draw it, but not from an array:
+  // that would be made only to be thrown away.
+  const workload::options& measured = request.roles[0].work;
+  workload::options uniform_updates{.engine = measured.engine,
+                                    .draws = measured.draws,
+                                    .bounding = measured.bounding,
+                                    .mix = updates};
+  uniform_updates.engine.array.reset();
   threads.run([&](unsigned i) {
     workers[i].operations = workload::make_generator(
-        space, {.mix = updates}, random::derive_seed(workers[i].seed, prefill_stream));
+        space, uniform_updates, random::derive_seed(workers[i].seed, prefill_stream),
+        {i, request.threads()});
   });
   const auto update = [&](std::uint64_t total) {
     threads.run([&](unsigned i) {

@@ -37,6 +37,10 @@ struct steady_state {
   std::uint64_t updates;
 };
 
+// The share of inserts among updates in all roles' mixes, weighted by their threads; one half if no
+// role updates.
+[[nodiscard]] double steady_share_of(std::span<const role> roles);
+
 // `share` is that of inserts among updates, above 0 and below 1.
 [[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
 

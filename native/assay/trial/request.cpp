@@ -2,81 +2,293 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/host/json_input.h"
+#include "assay/random/engine.h"
+#include "assay/trial/json_node.h"
+#include "assay/trial/weights_file.h"
 
 namespace assay::trial {
 namespace {
 
-using host::shown;
 using nlohmann::json;
+using workload::distribution;
+using workload::distribution_kind;
 
-[[noreturn]] void refuse(const std::string& key, const std::string& mistake) {
-  throw bad_request(key + ": " + mistake);
-}
+// Half a gigabyte of numbers for each thread.
+constexpr std::uint64_t longest_array = std::uint64_t{1} << 26;
+constexpr std::uint64_t exact_in_json = (std::uint64_t{1} << 53) - 1;
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
 
-// An object whose keys are exactly `keys`, and perhaps `optional`; `place` is its own key, empty
-// for the whole request.
-void require_keys(const json& object, const std::string& place,
-                  std::initializer_list<const char*> keys, std::string_view optional = {}) {
-  const auto named = [&](const std::string& key) {
-    return place.empty() ? key : place + "." + key;
+workload::mix parse_mix(const json_node& node) {
+  node.require_keys({"insert", "erase", "find"}, {"range", "size", "snapshot", "iterate"});
+  const auto percent = [&](const char* kind) {
+    return node.has(kind) ? node.at(kind).number(0, 100) : 0;
   };
-  if (!object.is_object()) refuse(place, "must be an object, not " + shown(object));
-  for (const auto* key : keys) {
-    if (!object.contains(key)) refuse(named(key), "is missing");
-  }
-  for (const auto& item : object.items()) {
-    if (std::ranges::find(keys, item.key()) == keys.end() && item.key() != optional) {
-      refuse(place.empty() ? "request" : place, "has no key " + shown(item.key()));
-    }
-  }
-}
-
-std::uint64_t whole_number(const json& object, const std::string& key, std::uint64_t least,
-                           std::uint64_t most) {
-  const json& value = object.at(key);
-  const std::string bounds =
-      "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  if (!value.is_number_unsigned()) refuse(key, bounds + ", not " + shown(value));
-  const auto number = value.get<std::uint64_t>();
-  if (number < least || number > most) refuse(key, bounds + ", not " + shown(value));
-  return number;
-}
-
-const std::string& text(const json& object, const std::string& key) {
-  const json& value = object.at(key);
-  if (!value.is_string()) refuse(key, "must be a string, not " + shown(value));
-  return value.get_ref<const std::string&>();
-}
-
-double percent(const json& mix, const std::string& kind) {
-  const json& value = mix.at(kind);
-  const std::string mistake = "must be a number from 0 to 100, not " + shown(value);
-  if (!value.is_number()) refuse("mix." + kind, mistake);
-  const auto number = value.get<double>();
-  if (!(number >= 0 && number <= 100)) refuse("mix." + kind, mistake);
-  return number;
-}
-
-workload::mix parse_mix(const json& value) {
-  require_keys(value, "mix", {"insert", "erase", "find"});
-  const workload::mix mix{percent(value, "insert"), percent(value, "erase"),
-                          percent(value, "find")};
-  const double sum = mix.insert + mix.erase + mix.find;
+  const workload::mix mix{.insert = percent("insert"),
+                          .erase = percent("erase"),
+                          .find = percent("find"),
+                          .range = percent("range"),
+                          .size = percent("size"),
+                          .snapshot = percent("snapshot"),
+                          .iterate = percent("iterate")};
+  const double sum =
+      mix.insert + mix.erase + mix.find + mix.range + mix.size + mix.snapshot + mix.iterate;
   if (std::abs(sum - 100) > 1e-7) {
-    refuse("mix", "the percentages must add to 100, not to " + json(sum).dump());
+    node.refuse("the percentages must add to 100, not to " + json(sum).dump());
   }
   return mix;
 }
 
-workload::key_layout parse_keys(const std::string& name) {
-  if (name == "dense") return workload::key_layout::dense;
-  if (name == "sparse") return workload::key_layout::sparse;
-  refuse("keys", R"(must be "dense" or "sparse", not )" + shown(name));
+random::engine_choice parse_engine(const json_node& node) {
+  node.require_keys({"name"}, {"array", "reseed_every"});
+  random::engine_choice choice{.name = node.at("name").text()};
+  const random::engine_facts* engine = nullptr;
+  try {
+    engine = &random::find_engine(choice.name);
+  } catch (const random::unknown_engine& error) {
+    node.at("name").refuse(error.what());
+  }
+  if (!engine->available) {
+    node.at("name").refuse("this processor does not have " + host::shown(choice.name));
+  }
+  if (node.has("array")) choice.array = node.at("array").whole_number(1, longest_array);
+  if (node.has("reseed_every")) {
+    choice.reseed_every = node.at("reseed_every").whole_number(1, exact_in_json);
+    if (engine->state_bits == 0) {
+      node.at("reseed_every")
+          .refuse(choice.name + " has no state of its own that could be reseeded");
+    }
+  }
+  return choice;
+}
+
+std::vector<double> parse_file(const json_node& node) {
+  const std::string& digest = node.at("digest").text();
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (digest.size() != 18 || !digest.starts_with("0x") ||
+      !std::ranges::all_of(digest.begin() + 2, digest.end(), is_digit)) {
+    node.at("digest").refuse("must be 0x and 16 hexadecimal digits, not " + host::shown(digest));
+  }
+  const json_node file = node.at("file");
+  try {
+    return read_weights(file.text(), digest);
+  } catch (const std::invalid_argument& error) {
+    file.refuse(host::shown(file.text()) + ": " + error.what());
+  }
+}
+
+distribution parse_distribution(const json_node& node) {
+  if (!node.value().is_object()) node.require_keys({});
+  if (!node.has("kind")) node.named("kind").refuse("is missing");
+  distribution keys;
+  keys.kind = node.at("kind").one_of<distribution_kind>({
+      {"uniform", distribution_kind::uniform},
+      {"zipf", distribution_kind::zipf},
+      {"hot_set", distribution_kind::hot_set},
+      {"binomial", distribution_kind::binomial},
+      {"exponential", distribution_kind::exponential},
+      {"normal", distribution_kind::normal},
+      {"empirical", distribution_kind::empirical},
+      {"sequential", distribution_kind::sequential},
+      {"latest", distribution_kind::latest},
+  });
+  switch (keys.kind) {
+    case distribution_kind::uniform:
+    case distribution_kind::sequential:
+      node.require_keys({"kind"});
+      return keys;
+    case distribution_kind::latest:
+      node.require_keys({"kind", "exponent"});
+      keys.exponent = node.at("exponent").number();
+      return keys;
+    case distribution_kind::zipf:
+      node.require_keys({"kind", "exponent"}, {"order"});
+      keys.exponent = node.at("exponent").number();
+      keys.scrambled = true;
+      break;
+    case distribution_kind::hot_set:
+      node.require_keys({"kind", "operations_percent", "keys_percent"}, {"order"});
+      keys.operations_percent = node.at("operations_percent").number();
+      keys.keys_percent = node.at("keys_percent").number();
+      keys.scrambled = true;
+      break;
+    case distribution_kind::binomial:
+      node.require_keys({"kind", "p"}, {"order"});
+      keys.p = node.at("p").number();
+      break;
+    case distribution_kind::exponential:
+      node.require_keys({"kind", "mean_percent"}, {"order"});
+      keys.mean_percent = node.at("mean_percent").number();
+      break;
+    case distribution_kind::normal:
+      node.require_keys({"kind", "mean_percent", "deviation_percent"}, {"order"});
+      keys.mean_percent = node.at("mean_percent").number();
+      keys.deviation_percent = node.at("deviation_percent").number();
+      break;
+    case distribution_kind::empirical:
+      node.require_keys({"kind", "file", "digest"}, {"order"});
+      keys.weights = parse_file(node);
+      break;
+  }
+  if (node.has("order")) {
+    keys.scrambled = node.at("order").one_of<bool>({{"scrambled", true}, {"ordered", false}});
+  }
+  return keys;
+}
+
+// A fixed number, or one drawn between two: 16, or {"from": 8, "to": 64}.
+std::pair<std::uint64_t, std::uint64_t> parse_span(const json_node& node, std::uint64_t least,
+                                                   std::uint64_t most) {
+  if (!node.value().is_object()) {
+    const std::uint64_t number = node.whole_number(least, most);
+    return {number, number};
+  }
+  node.require_keys({"from", "to"});
+  const std::uint64_t from = node.at("from").whole_number(least, most);
+  return {from, node.at("to").whole_number(from, most)};
+}
+
+datum parse_datum(const json_node& node, std::uint64_t fewest_bytes) {
+  using enum datum::kind;
+  constexpr std::uint64_t most_bytes = 4096;
+  if (!node.value().is_object()) {
+    return {.type = node.one_of<datum::kind>({{"uint64", uint64}, {"uint32", uint32}},
+                                             R"( or {"bytes": ...})")};
+  }
+  node.require_keys({"bytes"});
+  const auto [least, most] = parse_span(node.at("bytes"), fewest_bytes, most_bytes);
+  return {bytes, static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most)};
+}
+
+struct ranges {
+  workload::range_lengths lengths;
+  workload::fold fold = workload::fold::count;
+};
+
+ranges parse_ranges(const json_node& node, std::uint64_t key_range) {
+  node.require_keys({"length"}, {"fold"});
+  ranges ranges;
+  const json_node length = node.at("length");
+  if (length.value() == "all") {
+    ranges.lengths = {key_range, key_range};
+  } else if (length.value().is_string()) {
+    length.refuse(R"(must be a number of keys, {"from": ..., "to": ...} or "all", not )" +
+                  host::shown(length.value()));
+  } else {
+    const auto [least, most] = parse_span(length, 1, most_keys);
+    ranges.lengths = {least, most};
+  }
+  if (node.has("fold")) {
+    ranges.fold = node.at("fold").one_of<workload::fold>(
+        {{"count", workload::fold::count}, {"sum", workload::fold::sum}});
+  }
+  return ranges;
+}
+
+arrivals parse_arrivals(const json_node& node) {
+  constexpr double highest_rate = 1e12;
+  node.require_keys({"rate", "spacing"});
+  arrivals arrivals{.rate = node.at("rate").number()};
+  if (!(arrivals.rate > 0 && arrivals.rate <= highest_rate)) {
+    node.at("rate").refuse(
+        "must be a number of operations a second above 0 and at most 1e12, not " +
+        host::shown(node.at("rate").value()));
+  }
+  arrivals.spacing =
+      node.at("spacing").one_of<spacing>({{"poisson", spacing::poisson}, {"even", spacing::even}});
+  return arrivals;
+}
+
+latency_sampling parse_latency(const json_node& node) {
+  if (node.value() == "none") return 0;
+  if (node.value() == "all") return 1;
+  if (!node.value().is_number()) {
+    node.refuse(R"(must be "none", "all" or a number N for one operation in N, not )" +
+                host::shown(node.value()));
+  }
+  if (node.value() == 1) node.refuse(R"(must be "all", not 1, to take that of every operation)");
+  return static_cast<latency_sampling>(node.whole_number(2, 1'000'000'000));
+}
+
+// A role's name becomes part of the names of metrics, which have at most 64 characters.
+std::string parse_role_name(const json_node& node) {
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::string& name = node.text();
+  const bool good = !name.empty() && name.size() <= 32 && lower(name[0]) &&
+                    std::ranges::all_of(name, [&](char c) {
+                      return lower(c) || (c >= '0' && c <= '9') || c == '_';
+                    });
+  if (!good) {
+    node.refuse("must be at most 32 lower-case letters, digits and _, a letter first, not " +
+                host::shown(node.value()));
+  }
+  return name;
+}
+
+// What the request and its roles may both say of threads; `role` holds what was said so far.
+void parse_work(const json_node& node, std::uint64_t key_range, role& role) {
+  if (node.has("mix")) role.work.mix = parse_mix(node.at("mix"));
+  if (node.has("distribution")) role.work.keys = parse_distribution(node.at("distribution"));
+  if (node.has("range")) {
+    const ranges ranges = parse_ranges(node.at("range"), key_range);
+    role.work.lengths = ranges.lengths;
+    role.fold = ranges.fold;
+  }
+  if (node.has("arrivals")) role.arrivals = parse_arrivals(node.at("arrivals"));
+}
+
+std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range) {
+  const auto threads = static_cast<unsigned>(request.at("threads").whole_number(1, 4096));
+  role common{.threads = threads};
+  if (request.has("engine")) common.work.engine = parse_engine(request.at("engine"));
+  if (request.has("draws")) {
+    common.work.draws = request.at("draws").one_of<workload::draws>(
+        {{"one", workload::draws::one}, {"two", workload::draws::two}});
+  }
+  if (request.has("bounding")) {
+    common.work.bounding =
+        request.at("bounding")
+            .one_of<workload::bounding>({{"multiply", workload::bounding::multiply},
+                                         {"modulo", workload::bounding::modulo}});
+  }
+  parse_work(request, key_range, common);
+  if (!request.has("roles")) {
+    if (!request.has("mix")) request.named("mix").refuse("is missing");
+    return {common};
+  }
+
+  const json_node list = request.at("roles");
+  if (!list.value().is_array() || list.value().empty()) {
+    list.refuse("must be a list of at least one role, not " + host::shown(list.value()));
+  }
+  std::vector<role> roles;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < list.value().size(); ++i) {
+    const json_node node = list.at(i);
+    node.require_keys({"name", "threads"}, {"mix", "distribution", "range", "arrivals"});
+    role role = common;
+    role.name = parse_role_name(node.at("name"));
+    if (std::ranges::find(roles, role.name, &role::name) != roles.end()) {
+      node.at("name").refuse(host::shown(role.name) + " is the name of an earlier role too");
+    }
+    role.threads = static_cast<unsigned>(node.at("threads").whole_number(1, 4096));
+    sum += role.threads;
+    if (!request.has("mix") && !node.has("mix")) {
+      node.named("mix").refuse("is missing, and the request has none for all roles");
+    }
+    parse_work(node, key_range, role);
+    roles.push_back(std::move(role));
+  }
+  if (sum != threads) {
+    request.at("threads").refuse("must be the sum of all roles' threads, " + std::to_string(sum) +
+                                 ", not " + std::to_string(threads));
+  }
+  return roles;
 }
 
 host::pinning parse_pinning(const json& value) try {
@@ -91,28 +303,64 @@ json parse(std::string_view text) try {
   throw bad_request(error.what());
 }
 
+std::chrono::milliseconds milliseconds(const json_node& node, std::uint64_t least,
+                                       std::uint64_t most) {
+  return std::chrono::milliseconds(node.whole_number(least, most));
+}
+
 }  // namespace
 
 request parse_request(std::string_view text_of_request) {
+  constexpr std::uint64_t hour_ms = 3'600'000;
   const json object = parse(text_of_request);
-  require_keys(object, "",
-               {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "mix",
-                "duration_ms", "interval_ms"},
-               "warm_up_ms");
-  whole_number(object, "protocol", 1, 1);
-  return {
-      .subject = text(object, "subject"),
-      .seed = whole_number(object, "seed", 0, (std::uint64_t{1} << 53) - 1),
+  const json_node node(object, "");
+  node.require_keys(
+      {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "duration_ms",
+       "interval_ms"},
+      {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type", "value_type",
+       "range", "arrivals", "latency", "batch", "probes", "allocator", "memory_policy", "roles"});
+  static_cast<void>(node.at("protocol").whole_number(1, 1));
+  const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
+  request request{
+      .subject = node.at("subject").text(),
+      .seed = node.at("seed").whole_number(0, exact_in_json),
       .pinning = parse_pinning(object.at("pinning")),
-      .key_range = whole_number(object, "key_range", 2, std::uint64_t{1} << 40),
-      .keys = parse_keys(text(object, "keys")),
-      .roles = one_role(static_cast<unsigned>(whole_number(object, "threads", 1, 4096)),
-                        parse_mix(object.at("mix"))),
-      .warm_up = std::chrono::milliseconds(
-          object.contains("warm_up_ms") ? whole_number(object, "warm_up_ms", 0, 3'600'000) : 0),
-      .duration = std::chrono::milliseconds(whole_number(object, "duration_ms", 1, 3'600'000)),
-      .interval = std::chrono::milliseconds(whole_number(object, "interval_ms", 1, 60'000)),
+      .key_range = key_range,
+      .keys = node.at("keys").one_of<workload::key_layout>(
+          {{"dense", workload::key_layout::dense}, {"sparse", workload::key_layout::sparse}}),
+      .roles = parse_roles(node, key_range),
+      .duration = milliseconds(node.at("duration_ms"), 1, hour_ms),
+      .interval = milliseconds(node.at("interval_ms"), 1, 60'000),
   };
+  if (node.has("warm_up_ms")) request.warm_up = milliseconds(node.at("warm_up_ms"), 0, hour_ms);
+  // Keys are numbers of 63 bits, which a string of 8 bytes can tell apart.
+  if (node.has("key_type")) request.key = parse_datum(node.at("key_type"), 8);
+  if (node.has("value_type")) request.value = parse_datum(node.at("value_type"), 0);
+  if (request.key.type == datum::kind::uint32) {
+    constexpr std::uint64_t most = UINT32_MAX;  // 0 is no key
+    if (request.key_range > most) {
+      node.at("key_type")
+          .refuse("uint32 has " + std::to_string(most) + " keys, fewer than the key range of " +
+                  std::to_string(request.key_range));
+    }
+  }
+  if (node.has("latency")) request.latency = parse_latency(node.at("latency"));
+  if (node.has("batch")) {
+    request.batch = node.at("batch").whole_number(1, workload::operation_batch::capacity);
+  }
+  if (node.has("probes")) request.probes = node.at("probes").boolean();
+  if (node.has("allocator")) {
+    request.allocator =
+        node.at("allocator")
+            .one_of<const char*>(
+                {{"glibc", "glibc"}, {"jemalloc", "jemalloc"}, {"mimalloc", "mimalloc"}});
+  }
+  if (node.has("memory_policy")) {
+    request.memory_policy =
+        node.at("memory_policy")
+            .one_of<const char*>({{"local", "local"}, {"interleave", "interleave"}});
+  }
+  return request;
 }
 
 }  // namespace assay::trial

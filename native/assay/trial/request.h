@@ -26,12 +26,14 @@ class bad_request : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// Gaps between arrivals: exponential, as of many independent sources, or all the same.
+enum class spacing { poisson, even };
+
 // When operations begin that do not follow each other at once: at `rate` a second in the role as a
 // whole, whether or not earlier ones have ended (an open loop). Latency counts from that moment.
 struct arrivals {
-  enum class spacing { poisson, even };
   double rate;
-  arrivals::spacing spacing = spacing::poisson;
+  trial::spacing spacing = trial::spacing::poisson;
 };
 
 // Threads that do the same kind of work.

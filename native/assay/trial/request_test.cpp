@@ -2,17 +2,25 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "assay/trial/weights_file.h"
+
 namespace assay::trial {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 json good() {
@@ -45,6 +53,377 @@ TEST(parse_request, reads_every_key) {
   EXPECT_EQ(request.warm_up.count(), 0);
   EXPECT_EQ(request.duration.count(), 200);
   EXPECT_EQ(request.interval.count(), 10);
+}
+
+TEST(parse_request, without_optional_keys_asks_for_the_plain_trial) {
+  const request request = parse_request(good().dump());
+  ASSERT_EQ(request.roles.size(), 1U);
+  const role& all = request.roles[0];
+  EXPECT_EQ(all.name, "all");
+  EXPECT_EQ(all.work.engine, random::engine_choice());
+  EXPECT_EQ(all.work.draws, workload::draws::one);
+  EXPECT_EQ(all.work.bounding, workload::bounding::multiply);
+  EXPECT_EQ(all.work.keys, workload::distribution());
+  EXPECT_EQ(all.work.lengths, workload::range_lengths());
+  EXPECT_EQ(all.fold, workload::fold::count);
+  EXPECT_FALSE(all.arrivals);
+  EXPECT_EQ(request.key.type, datum::kind::uint64);
+  EXPECT_EQ(request.value.type, datum::kind::uint64);
+  EXPECT_EQ(request.latency, 0U);
+  EXPECT_FALSE(request.batch);
+  EXPECT_TRUE(request.probes);
+  EXPECT_EQ(request.allocator, "");
+  EXPECT_EQ(request.memory_policy, "");
+}
+
+// The request with one more key.
+request parsed_with(const char* key, const char* value) {
+  json request = good();
+  request[key] = json::parse(value);
+  return parse_request(request.dump());
+}
+
+TEST(parse_request, takes_an_engine_and_how_it_is_used) {
+  const auto engine_of = [](const char* value) {
+    return parsed_with("engine", value).roles[0].work.engine;
+  };
+  EXPECT_EQ(engine_of(R"({"name": "xoshiro256pp"})"), random::engine_choice());
+  EXPECT_EQ(engine_of(R"({"name": "xoshiro256pp", "array": 10, "reseed_every": 3})"),
+            (random::engine_choice{"xoshiro256pp", 10, 3}));
+  EXPECT_EQ(parsed_with("draws", "\"two\"").roles[0].work.draws, workload::draws::two);
+  EXPECT_EQ(parsed_with("draws", "\"one\"").roles[0].work.draws, workload::draws::one);
+  EXPECT_EQ(parsed_with("bounding", "\"modulo\"").roles[0].work.bounding,
+            workload::bounding::modulo);
+  EXPECT_EQ(parsed_with("bounding", "\"multiply\"").roles[0].work.bounding,
+            workload::bounding::multiply);
+}
+
+TEST(parse_request, takes_every_distribution) {
+  using workload::distribution_kind;
+  const auto keys_of = [](const char* value) {
+    return parsed_with("distribution", value).roles[0].work.keys;
+  };
+  const auto expect_order = [&](std::string value, bool scrambled) {
+    EXPECT_EQ(keys_of(value.c_str()).scrambled, scrambled) << value;
+    for (const bool other : {false, true}) {
+      const std::string order = other ? "scrambled" : "ordered";
+      std::string ordered = value;
+      ordered.insert(1, "\"order\": \"" + order + "\", ");
+      EXPECT_EQ(keys_of(ordered.c_str()).scrambled, other) << ordered;
+    }
+  };
+  EXPECT_EQ(keys_of(R"({"kind": "uniform"})"), workload::distribution());
+
+  const auto zipf = keys_of(R"({"kind": "zipf", "exponent": 1.25})");
+  EXPECT_EQ(zipf.kind, distribution_kind::zipf);
+  EXPECT_EQ(zipf.exponent, 1.25);
+  expect_order(R"({"kind": "zipf", "exponent": 0})", true);
+
+  const auto hot = keys_of(R"({"kind": "hot_set", "operations_percent": 80, "keys_percent": 5})");
+  EXPECT_EQ(hot.kind, distribution_kind::hot_set);
+  EXPECT_EQ(hot.operations_percent, 80);
+  EXPECT_EQ(hot.keys_percent, 5);
+  expect_order(R"({"kind": "hot_set", "operations_percent": 90, "keys_percent": 1})", true);
+
+  const auto binomial = keys_of(R"({"kind": "binomial", "p": 0.25})");
+  EXPECT_EQ(binomial.kind, distribution_kind::binomial);
+  EXPECT_EQ(binomial.p, 0.25);
+  expect_order(R"({"kind": "binomial", "p": 0.5})", false);
+
+  const auto exponential = keys_of(R"({"kind": "exponential", "mean_percent": 7})");
+  EXPECT_EQ(exponential.kind, distribution_kind::exponential);
+  EXPECT_EQ(exponential.mean_percent, 7);
+  expect_order(R"({"kind": "exponential", "mean_percent": 7})", false);
+
+  const auto normal = keys_of(R"({"kind": "normal", "mean_percent": 40, "deviation_percent": 3})");
+  EXPECT_EQ(normal.kind, distribution_kind::normal);
+  EXPECT_EQ(normal.mean_percent, 40);
+  EXPECT_EQ(normal.deviation_percent, 3);
+  expect_order(R"({"kind": "normal", "mean_percent": 40, "deviation_percent": 3})", false);
+
+  EXPECT_EQ(keys_of(R"({"kind": "sequential"})").kind, distribution_kind::sequential);
+  const auto latest = keys_of(R"({"kind": "latest", "exponent": 0.5})");
+  EXPECT_EQ(latest.kind, distribution_kind::latest);
+  EXPECT_EQ(latest.exponent, 0.5);
+}
+
+// A file of weights that goes with the test that wrote it.
+class file_of_weights {
+ public:
+  explicit file_of_weights(const std::string& text)
+      : path_(::testing::TempDir() + "assay_request_test_" + std::to_string(::getpid())) {
+    std::ofstream(path_) << text;
+  }
+  ~file_of_weights() { std::remove(path_.c_str()); }
+  file_of_weights(const file_of_weights&) = delete;
+  file_of_weights& operator=(const file_of_weights&) = delete;
+
+  [[nodiscard]] json distribution(const std::string& digest) const {
+    return {{"kind", "empirical"}, {"file", path_}, {"digest", digest}};
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST(parse_request, reads_the_file_of_an_empirical_distribution_with_the_right_digest) {
+  const std::string text = "# weights\n1\n\n2.5\n0\n";
+  const file_of_weights file(text);
+  json request = good();
+  request["distribution"] = file.distribution(digest_of(text));
+  const auto keys = parse_request(request.dump()).roles[0].work.keys;
+  EXPECT_EQ(keys.kind, workload::distribution_kind::empirical);
+  EXPECT_EQ(keys.weights, (std::vector<double>{1, 2.5, 0}));
+  EXPECT_FALSE(keys.scrambled);
+
+  request["distribution"]["digest"] = digest_of("other");
+  EXPECT_THAT(refusal_of(request.dump()),
+              AllOf(StartsWith("distribution.file: "), HasSubstr("has the digest 0x"),
+                    HasSubstr(digest_of("other"))));
+  request["distribution"]["digest"] = "0x12";
+  EXPECT_THAT(refusal_of(request.dump()), StartsWith("distribution.digest: "));
+  request["distribution"] = file.distribution(digest_of(text));
+  request["distribution"]["file"] = "/nowhere/at/all";
+  EXPECT_THAT(refusal_of(request.dump()),
+              AllOf(StartsWith("distribution.file: "), HasSubstr("cannot be read")));
+  request["distribution"]["file"] = "/";
+  EXPECT_THAT(refusal_of(request.dump()),
+              AllOf(StartsWith("distribution.file: "), HasSubstr("cannot be read")));
+}
+
+TEST(parse_request, refuses_a_file_without_weights_or_with_negative_ones) {
+  for (const std::string text : {"", "# nothing\n", "1\n-2\n", "0\n0\n", "1\nx\n"}) {
+    const file_of_weights file(text);
+    json request = good();
+    request["distribution"] = file.distribution(digest_of(text));
+    EXPECT_THAT(refusal_of(request.dump()), StartsWith("distribution.file: ")) << text;
+  }
+}
+
+TEST(parse_request, takes_types_of_keys_and_values) {
+  const auto key = [](const char* value) { return parsed_with("key_type", value).key; };
+  EXPECT_EQ(key("\"uint32\"").type, datum::kind::uint32);
+  EXPECT_EQ(key("\"uint64\"").type, datum::kind::uint64);
+  EXPECT_EQ(key(R"({"bytes": 16})").type, datum::kind::bytes);
+  EXPECT_EQ(key(R"({"bytes": 16})").least, 16U);
+  EXPECT_EQ(key(R"({"bytes": 16})").most, 16U);
+  EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").least, 8U);
+  EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").most, 4096U);
+  const datum value = parsed_with("value_type", R"({"bytes": {"from": 0, "to": 4096}})").value;
+  EXPECT_EQ(value.type, datum::kind::bytes);
+  EXPECT_EQ(value.least, 0U);
+  EXPECT_EQ(value.most, 4096U);
+  EXPECT_EQ(parsed_with("value_type", "\"uint32\"").value.type, datum::kind::uint32);
+}
+
+TEST(parse_request, refuses_more_keys_than_their_type_has) {
+  json request = good();
+  request["key_type"] = "uint32";
+  request["key_range"] = 4'294'967'295;
+  EXPECT_EQ(refusal_of(request.dump()), "");
+  request["key_range"] = 4'294'967'296;
+  EXPECT_THAT(refusal_of(request.dump()), StartsWith("key_type: uint32 has 4294967295 keys"));
+  request["key_type"] = "uint64";
+  EXPECT_EQ(refusal_of(request.dump()), "");
+}
+
+TEST(parse_request, takes_ranges_and_the_operations_that_some_maps_offer) {
+  const auto mix = parsed_with("mix", R"({"insert": 10, "erase": 20, "find": 30, "range": 4,
+    "size": 5, "snapshot": 6, "iterate": 25})")
+                       .roles[0]
+                       .work.mix;
+  EXPECT_EQ(mix.range, 4);
+  EXPECT_EQ(mix.size, 5);
+  EXPECT_EQ(mix.snapshot, 6);
+  EXPECT_EQ(mix.iterate, 25);
+  const auto lengths = [](const char* value) {
+    return parsed_with("range", value).roles[0].work.lengths;
+  };
+  EXPECT_EQ(lengths(R"({"length": 7})"), (workload::range_lengths{7, 7}));
+  EXPECT_EQ(lengths(R"({"length": {"from": 1, "to": 1000}})"), (workload::range_lengths{1, 1000}));
+  EXPECT_EQ(lengths(R"({"length": "all"})"), (workload::range_lengths{20'000, 20'000}));
+  EXPECT_EQ(parsed_with("range", R"({"length": 7, "fold": "sum"})").roles[0].fold,
+            workload::fold::sum);
+  EXPECT_EQ(parsed_with("range", R"({"length": 7})").roles[0].fold, workload::fold::count);
+}
+
+TEST(parse_request, takes_arrivals) {
+  const auto poisson = parsed_with("arrivals", R"({"rate": 0.5, "spacing": "poisson"})");
+  ASSERT_TRUE(poisson.roles[0].arrivals);
+  EXPECT_EQ(poisson.roles[0].arrivals->rate, 0.5);
+  EXPECT_EQ(poisson.roles[0].arrivals->spacing, spacing::poisson);
+  const auto even = parsed_with("arrivals", R"({"rate": 1000000, "spacing": "even"})");
+  EXPECT_EQ(even.roles[0].arrivals->spacing, spacing::even);
+}
+
+TEST(parse_request, takes_what_is_recorded_and_around_it) {
+  EXPECT_EQ(parsed_with("latency", "\"none\"").latency, 0U);
+  EXPECT_EQ(parsed_with("latency", "\"all\"").latency, 1U);
+  EXPECT_EQ(parsed_with("latency", "2").latency, 2U);
+  EXPECT_EQ(parsed_with("latency", "64").latency, 64U);
+  EXPECT_EQ(parsed_with("batch", "1").batch, 1U);
+  EXPECT_EQ(parsed_with("batch", "512").batch, 512U);
+  EXPECT_FALSE(parsed_with("probes", "false").probes);
+  for (const std::string name : {"glibc", "jemalloc", "mimalloc"}) {
+    EXPECT_EQ(parsed_with("allocator", json(name).dump().c_str()).allocator, name);
+  }
+  EXPECT_EQ(parsed_with("memory_policy", "\"local\"").memory_policy, "local");
+  EXPECT_EQ(parsed_with("memory_policy", "\"interleave\"").memory_policy, "interleave");
+}
+
+json with_roles() {
+  json request = good();
+  request["distribution"] = {{"kind", "zipf"}, {"exponent", 0.5}};
+  request["draws"] = "two";
+  request["roles"] = json::parse(R"([
+    {"name": "updaters", "threads": 3},
+    {"name": "walkers_2", "threads": 1, "mix": {"insert": 0, "erase": 0, "find": 0, "range": 100},
+     "distribution": {"kind": "uniform"}, "range": {"length": "all", "fold": "sum"},
+     "arrivals": {"rate": 10, "spacing": "even"}}])");
+  return request;
+}
+
+TEST(parse_request, gives_roles_what_they_name_and_else_what_the_request_names) {
+  const request request = parse_request(with_roles().dump());
+  ASSERT_EQ(request.roles.size(), 2U);
+  EXPECT_EQ(request.threads(), 4U);
+  const role& updaters = request.roles[0];
+  EXPECT_EQ(updaters.name, "updaters");
+  EXPECT_EQ(updaters.threads, 3U);
+  EXPECT_EQ(updaters.work.mix.insert, 20.5);
+  EXPECT_EQ(updaters.work.keys.exponent, 0.5);
+  EXPECT_FALSE(updaters.arrivals);
+  const role& walkers = request.roles[1];
+  EXPECT_EQ(walkers.name, "walkers_2");
+  EXPECT_EQ(walkers.threads, 1U);
+  EXPECT_EQ(walkers.work.mix.insert, 0);
+  EXPECT_EQ(walkers.work.mix.range, 100);
+  EXPECT_EQ(walkers.work.keys.kind, workload::distribution_kind::uniform);
+  EXPECT_EQ(walkers.work.lengths, (workload::range_lengths{20'000, 20'000}));
+  EXPECT_EQ(walkers.fold, workload::fold::sum);
+  EXPECT_EQ(walkers.arrivals->rate, 10);
+  for (const auto& role : request.roles) EXPECT_EQ(role.work.draws, workload::draws::two);
+}
+
+TEST(parse_request, needs_no_mix_of_its_own_if_every_role_has_one) {
+  json request = with_roles();
+  request.erase("mix");
+  EXPECT_EQ(refusal_of(request.dump()),
+            "roles[0].mix: is missing, and the request has none for all roles");
+  request["roles"][0]["mix"] = good()["mix"];
+  EXPECT_EQ(refusal_of(request.dump()), "");
+}
+
+TEST(parse_request, refuses_roles_that_are_none) {
+  struct mistake {
+    const char* place;
+    const char* value;
+    const char* refusal;
+  };
+  for (const auto& [place, value, refusal] : std::initializer_list<mistake>{
+           {"/roles", "[]", "roles: must be a list"},
+           {"/roles", "{}", "roles: must be a list"},
+           {"/roles/0", "1", "roles[0]: must be an object"},
+           {"/roles/0/threads", "0", "roles[0].threads: "},
+           {"/roles/0/threads", "2", "threads: must be the sum of all roles' threads, 3, not 4"},
+           {"/roles/0/threads", "4096", "threads: must be the sum of all roles' threads, 4097"},
+           {"/roles/0/name", "\"walkers_2\"", "roles[1].name: \"walkers_2\" is the name of an"},
+           {"/roles/0/name", "\"\"", "roles[0].name: "},
+           {"/roles/0/name", "\"Up\"", "roles[0].name: "},
+           {"/roles/0/name", "\"a_name_that_is_longer_than_metrics\"", "roles[0].name: "},
+           {"/roles/0/rate", "1", "roles[0]: has no key \"rate\""},
+           {"/roles/1/mix/find", "1", "roles[1].mix: the percentages must add to 100"},
+           {"/roles/1/mix/find", "-1", "roles[1].mix.find: "},
+           {"/roles/1/arrivals/rate", "0", "roles[1].arrivals.rate: "},
+           {"/roles/1/range/length", "0", "roles[1].range.length: "},
+           {"/roles/1/distribution/kind", "\"x\"", "roles[1].distribution.kind: "},
+       }) {
+    json request = with_roles();
+    request[json::json_pointer(place)] = json::parse(value);
+    EXPECT_THAT(refusal_of(request.dump()), StartsWith(refusal)) << place << ' ' << value;
+  }
+  for (const auto* key : {"name", "threads"}) {
+    json request = with_roles();
+    request["roles"][1].erase(key);
+    EXPECT_EQ(refusal_of(request.dump()), "roles[1]." + std::string(key) + ": is missing");
+  }
+}
+
+TEST(parse_request, refuses_what_optional_keys_cannot_be) {
+  struct mistake {
+    const char* key;
+    const char* value;
+    const char* refusal;
+  };
+  for (const auto& [key, value, refusal] : std::initializer_list<mistake>{
+           {"engine", "\"xoshiro256pp\"", "engine: must be an object"},
+           {"engine", "{}", "engine.name: is missing"},
+           {"engine", R"({"name": "xoshiro"})", "engine.name: "},
+           {"engine", R"({"name": "xoshiro256pp", "array": 0})", "engine.array: "},
+           {"engine", R"({"name": "xoshiro256pp", "reseed_every": 0})", "engine.reseed_every: "},
+           {"engine", R"({"name": "rdrand", "reseed_every": 10})", "engine."},
+           {"engine", R"({"name": "xoshiro256pp", "every": 1})", "engine: has no key \"every\""},
+           {"draws", "2", "draws: must be \"one\" or \"two\", not 2"},
+           {"bounding", "\"mod\"", "bounding: must be \"multiply\" or \"modulo\", not \"mod\""},
+           {"distribution", "\"zipf\"", "distribution: must be an object"},
+           {"distribution", R"({"exponent": 1})", "distribution.kind: is missing"},
+           {"distribution", R"({"kind": "pareto"})", "distribution.kind: must be \"uniform\", "},
+           {"distribution", R"({"kind": "zipf"})", "distribution.exponent: is missing"},
+           {"distribution", R"({"kind": "zipf", "exponent": "1"})", "distribution.exponent: "},
+           {"distribution", R"({"kind": "uniform", "exponent": 1})", "distribution: has no key"},
+           {"distribution", R"({"kind": "sequential", "order": "ordered"})",
+            "distribution: has no key"},
+           {"distribution", R"({"kind": "binomial", "p": 0.5, "order": "up"})",
+            "distribution.order: must be \"scrambled\" or \"ordered\""},
+           {"distribution", R"({"kind": "empirical", "file": "/x"})",
+            "distribution.digest: is missing"},
+           {"key_type", "\"uint16\"",
+            "key_type: must be \"uint64\", \"uint32\" or {\"bytes\": ...}, not \"uint16\""},
+           {"key_type", R"({"bytes": 7})", "key_type.bytes: must be a whole number from 8 to 4096"},
+           {"key_type", R"({"bytes": 4097})", "key_type.bytes: "},
+           {"key_type", R"({"bytes": {"from": 7, "to": 9}})", "key_type.bytes.from: "},
+           {"key_type", R"({"bytes": {"from": 9, "to": 8}})",
+            "key_type.bytes.to: must be a whole number from 9 to 4096"},
+           {"key_type", R"({"byte": 8})", "key_type.bytes: is missing"},
+           {"value_type", R"({"bytes": -1})", "value_type.bytes: "},
+           {"value_type", R"({"bytes": 4097})", "value_type.bytes: "},
+           {"mix", R"({"insert": 50, "erase": 50, "find": 0, "range": 1})", "mix: the percentages"},
+           {"mix", R"({"insert": 50, "erase": 50, "find": 0, "size": -1})", "mix.size: "},
+           {"range", "100", "range: must be an object"},
+           {"range", R"({"length": "some"})", "range.length: must be a number of keys, "},
+           {"range", R"({"length": {"from": 5, "to": 4}})", "range.length.to: "},
+           {"range", R"({"length": 1, "fold": "max"})", "range.fold: must be \"count\" or \"sum\""},
+           {"arrivals", R"({"rate": 0, "spacing": "even"})", "arrivals.rate: must be a number of"},
+           {"arrivals", R"({"rate": -1, "spacing": "even"})", "arrivals.rate: "},
+           {"arrivals", R"({"rate": 1e13, "spacing": "even"})", "arrivals.rate: "},
+           {"arrivals", R"({"rate": "1", "spacing": "even"})", "arrivals.rate: "},
+           {"arrivals", R"({"rate": 1, "spacing": "odd"})", "arrivals.spacing: "},
+           {"latency", "1", "latency: must be \"all\", not 1"},
+           {"latency", "0", "latency: must be a whole number from 2 to "},
+           {"latency", "2.5", "latency: must be a whole number from 2 to "},
+           {"latency", "\"some\"", "latency: must be \"none\", \"all\" or a number N"},
+           {"batch", "0", "batch: must be a whole number from 1 to 512"},
+           {"batch", "513", "batch: "},
+           {"probes", "1", "probes: must be true or false"},
+           {"allocator", "\"tcmalloc\"",
+            "allocator: must be \"glibc\", \"jemalloc\" or \"mimalloc\", not \"tcmalloc\""},
+           {"memory_policy", "\"near\"", "memory_policy: must be \"local\" or \"interleave\""},
+           {"parameters", "{}", "request: has no key \"parameters\""},
+       }) {
+    json request = good();
+    request[key] = json::parse(value);
+    EXPECT_THAT(refusal_of(request.dump()), StartsWith(refusal)) << key << ' ' << value;
+  }
+}
+
+TEST(parse_request, refuses_numbers_that_are_not_finite) {
+  for (const auto* number : {"NaN", "Infinity", "-Infinity", "1e999"}) {
+    json request = good();
+    request["arrivals"] = {{"rate", "@"}, {"spacing", "even"}};
+    std::string text = request.dump();
+    text.replace(text.find("\"@\""), 3, number);
+    EXPECT_THAT(refusal_of(text), StartsWith("request: ")) << number;
+  }
 }
 
 TEST(parse_request, takes_a_warm_up) {

@@ -67,6 +67,17 @@ void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
   }
 }
 
+// Threads are numbered through the roles in order.
+void assign_roles(std::span<worker> workers, std::span<const role> roles) {
+  auto next = workers.begin();
+  for (const auto& role : roles) {
+    for (unsigned i = 0; i < role.threads; ++i, ++next) {
+      next->role = &role;
+      next->place = {i, role.threads};
+    }
+  }
+}
+
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
 class detach_at_end {
  public:
@@ -94,9 +105,8 @@ void measure_together(crew& threads, std::span<worker> workers, const request& r
   // Everything that allocates or makes a system call, before the common start.
   threads.run([&](unsigned i) {
     worker& self = workers[i];
-    self.operations = workload::make_generator(space, request.roles[0].work,
-                                               random::derive_seed(self.seed, measured_stream),
-                                               {i, request.threads()});
+    self.operations = workload::make_generator(
+        space, self.role->work, random::derive_seed(self.seed, measured_stream), self.place);
     self.series.resize(full_intervals + 1);
     self.meter.emplace();
   });
@@ -144,6 +154,7 @@ result run(const request& request, const subject_entry& subject) {
   const std::uint64_t salt = random::derive_seed(request.seed, salt_stream);
 
   std::vector<worker> workers(request.threads());
+  assign_roles(workers, request.roles);
   std::unique_ptr<measured_map> map;
   result report;
   {

@@ -23,7 +23,8 @@ std::uint64_t processor_time_ns() {
 
 void measure(worker& self, const timetable& times, std::uint64_t salt,
              const std::stop_token& stop) {
-  const task task{.salt = salt, .stop = stop};
+  const task task{
+      .salt = salt, .fold = self.role ? self.role->fold : workload::fold::count, .stop = stop};
   batch_pacer pacer;
   std::uint64_t now = 0;
   const auto perform_batch = [&](tally& sums) {

@@ -13,6 +13,7 @@
 
 #include "assay/host/usage.h"
 #include "assay/trial/measured_map.h"
+#include "assay/trial/request.h"
 #include "assay/trial/tally.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/operation_batch.h"
@@ -29,6 +30,8 @@ struct unfinished_operation {
 struct alignas(workload::interference_bytes) worker {
   workload::operation_batch batch;  // first, as it is aligned to cache lines
 
+  const trial::role* role = nullptr;
+  workload::thread_place place;  // among the threads of its role
   std::uint64_t seed = 0;
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
