@@ -337,11 +337,12 @@ request parse_request(std::string_view text_of_request) {
   if (node.has("key_type")) request.key = parse_datum(node.at("key_type"), 8);
   if (node.has("value_type")) request.value = parse_datum(node.at("value_type"), 0);
   if (request.key.type == datum::kind::uint32) {
-    constexpr std::uint64_t most = UINT32_MAX;  // 0 is no key
+    // 0 is no key; sparse ones are spread over 31 bits.
+    const std::uint64_t most = request.keys == workload::key_layout::dense ? UINT32_MAX : INT32_MAX;
     if (request.key_range > most) {
       node.at("key_type")
-          .refuse("uint32 has " + std::to_string(most) + " keys, fewer than the key range of " +
-                  std::to_string(request.key_range));
+          .refuse("uint32 has " + std::to_string(most) + " " + node.at("keys").text() +
+                  " keys, fewer than the key range of " + std::to_string(request.key_range));
     }
   }
   if (node.has("latency")) request.latency = parse_latency(node.at("latency"));

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/trial/weights_file.h"
@@ -218,13 +220,18 @@ TEST(parse_request, takes_types_of_keys_and_values) {
 
 TEST(parse_request, refuses_more_keys_than_their_type_has) {
   json request = good();
-  request["key_type"] = "uint32";
-  request["key_range"] = 4'294'967'295;
-  EXPECT_EQ(refusal_of(request.dump()), "");
-  request["key_range"] = 4'294'967'296;
-  EXPECT_THAT(refusal_of(request.dump()), StartsWith("key_type: uint32 has 4294967295 keys"));
-  request["key_type"] = "uint64";
-  EXPECT_EQ(refusal_of(request.dump()), "");
+  for (const auto& [layout, most] :
+       {std::pair<const char*, std::uint64_t>{"dense", 4'294'967'295}, {"sparse", 2'147'483'647}}) {
+    request["keys"] = layout;
+    request["key_type"] = "uint32";
+    request["key_range"] = most;
+    EXPECT_EQ(refusal_of(request.dump()), "");
+    request["key_range"] = most + 1;
+    EXPECT_THAT(refusal_of(request.dump()),
+                StartsWith("key_type: uint32 has " + std::to_string(most) + " " + layout));
+    request["key_type"] = "uint64";
+    EXPECT_EQ(refusal_of(request.dump()), "");
+  }
 }
 
 TEST(parse_request, takes_ranges_and_the_operations_that_some_maps_offer) {

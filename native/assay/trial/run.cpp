@@ -150,7 +150,8 @@ result run(const request& request, const subject_entry& subject) {
   }
   const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
-                                  random::derive_seed(request.seed, key_space_stream));
+                                  random::derive_seed(request.seed, key_space_stream),
+                                  request.key.type == datum::kind::uint32 ? 31 : 63);
   const std::uint64_t salt = random::derive_seed(request.seed, salt_stream);
 
   std::vector<worker> workers(request.threads());

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -51,12 +50,14 @@ std::vector<double> parse_weights(std::string_view text) {
 std::vector<double> read_weights(const std::string& path, std::string_view digest) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad()) {
+  std::string bytes;
+  std::array<char, 1 << 16> block;
+  while (file.read(block.data(), block.size()) || file.gcount() > 0) {
+    bytes.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof()) {  // it could not be opened, or not be read to its end
     throw std::invalid_argument("cannot be read: " + std::generic_category().message(errno));
   }
-  const std::string bytes = text.str();
   if (const std::string found = digest_of(bytes); found != digest) {
     throw std::invalid_argument("has the digest " + found + ", not " + std::string(digest) +
                                 ": it is not the file that the experiment was planned with");
