@@ -37,18 +37,33 @@ def listing(program: Path) -> list[dict[str, Any]]:
     """Ask a native program which subjects it has.
 
     Returns:
-        For each its `name`, a `description`, and `max_threads`: the most that it can run with, None where it
-        sets no limit.
+        For each its `name`, a `description`, `max_threads` (the most that it can run with, None where it sets
+        no limit), the `types` of key and value that it can hold, and the `operations` that it offers.
 
     Raises:
         AssayError: the program does not answer.
     """
+    return _ask(program, "--list", ("name", "description", "max_threads", "types", "operations"))
+
+
+def engines(program: Path) -> list[dict[str, Any]]:
+    """Ask a native program which engines of random numbers it has.
+
+    Returns:
+        For each its `name`, a `description`, its `state_bits`, and whether it is `available` here.
+
+    Raises:
+        AssayError: the program does not answer.
+    """
+    return _ask(program, "--engines", ("name", "description", "state_bits", "available"))
+
+
+def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
     try:
-        answer = subprocess.run([program, "--list"], capture_output=True, check=True, timeout=60)  # noqa: S603
-        keys = ("name", "description", "max_threads")
+        answer = subprocess.run([program, option], capture_output=True, check=True, timeout=60)  # noqa: S603
         return [{key: entry[key] for key in keys} for entry in json.loads(answer.stdout)]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        raise AssayError(f"{program} --list does not answer ({error}); run make build") from error
+        raise AssayError(f"{program} {option} does not answer ({error}); run make build") from error
 
 
 def install_prefix() -> Path | None:

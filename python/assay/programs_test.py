@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,15 @@ def test_without_it_the_path_is_searched_last(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
-    entry = '{"name": "a", "description": "one", "max_threads": null, "holds_nothing": false}'
-    program = script(tmp_path / "x", f"echo '[{entry}]'")
-    assert programs.listing(program) == [{"name": "a", "description": "one", "max_threads": None}]
+    entry = {"name": "a", "description": "one", "max_threads": None, "types": [], "operations": ["size"]}
+    program = script(tmp_path / "x", f"echo '{json.dumps([entry | {'holds_nothing': False}])}'")
+    assert programs.listing(program) == [entry]
+
+
+def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
+    entry = {"name": "a", "description": "one", "state_bits": 64, "available": True}
+    program = script(tmp_path / "x", f"test $1 = --engines && echo '{json.dumps([entry | {'bits': 32}])}'")
+    assert programs.engines(program) == [entry]
 
 
 @pytest.mark.parametrize("code", ["exit 3", "echo '{'", 'echo \'[{"name": "a"}]\'', "echo 5"])

@@ -12,6 +12,7 @@
 
 #include "assay/host/build_info.h"
 #include "assay/host/environment.h"
+#include "assay/random/engine.h"
 #include "assay/trial/request.h"
 #include "assay/trial/result.h"
 #include "assay/trial/run.h"
@@ -35,6 +36,18 @@ nlohmann::json list_of_subjects() {
     for (const auto& types : subject.types) {
       entry["types"].push_back({to_string(types.key), to_string(types.value)});
     }
+  }
+  return list;
+}
+
+nlohmann::json list_of_engines() {
+  auto list = nlohmann::json::array();
+  for (const auto& engine : assay::random::engines()) {
+    list.push_back({{"name", engine.name},
+                    {"description", engine.description},
+                    {"state_bits", engine.state_bits},
+                    {"bits", engine.bits},
+                    {"available", engine.available}});
   }
   return list;
 }
@@ -68,6 +81,8 @@ int main(int argc, char** argv) {
     "interval_ms": 10}' | assay-trial)");
   bool list = false;
   app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
+  bool engines = false;
+  app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
   app.set_version_flag("--version", "assay-trial " + std::string(ASSAY_VERSION) + " (" +
                                         std::string(assay::host::build_info::commit) + ")");
   try {
@@ -81,6 +96,8 @@ int main(int argc, char** argv) {
   try {
     if (list) {
       print(list_of_subjects());
+    } else if (engines) {
+      print(list_of_engines());
     } else {
       run_one_trial();
     }

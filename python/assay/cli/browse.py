@@ -142,8 +142,16 @@ def _subjects() -> tuple[list[str], list[list[Any]]]:
     from assay import programs
 
     entries = programs.listing(programs.find("assay-trial"))
-    return ["subject", "max_threads", "description"], [
-        [entry["name"], entry["max_threads"], entry["description"]] for entry in entries
+    return ["subject", "max_threads", "keys", "values", "operations", "description"], [
+        [
+            entry["name"],
+            entry["max_threads"],
+            " ".join(dict.fromkeys(key for key, _ in entry["types"])),
+            " ".join(dict.fromkeys(value for _, value in entry["types"])),
+            " ".join(entry["operations"]),
+            entry["description"],
+        ]
+        for entry in entries
     ]
 
 

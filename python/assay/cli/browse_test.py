@@ -92,14 +92,29 @@ def test_list_trials_has_a_column_for_each_factor() -> None:
 
 def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "assay-trial"
-    entry = {"name": "noop", "description": "holds nothing", "max_threads": None}
+    entry = {
+        "name": "noop",
+        "description": "holds nothing",
+        "max_threads": None,
+        "types": [[key, value] for key in ("uint64", "bytes") for value in ("uint64", "uint32")],
+        "operations": ["insert", "size"],
+    }
     program.write_text(f"#!/bin/sh\necho '{json.dumps([entry])}'\n")
     program.chmod(0o755)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
     monkeypatch.setenv("ASSAY_STORE", "/nowhere")
-    assert words(assay("list", "subjects").splitlines()[-1]) == ["noop", "holds", "nothing"]
+    assert words(assay("list", "subjects").splitlines()[-1]) == [
+        *("noop", "uint64", "bytes", "uint64", "uint32", "insert", "size", "holds", "nothing")
+    ]
     assert json.loads(assay("list", "subjects", "--json")) == [
-        {"subject": "noop", "max_threads": None, "description": "holds nothing"}
+        {
+            "subject": "noop",
+            "max_threads": None,
+            "keys": "uint64 bytes",
+            "values": "uint64 uint32",
+            "operations": "insert size",
+            "description": "holds nothing",
+        }
     ]
 
 

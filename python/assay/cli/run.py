@@ -1,10 +1,10 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from assay.cli.invocation import invocation
 from assay.errors import AssayError, printable
 
 if TYPE_CHECKING:
-    from assay.experiment import Experiment
+    from assay.experiment import Experiment, Offer
     from assay.plan.types import Plan
     from assay.report import Report
     from assay.runner.course import Judgement
@@ -134,19 +134,35 @@ def _plan(experiment: "Experiment") -> "Plan":
     import secrets
 
     from assay import programs
-    from assay.experiment import check_processors, check_subjects
+    from assay.experiment import Engine, check_engines, check_memory, check_processors, check_subjects
     from assay.plan.make_plan import make_plan
 
     trial = programs.find("assay-trial")
-    check_subjects(experiment, {each["name"]: each["max_threads"] for each in programs.listing(trial)})
+    check_subjects(experiment, {each["name"]: _offer(each) for each in programs.listing(trial)})
+    check_engines(
+        experiment,
+        {each["name"]: Engine(each["state_bits"], each["available"]) for each in programs.engines(trial)},
+    )
     check_processors(experiment, os.sched_getaffinity(0))
-    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    memory_limit_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4
+    check_memory(experiment, memory_limit_mb)
     seed = experiment.design.seed
     return make_plan(
         experiment,
         secrets.randbelow(2**53) if seed is None else seed,
         lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
-        memory_mb * 3 // 4,
+        memory_limit_mb,
+    )
+
+
+def _offer(entry: Mapping[str, Any]) -> "Offer":
+    """Return what a subject offers, of its entry in the list of its program."""
+    from assay.experiment import Offer
+
+    return Offer(
+        max_threads=entry["max_threads"],
+        types=frozenset((key, value) for key, value in entry["types"]),
+        operations=frozenset(entry["operations"]),
     )
 
 

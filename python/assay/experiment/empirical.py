@@ -1,6 +1,7 @@
 """Reads the weights of empirical distributions, and proves a file the same by a digest of its bytes."""
 
 import math
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from assay.experiment.source import Source
 from assay.experiment.types import Experiment
 from assay.experiment.workload import files_of
 
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LARGEST_FILE = 2**22  # bytes; a quarter of a million weights of 16 digits, whose digest takes half a second
 
 
@@ -71,14 +73,12 @@ def _check(file: Path, data: bytes) -> None:
     except UnicodeDecodeError as error:
         raise AssayError(f"{file}: is no text; write one weight a line") from error
     total, count = 0.0, 0
-    for number, line in enumerate(map(str.strip, lines), 1):
+    for number, padded in enumerate(lines, 1):
+        line = padded.strip(" \t\r")
         if not line or line.startswith("#"):
             continue
-        try:
-            weight = float(line)
-        except ValueError:
-            weight = math.nan
-        if not math.isfinite(weight) or "_" in line:
+        weight = float(line) if _NUMBER.fullmatch(line) else math.nan
+        if not math.isfinite(weight):
             raise AssayError(f"{file}:{number}: {line[:40]!r} is no number; write one weight a line")
         if weight < 0:
             raise AssayError(f"{file}:{number}: the weight {line} is negative; write 0 or more")

@@ -4,7 +4,6 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
 from assay.experiment.read import read_experiment
 from assay.experiment.source import Source
-from assay.experiment.tables import nearest, shortened, show
+from assay.experiment.tables import shortened, show
 from assay.experiment.types import Experiment, Program
 
 _LARGEST_FILE = 2**20  # bytes
@@ -113,71 +112,3 @@ def _not_toml(path: Path, text: str, error: str) -> AssayError:
     return AssayError(
         f"{path}:{number}: not TOML: {why.partition(' (at ')[0]}: {shortened(lines[number - 1].strip())}"
     )
-
-
-def check_subjects(experiment: Experiment, known: Mapping[str, int | None]) -> None:
-    """Check that every condition's subject exists and can run with that many threads.
-
-    Args:
-        experiment: the experiment.
-        known: subject of `assay-trial` -> the most threads that it can run with, None without a limit.
-
-    Raises:
-        AssayError: a subject is unknown, defined twice, or asked to run with too many threads or with
-            parameters that it cannot know.
-    """
-    source = Source(experiment.path, experiment.source)
-    for subject in experiment.programs:
-        if subject in known:
-            why = "assay-trial has a subject of this name; choose another"
-            raise source.mistake(("subjects", subject), why)
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        subject, threads = settings["subject"], settings["threads"]
-        if subject in experiment.programs:
-            continue
-        if subject not in known:
-            hint = nearest(subject, [*known, *experiment.programs])
-            where = source.origin(experiment, condition, "subject")
-            raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
-        if settings.get("parameters"):
-            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
-            raise source.mistake(source.origin(experiment, condition, "parameters"), why)
-        limit = known[subject]
-        if limit is not None and threads > limit:
-            rule = ", ".join(
-                f"{factor} = {show(level)}"
-                for factor, level in condition.items()
-                if experiment.changes[factor][level].keys() & {"subject", "threads"}
-            )
-            why = (
-                f"{subject} cannot run with {threads} threads, its limit is {limit}; "
-                f"leave the condition out: [design] exclude = [{{ {rule} }}]"
-            )
-            raise source.mistake(source.origin(experiment, condition, "threads"), why)
-
-
-def check_processors(experiment: Experiment, available: Collection[int]) -> None:
-    """Check that every processor that threads are pinned to is one that this process may use.
-
-    Raises:
-        AssayError: one is not.
-    """
-    for condition in experiment.conditions():
-        pinning = experiment.settings(condition)["pinning"]
-        missing = [cpu for cpu in pinning if cpu not in available] if isinstance(pinning, list) else []
-        if missing:
-            why = f"there is no processor {missing[0]} to run on; there are {_ranges(available)}"
-            source = Source(experiment.path, experiment.source)
-            raise source.mistake(source.origin(experiment, condition, "pinning"), why)
-
-
-def _ranges(numbers: Collection[int]) -> str:
-    """Write numbers as ranges: 0-3, 8."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, check_processors, check_subjects, load, parse
+from assay.experiment import Experiment, Offer, check_processors, check_subjects, load, parse
 from assay.experiment.schema import (
     BlocksTable,
     ChartTable,
@@ -817,34 +817,35 @@ def test_mistakes_of_one_kind_are_all_named() -> None:
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"one": None, "too": None}, ':4: factors.subject: there is no subject "two"; did you mean too?'),
         (
-            {"one": None, "two": 1},
+            {"one": Offer(), "too": Offer()},
+            ':4: factors.subject: there is no subject "two"; did you mean too?',
+        ),
+        (
+            {"one": Offer(), "two": Offer(max_threads=1)},
             ":5: factors.threads: two cannot run with 2 threads, its limit is 1; leave the condition out: "
             '[design] exclude = [{ subject = "two", threads = 2 }]',
         ),
     ],
 )
-def test_subjects_must_exist_and_stay_within_their_threads(
-    known: dict[str, int | None], message: str
-) -> None:
+def test_subjects_must_exist_and_stay_within_their_threads(known: dict[str, Offer], message: str) -> None:
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
         check_subjects(read(), known)
 
 
 def test_an_excluded_condition_may_have_too_many_threads() -> None:
-    check_subjects(read(', mix = ["updates"]', ""), {"one": None, "two": 1})
+    check_subjects(read(', mix = ["updates"]', ""), {"one": Offer(), "two": Offer(max_threads=1)})
 
 
 def test_a_subject_of_ours_knows_no_parameters() -> None:
     text = changed("duration_ms = 250", "parameters = { a = 1 }")
     why = ":11: trial.parameters: one is a subject of assay-trial, which knows no parameters; leave them to"
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{why}")):
-        check_subjects(parse(text, FILE), {"one": None, "two": None})
+        check_subjects(parse(text, FILE), {"one": Offer(), "two": Offer()})
 
 
 def test_the_remedy_for_too_many_threads_is_one() -> None:
-    known = {"one": None, "two": 1}
+    known = {"one": Offer(), "two": Offer(max_threads=1)}
     with pytest.raises(AssayError) as caught:
         check_subjects(read(), known)
     rule = str(caught.value).rpartition("[design] ")[2]
@@ -890,7 +891,7 @@ def with_program(folder: Path, mode: int | None) -> Path:
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
     assert experiment.programs == {"two": Program(tmp_path / "two")}
-    check_subjects(experiment, {"one": None})
+    check_subjects(experiment, {"one": Offer()})
 
 
 @pytest.mark.parametrize(
@@ -919,7 +920,7 @@ def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, w
 def test_a_program_may_not_take_the_name_of_a_subject(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
     with pytest.raises(AssayError, match=r":20: subjects\.two: assay-trial has a subject of this name"):
-        check_subjects(experiment, {"one": None, "two": None})
+        check_subjects(experiment, {"one": Offer(), "two": Offer()})
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:

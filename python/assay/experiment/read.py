@@ -14,7 +14,7 @@ from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Docume
 from assay.experiment.source import Source
 from assay.experiment.tables import show
 from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
-from assay.experiment.workload import LARGEST_UINT32_KEY_RANGE, MOST_THREADS
+from assay.experiment.workload import MOST_THREADS, largest_key_range
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
@@ -243,10 +243,10 @@ def _check_settings(source: Source, experiment: Experiment, condition: Mapping[s
     if missing:
         why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
         raise source.mistake(("trial",), why)
-    if settings.get("key_type") == "uint32" and settings["key_range"] > LARGEST_UINT32_KEY_RANGE:
+    if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
-            f"use {LARGEST_UINT32_KEY_RANGE} or less, or the key_type uint64"
+            f"use {largest_key_range(settings)} or less, or the key_type uint64"
         )
         raise source.mistake(source.origin(experiment, condition, "key_range"), why)
 

@@ -13,13 +13,13 @@ from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, W
 from assay.experiment.types import Severity
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
-    ArrivalsTable,
+    Arrivals,
     Distribution,
     Engine,
     KeyType,
     Latency,
     MixTable,
-    RangeTable,
+    Range,
     Roles,
     ThreadCount,
     ValueType,
@@ -86,8 +86,8 @@ class Settings(Table):
     value_type: ValueType | None = None
     mix: MixTable | None = None
     distribution: Distribution | None = None
-    range: RangeTable | None = None
-    arrivals: ArrivalsTable | None = None
+    range: Range | None = None
+    arrivals: Arrivals | None = None
     roles: Roles | None = None
     engine: Engine | None = None
     draws: Literal["one", "two"] | None = None

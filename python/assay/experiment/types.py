@@ -16,6 +16,34 @@ note: good to know."""
 
 
 @dataclass(frozen=True)
+class Offer:
+    """What a subject of `assay-trial` can do.
+
+    Attributes:
+        max_threads: the most that it can run with; None without a limit.
+        types: of keys and values that it can hold together.
+        operations: that it has.
+    """
+
+    max_threads: int | None = None
+    types: frozenset[tuple[str, str]] = frozenset({("uint64", "uint64")})
+    operations: frozenset[str] = frozenset({"insert", "erase", "find"})
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine of random numbers that `assay-trial` has.
+
+    Attributes:
+        state_bits: of its own state; 0 where every number comes from the hardware.
+        available: whether this processor has what it needs.
+    """
+
+    state_bits: int
+    available: bool
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What the verdicts are about.
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, PlainValidator, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Tag, model_validator
 
 from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table, nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
 LARGEST_KEY_RANGE = 2**40
-LARGEST_UINT32_KEY_RANGE = 2**32 - 1  # zero is no key
+_LARGEST_UINT32_KEY_RANGE = {"dense": 2**32 - 1, "sparse": 2**31 - 1}  # zero is no key
 MOST_THREADS = 4096
 _MOST_ROLES = 32
 
@@ -119,7 +119,7 @@ class EngineTable(Table):
     """What draws random numbers."""
 
     name: Name
-    array: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    array: Annotated[int, Field(ge=1, le=2**26)] | None = None
     reseed_every: Annotated[int, Field(ge=1, lt=2**53)] | None = None
 
 
@@ -179,16 +179,18 @@ def _length(value: Any) -> Any:
     )
 
 
+def _with_default(key: str, value: Any) -> BeforeValidator:
+    """Give a table a key that it leaves out, so that the request says what holds."""
+    return BeforeValidator(lambda table: {key: value} | table if isinstance(table, dict) else table)
+
+
 class RangeTable(Table):
     """What a range query spans, and what is done with the elements that it meets."""
 
-    length: (
-        Annotated[
-            Annotated[Any, PlainValidator(_length), Tag("[value]")] | Annotated[_Lengths, Tag("[table]")],
-            ByKind,
-        ]
-        | None
-    ) = None
+    length: Annotated[
+        Annotated[Any, PlainValidator(_length), Tag("[value]")] | Annotated[_Lengths, Tag("[table]")],
+        ByKind,
+    ]
     fold: Literal["count", "sum"] | None = None
 
 
@@ -196,7 +198,7 @@ class ArrivalsTable(Table):
     """When operations begin, whether or not earlier ones have ended."""
 
     rate: Annotated[float, Field(gt=0, le=1e12)]
-    spacing: Literal["poisson", "even"] | None = None
+    spacing: Literal["poisson", "even"]
 
 
 def _latency(value: Any) -> Any:
@@ -207,6 +209,8 @@ def _latency(value: Any) -> Any:
 
 _NumberType = Literal["uint64", "uint32"]
 Mix = MixTable
+Range = Annotated[RangeTable, _with_default("length", 100)]
+Arrivals = Annotated[ArrivalsTable, _with_default("spacing", "poisson")]
 Engine = Annotated[
     Annotated[Any, PlainValidator(_named_engine), Tag("[value]")] | Annotated[EngineTable, Tag("[table]")],
     ByKind,
@@ -230,8 +234,8 @@ class RoleTable(Table):
     threads: ThreadCount | None = None
     mix: MixTable | None = None
     distribution: Distribution | None = None
-    range: RangeTable | None = None
-    arrivals: ArrivalsTable | None = None
+    range: Range | None = None
+    arrivals: Arrivals | None = None
 
 
 def files_of(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
@@ -241,6 +245,13 @@ def files_of(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...
         distribution = table.get("distribution", {})
         if "file" in distribution:
             yield (*at, "distribution"), distribution
+
+
+def largest_key_range(settings: Mapping[str, Any]) -> int:
+    """Return how many keys there are of the type and layout that settings give them."""
+    if settings.get("key_type") != "uint32":
+        return LARGEST_KEY_RANGE
+    return _LARGEST_UINT32_KEY_RANGE[settings.get("keys", "dense")]
 
 
 def longest(type_of_data: Any) -> int:

@@ -61,8 +61,9 @@ def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]
         ("key_type = { bytes = 8 }", {"bytes": 8}),
         ("value_type = { bytes = { from = 0, to = 4096 } }", {"bytes": {"from": 0, "to": 4096}}),
         ('range = { length = "all", fold = "sum" }', {"length": "all", "fold": "sum"}),
+        ('range = { fold = "count" }', {"length": 100, "fold": "count"}),
         ("range = { length = { from = 1, to = 10 } }", {"length": {"from": 1, "to": 10}}),
-        ("arrivals = { rate = 1_000 }", {"rate": 1000}),
+        ("arrivals = { rate = 1_000 }", {"rate": 1000, "spacing": "poisson"}),
         ('arrivals = { rate = 0.5, spacing = "even" }', {"rate": 0.5, "spacing": "even"}),
         ('latency = "all"', "all"),
         ("latency = 64", 64),
@@ -317,6 +318,10 @@ def test_a_mistake_in_a_setting_is_named(text: str, message: str) -> None:
 
 
 def test_a_key_range_fits_into_the_keys() -> None:
+    sparse = TEXT.replace("20_000", "2_147_483_648") + MIX + 'key_type = "uint32"\nkeys = "sparse"'
+    refused(
+        sparse, ":13: trial.key_range: 2147483648 is too large for keys of the type uint32; use 2147483647"
+    )
     text = TEXT.replace("20_000", "4_294_967_296") + MIX + 'key_type = "uint32"'
     refused(
         text, ":13: trial.key_range: 4294967296 is too large for keys of the type uint32; use 4294967295 or"

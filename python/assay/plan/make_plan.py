@@ -14,9 +14,8 @@ from typing import Any
 from assay.experiment.placeholders import fill, values_of
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import (
-    LARGEST_KEY_RANGE,
-    LARGEST_UINT32_KEY_RANGE,
     files_of,
+    largest_key_range,
     longest,
 )
 from assay.plan.types import Plan, PlannedTrial
@@ -132,7 +131,7 @@ def _planned(
         key_range, percent = _perturbed(
             settings["key_range"],
             experiment.design.key_range_percent,
-            LARGEST_UINT32_KEY_RANGE if settings.get("key_type") == "uint32" else LARGEST_KEY_RANGE,
+            largest_key_range(settings),
             random,
         )
         settings["key_range"] = key_range

@@ -184,6 +184,48 @@ def test_a_warm_up_lengthens_the_time_out() -> None:
     assert warm >= usual + 1
 
 
+# Workloads
+
+
+def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
+    weights = {"kind": "empirical", "file": "/w"}
+    roles = [{"name": "a", "threads": 1, "distribution": weights}, {"name": "b"}]
+    asked = experiment(threads=2, roles=roles, distribution=weights)
+    asked = replace(
+        asked,
+        factors={**asked.factors, "threads": (2, 3)},
+        changes={**asked.changes, "threads": {count: {"threads": count} for count in (2, 3)}},
+        digests={"/w": "0x" + "0" * 16},
+    )
+    known = weights | {"digest": "0x" + "0" * 16}
+    plan = plan_of(asked)
+    for trial in plan.trials:
+        protocol.validator("trial-request").validate(trial.request)
+        assert trial.request["distribution"] == known
+        assert trial.request["roles"] == [
+            {"name": "a", "threads": 1, "distribution": known},
+            {"name": "b", "threads": trial.request["threads"] - 1},
+        ]
+    group = [trial for trial in plan.trials if trial.group == 0]
+    unread = replace(asked, digests={})
+    again = repeat_group(unread, group, campaign_seed=1, number=1, group_number=99, first_ordinal=999)
+    assert all(trial.request["distribution"] == known for trial in again)
+
+
+@given(st.sampled_from([2, 1000, 2**31 - 1]), seeds)
+def test_keys_of_32_bits_stay_within_them(key_range: int, seed: int) -> None:
+    asked = experiment(key_range=key_range, key_type="uint32", keys="sparse", percent=50)
+    assert all(2 <= trial.request["key_range"] < 2**31 for trial in plan_of(asked, seed).trials)
+
+
+def test_strings_and_arrays_take_their_time() -> None:
+    settings = {"duration_ms": 1, "key_range": 10**6, "threads": 2}
+    usual = default_timeout_s(settings)
+    assert default_timeout_s(settings | {"value_type": {"bytes": {"from": 0, "to": 4096}}}) >= usual + 40
+    assert default_timeout_s(settings | {"key_type": "uint32"}) == usual
+    assert default_timeout_s(settings | {"engine": {"name": "x", "array": 10**7}}) >= usual + 20
+
+
 # Commands
 
 RULES = (Extraction("a", "a(.)", None, ""),)

@@ -1,0 +1,167 @@
+"""Checks an experiment against the programs and the machine that are to run it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from assay.experiment.source import Source
+from assay.experiment.tables import nearest, show
+from assay.experiment.types import Engine, Experiment, Level, Offer
+from assay.experiment.workload import OPERATIONS
+
+_BYTES_OF_A_NUMBER = 8
+
+
+def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
+    """Check that every condition's subject exists and offers what the condition asks of it.
+
+    Args:
+        experiment: the experiment.
+        known: subject of `assay-trial` -> what it offers.
+
+    Raises:
+        AssayError: a subject is unknown, defined twice, or asked for more threads, operations or types
+            than it has, or to know parameters.
+    """
+    source = Source(experiment.path, experiment.source)
+    for subject in experiment.programs:
+        if subject in known:
+            why = "assay-trial has a subject of this name; choose another"
+            raise source.mistake(("subjects", subject), why)
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        subject = settings["subject"]
+        if subject in experiment.programs:
+            continue
+        if subject not in known:
+            hint = nearest(subject, [*known, *experiment.programs])
+            where = source.origin(experiment, condition, "subject")
+            raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
+        if settings.get("parameters"):
+            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
+            raise source.mistake(source.origin(experiment, condition, "parameters"), why)
+        for setting, why in _beyond(subject, known[subject], settings):
+            rule = _rule(experiment, condition, {"subject", setting})
+            remedy = f"leave the condition out: [design] exclude = [{{ {rule} }}]"
+            where = source.origin(experiment, condition, setting)
+            raise source.mistake(where, f"{why}; {remedy if rule else 'ask that of another subject'}")
+
+
+def _beyond(subject: str, offer: Offer, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each setting that asks more than a subject offers, and why that cannot be."""
+    threads = settings["threads"]
+    if offer.max_threads is not None and threads > offer.max_threads:
+        where = "threads" if "roles" not in settings else "roles"
+        yield where, f"{subject} cannot run with {threads} threads, its limit is {offer.max_threads}"
+    types = tuple(_kind_of(settings.get(name)) for name in ("key_type", "value_type"))
+    if types not in offer.types:
+        keys = {key for key, _ in offer.types}
+        name, what, has = ("key_type", "keys", keys)
+        if types[0] in keys:
+            name, what, has = (
+                "value_type",
+                "values",
+                {value for key, value in offer.types if key == types[0]},
+            )
+        yield name, f"{subject} holds {what} of {_listed(has)}, not {types[name == 'value_type']}"
+    for role in settings.get("roles", ({},)):
+        mix, where = (role["mix"], "roles") if "mix" in role else (settings["mix"], "mix")
+        lacking = [name for name in OPERATIONS if mix.get(name, 0) > 0 and name not in offer.operations]
+        if lacking:
+            offered = _listed(name for name in OPERATIONS if name in offer.operations)
+            yield where, f"{subject} has no {lacking[0]}; it has {offered}"
+
+
+def _kind_of(type_of_data: Any) -> str:
+    """Return the kind of a type of keys or values, as subjects name those that they hold."""
+    if type_of_data is None:
+        return "uint64"
+    return "bytes" if isinstance(type_of_data, dict) else str(type_of_data)
+
+
+def _listed(words: Collection[str] | Iterator[str]) -> str:
+    *others, last = sorted(words) if isinstance(words, set) else list(words)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Collection[str]) -> str:
+    """Return the levels of a condition that change one of some settings, as a rule of `exclude`."""
+    return ", ".join(
+        f"{factor} = {show(level)}"
+        for factor, level in condition.items()
+        if not experiment.changes[factor][level].keys().isdisjoint(settings)
+    )
+
+
+def check_engines(experiment: Experiment, known: Mapping[str, Engine]) -> None:
+    """Check that every engine exists and does what is asked of it on this processor.
+
+    Programs of one's own may have others.
+
+    Raises:
+        AssayError: an engine is unknown, is not in this processor, or is to be reseeded and has no state.
+    """
+    source = Source(experiment.path, experiment.source)
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        if "engine" not in settings or settings["subject"] in experiment.programs:
+            continue
+        asked = settings["engine"]
+        name = asked["name"]
+        where = source.origin(experiment, condition, "engine")
+        if name not in known:
+            raise source.mistake(where, f'there is no engine "{name}"; {nearest(name, list(known))}')
+        if not known[name].available:
+            raise source.mistake(where, f"this processor has no {name}; use another engine")
+        if "reseed_every" in asked and not known[name].state_bits:
+            why = f"{name} draws every number from the hardware and has no state to reseed; leave it out"
+            raise source.mistake((*where, "reseed_every"), why)
+
+
+def check_memory(experiment: Experiment, limit_mb: int) -> None:
+    """Check that the arrays of random numbers of every condition fit into the memory that its trials may use.
+
+    Args:
+        experiment: the experiment.
+        limit_mb: of trials whose settings name no limit, MiB.
+
+    Raises:
+        AssayError: they do not.
+    """
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        numbers = settings.get("engine", {}).get("array", 0) * settings["threads"]
+        needed_mb = numbers * _BYTES_OF_A_NUMBER / 2**20
+        allowed_mb = settings.get("memory_limit_mb", limit_mb)
+        if needed_mb > allowed_mb:
+            source = Source(experiment.path, experiment.source)
+            why = (
+                f"the arrays of {settings['threads']} threads take {needed_mb:,.0f} MiB, and a trial may use "
+                f"{allowed_mb:,}; give array fewer numbers, or raise memory_limit_mb"
+            )
+            raise source.mistake((*source.origin(experiment, condition, "engine"), "array"), why)
+
+
+def check_processors(experiment: Experiment, available: Collection[int]) -> None:
+    """Check that every processor that threads are pinned to is one that this process may use.
+
+    Raises:
+        AssayError: one is not.
+    """
+    for condition in experiment.conditions():
+        pinning = experiment.settings(condition)["pinning"]
+        missing = [cpu for cpu in pinning if cpu not in available] if isinstance(pinning, list) else []
+        if missing:
+            why = f"there is no processor {missing[0]} to run on; there are {_ranges(available)}"
+            source = Source(experiment.path, experiment.source)
+            raise source.mistake(source.origin(experiment, condition, "pinning"), why)
+
+
+def _ranges(numbers: Collection[int]) -> str:
+    """Write numbers as ranges: 0-3, 8."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

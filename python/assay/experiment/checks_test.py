@@ -1,0 +1,136 @@
+"""An experiment is checked against what subjects offer, engines there are, and memory."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.errors import AssayError
+from assay.experiment import Engine, Experiment, Offer, check_engines, check_memory, check_subjects, parse
+
+FILE = Path("x.toml")
+TEXT = """\
+name = "x"
+question = "Which is faster?"
+[factors]
+subject = ["one", "two"]
+[design]
+blocks = 12
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "one"
+smallest_effect_percent = 3
+[trial]
+key_range = 100
+"""  # further settings begin on line 14
+FIND = "mix = { insert = 5, erase = 5, find = 90 }\n"
+RANGE = "mix = { insert = 0, erase = 0, find = 50, range = 50 }\n"
+WITH_RANGE = Offer(operations=frozenset({"insert", "erase", "find", "range"}))
+WITH_STRINGS = Offer(types=frozenset({("uint64", "uint64"), ("bytes", "uint64")}))
+
+
+def read(more: str) -> Experiment:
+    return parse(TEXT + more, FILE)
+
+
+@pytest.mark.parametrize(
+    ("more", "two", "message"),
+    [
+        (
+            RANGE,
+            Offer(),
+            ":14: trial.mix: two has no range; it has insert, erase and find; leave the condition out: "
+            '[design] exclude = [{ subject = "two" }]',
+        ),
+        (
+            f'[[role]]\nname = "a"\nthreads = 1\n{RANGE}',
+            Offer(),
+            ":14: role: two has no range; it has insert, erase and find; leave",
+        ),
+        (
+            f"{FIND}key_type = {{ bytes = 16 }}",
+            Offer(),
+            ":15: trial.key_type: two holds keys of uint64, not bytes; leave the condition out",
+        ),
+        (
+            f'{FIND}value_type = "uint32"',
+            WITH_STRINGS,
+            ":15: trial.value_type: two holds values of uint64, not uint32; leave the condition out",
+        ),
+        (
+            f'{FIND}[[role]]\nname = "a"\nthreads = 2\n',
+            Offer(max_threads=1),
+            ":15: role: two cannot run with 2 threads, its limit is 1; leave the condition out",
+        ),
+    ],
+)
+def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: Offer, message: str) -> None:
+    everything = Offer(
+        types=frozenset((key, value) for key in ("uint64", "bytes") for value in ("uint64", "uint32")),
+        operations=WITH_RANGE.operations,
+    )
+    with pytest.raises(AssayError, match=re.escape(f"x.toml{message}")):
+        check_subjects(read(more), {"one": everything, "two": two})
+
+
+def test_what_subjects_offer_may_be_asked_of_them() -> None:
+    check_subjects(read(RANGE), {"one": WITH_RANGE, "two": WITH_RANGE})
+    check_subjects(read(f"{FIND}key_type = {{ bytes = 8 }}"), {"one": WITH_STRINGS, "two": WITH_STRINGS})
+    check_subjects(read(FIND.replace("90 }", "90, range = 0 }")), {"one": Offer(), "two": Offer()})
+
+
+def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
+    text = TEXT.replace('subject = ["one", "two"]', "key_range = [50, 100]").replace("key_range = 100\n", "")
+    text = text.replace('"subject"', '"key_range"').replace('"one"', "50")
+    with pytest.raises(
+        AssayError, match=r":14: trial\.mix: one has no range; .*; ask that of another subject$"
+    ):
+        check_subjects(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": Offer()})
+
+
+ENGINES = {
+    "xoshiro256pp": Engine(256, available=True),
+    "rdrand": Engine(0, available=True),
+    "other": Engine(64, available=False),
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        ('"xoshiro256"', 'there is no engine "xoshiro256"; did you mean xoshiro256pp?'),
+        ('{ name = "nothing", array = 5 }', 'there is no engine "nothing"; there are xoshiro256pp, rdrand'),
+        ('"other"', "this processor has no other; use another engine"),
+        (
+            '{ name = "rdrand", reseed_every = 5 }',
+            "rdrand draws every number from the hardware and has no st",
+        ),
+    ],
+)
+def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, message: str) -> None:
+    with pytest.raises(
+        AssayError, match=rf"^x\.toml:15: trial\.engine(\.reseed_every)?: {re.escape(message)}"
+    ):
+        check_engines(read(f"{FIND}engine = {engine}"), ENGINES)
+
+
+def test_an_engine_that_there_is_may_be_used() -> None:
+    check_engines(read(FIND), {})
+    check_engines(read(f'{FIND}engine = "rdrand"'), ENGINES)
+
+
+def test_a_program_of_ones_own_may_have_engines_of_its_own() -> None:
+    programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
+    check_engines(read(f'{FIND}engine = "mine"\n{programs}'), ENGINES)
+
+
+def test_arrays_fit_into_the_memory_of_a_trial() -> None:
+    array = f'{FIND}threads = 4\nengine = {{ name = "pcg64", array = 10_000_000 }}\n'
+    check_memory(read(array), 306)
+    with pytest.raises(
+        AssayError,
+        match=r":16: trial\.engine\.array: the arrays of 4 threads take 305 MiB, and a trial may use",
+    ):
+        check_memory(read(array), 305)
+    check_memory(read(f"{array}memory_limit_mb = 306"), 1)
