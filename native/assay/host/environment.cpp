@@ -1,7 +1,5 @@
 #include "assay/host/environment.h"
 
-#include <dlfcn.h>
-#include <gnu/libc-version.h>
 #include <sys/personality.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 
+#include "assay/host/allocator.h"
 #include "assay/host/build_info.h"
 #include "assay/host/placement.h"
 #include "assay/host/topology.h"
@@ -124,54 +124,16 @@ json kernel() {
   return {{"release", name.release}, {"version", name.version}};
 }
 
-// The file that a symbol of this process is in.
-std::optional<std::string> object_of(void* symbol) {
-  Dl_info found{};
-  if (symbol == nullptr || dladdr(symbol, &found) == 0) {
-    return std::nullopt;
-  }
-  return path(found.dli_fname).filename().string();
+json describe(const allocator& found) {
+  json described = {{"name", found.name}, {"library", found.library}};
+  if (!found.version.empty()) described["version"] = found.version;
+  return described;
 }
 
-template <class Function>
-Function* function(const char* symbol) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, symbol));
-}
-
-// Which allocator malloc really belongs to. One that is loaded but does not serve malloc does not
-// count.
-json allocator() {
-  const auto serving = object_of(dlsym(RTLD_DEFAULT, "malloc"));
-  if (!serving) {
-    return unavailable("the dynamic linker does not know where malloc is");
-  }
-  const auto serves = [&](const char* symbol) {
-    return object_of(dlsym(RTLD_DEFAULT, symbol)) == serving;
-  };
-  json found = {{"object", *serving}};
-  if (serves("mallctl")) {
-    struct {
-      const char* text = "";
-    } version;  // what jemalloc fills is a pointer, which it takes as void*
-    std::size_t size = sizeof version;
-    function<int(const char*, void*, std::size_t*, void*, std::size_t)>("mallctl")(
-        "version", &version, &size, nullptr, 0);
-    found["name"] = "jemalloc";
-    found["version"] = version.text;
-  } else if (serves("mi_version")) {
-    found["name"] = "mimalloc";
-    found["version"] = std::to_string(function<int()>("mi_version")());
-  } else if (serves("tc_version")) {
-    found["name"] = "tcmalloc";
-    found["version"] =
-        function<const char*(int*, int*, const char**)>("tc_version")(nullptr, nullptr, nullptr);
-  } else if (serves("gnu_get_libc_version")) {
-    found["name"] = "glibc";
-    found["version"] = gnu_get_libc_version();
-  } else {
-    found["name"] = "unknown";
-  }
-  return found;
+json describe_allocator() try {
+  return describe(allocator_in_use());
+} catch (const std::runtime_error& error) {
+  return unavailable(error.what());
 }
 
 // The chosen word of a kernel setting such as "always [madvise] never".
@@ -222,7 +184,7 @@ json environment(const compilation& program, const path& root) {
         {"compiler", build_info::compiler},
         {"flags", build_info::flags},
         {"build_type", build_info::build_type}}},
-      {"allocator", allocator()},
+      {"allocator", describe_allocator()},
       {"memory",
        {{"page_bytes", sysconf(_SC_PAGESIZE)},
         {"transparent_huge_pages", transparent_huge_pages(root)}}},

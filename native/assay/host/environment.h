@@ -26,8 +26,8 @@ namespace assay::host {
 // kernel              {release, version}
 // program             {compiler: text; optimised, assertions: boolean; sanitizers: list of text}
 // library             {commit, compiler, flags, build_type} of Assay's own libraries
-// allocator           {name, version, object: file that the process's malloc is in}
-// memory              page_bytes: number, transparent_huge_pages: text
+// allocator           {name, version, library: file that the process's malloc is in}, see
+// allocator.h memory              page_bytes: number, transparent_huge_pages: text
 // address_randomisation {kernel: 0, 1 or 2, process: boolean}
 nlohmann::json environment(const compilation& program, const std::filesystem::path& root = "/");
 

@@ -1,0 +1,126 @@
+#include "assay/host/energy.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+namespace assay::host {
+namespace {
+
+using std::filesystem::path;
+
+constexpr const char* zone_prefix =
+    "intel-rapl:";  // also of AMD's; intel-rapl-mmio: is the same again
+
+// The first line of a file; where there is none, `reason` says why.
+std::optional<std::string> first_line(const path& file, std::string& reason) {
+  errno = 0;
+  std::ifstream stream(file);
+  std::string line;
+  if (std::getline(stream, line)) return line;
+  const int error = errno;
+  reason = file.string() + " cannot be read";
+  if (error != 0) reason += ": " + std::generic_category().message(error);
+  if (error == EACCES || error == EPERM) reason += " (since Linux 5.10 only root may)";
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> number(const path& file, std::string& reason) {
+  const auto line = first_line(file, reason);
+  if (!line) return std::nullopt;
+  try {
+    std::size_t end = 0;
+    const std::uint64_t value = std::stoull(*line, &end);
+    if (end == line->size()) return value;
+  } catch (const std::exception&) {
+    // Said below, as for a number that something follows.
+  }
+  reason = file.string() + " holds no number";
+  return std::nullopt;
+}
+
+// A zone within another has the number of that one and its own: intel-rapl:0:1.
+path parent_of(const path& zone) {
+  const std::string name = zone.filename().string();
+  const std::size_t last = name.rfind(':');
+  return last + 1 == std::string(zone_prefix).size() ? path()
+                                                     : zone.parent_path() / name.substr(0, last);
+}
+
+}  // namespace
+
+std::optional<double> energy::total_joules() const {
+  const auto counts = [](const std::string& zone) {
+    return zone.starts_with("package") &&
+           (zone.find('/') == std::string::npos || zone.ends_with("/dram"));
+  };
+  for (const auto& [zone, reason] : unavailable) {
+    if (counts(zone)) return std::nullopt;
+  }
+  std::optional<double> total;
+  for (const auto& [zone, used] : joules) {
+    if (counts(zone)) total = total.value_or(0) + used;
+  }
+  return total;
+}
+
+energy_meter::energy_meter(const path& directory) {
+  std::vector<path> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(zone_prefix)) found.push_back(entry->path());
+  }
+  std::ranges::sort(found);
+  for (const path& folder : found) {
+    std::string reason;
+    const auto own_name = first_line(folder / "name", reason);
+    std::string name = own_name.value_or(folder.filename().string());
+    if (const path parent = parent_of(folder); !parent.empty()) {
+      std::string ignored;
+      name = first_line(parent / "name", ignored).value_or(parent.filename().string()) + "/" + name;
+    }
+    const auto range = number(folder / "max_energy_range_uj", reason);
+    if (own_name && range) {
+      zones_.push_back({name, folder / "energy_uj", *range});
+    } else {
+      unavailable_[name] = reason;
+    }
+  }
+  if (found.empty()) {
+    unavailable_["package"] = "there is no " + std::string(zone_prefix) + "* in " +
+                              directory.string() + ": the kernel offers no energy counters here";
+  }
+}
+
+void energy_meter::start() {
+  std::erase_if(zones_, [this](zone& each) {
+    const auto now = number(each.counter, unavailable_[each.name]);
+    if (now) {
+      unavailable_.erase(each.name);
+      each.before_uj = *now;
+    }
+    return !now;
+  });
+}
+
+energy energy_meter::stop() {
+  energy used;
+  used.unavailable = unavailable_;
+  for (const zone& each : zones_) {
+    std::string reason;
+    const auto now = number(each.counter, reason);
+    if (!now) {
+      used.unavailable[each.name] = reason;
+      continue;
+    }
+    // It begins again at most once: 65 kJ, the least range in use, last ten minutes at 100 W.
+    const std::uint64_t uj =
+        *now >= each.before_uj ? *now - each.before_uj : each.range_uj - each.before_uj + *now;
+    used.joules[each.name] = static_cast<double>(uj) / 1e6;
+  }
+  return used;
+}
+
+}  // namespace assay::host

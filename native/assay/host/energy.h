@@ -1,0 +1,61 @@
+// How much energy the processors and their memory took, by the counters that Linux shows through
+// its powercap interface (RAPL: Intel since Sandy Bridge, AMD since Zen), or why it cannot be told.
+//
+//     energy_meter meter;
+//     meter.start();
+//     ...
+//     const energy used = meter.stop();
+//     used.joules;       // {{"package-0", 12.7}, {"package-0/dram", 1.9}}
+//     used.unavailable;  // {}
+//
+// A zone counts for all that runs on it, not for this process alone, in steps of about a
+// millisecond. Most virtual machines have none, and since Linux 5.10 only root may read them (they
+// leak what other processes compute: Lipp et al. 2021, "PLATYPUS").
+
+#ifndef ASSAY_HOST_ENERGY_H_
+#define ASSAY_HOST_ENERGY_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::host {
+
+struct energy {
+  // Each zone is in one of these two: "package-0", and what belongs to one "package-0/dram".
+  // "package" stands for all zones where there are none.
+  std::map<std::string, double> joules;
+  std::map<std::string, std::string> unavailable;
+
+  // Of all packages and their memory, without counting twice what is a part of another zone (cores
+  // of their package, packages of the whole platform). None if any of these is not available.
+  [[nodiscard]] std::optional<double> total_joules() const;
+};
+
+class energy_meter {
+ public:
+  // Zones are looked for in `directory`, so that a test can show it a machine unlike its own.
+  explicit energy_meter(const std::filesystem::path& directory = "/sys/class/powercap");
+
+  // Called once each, in this order; both read a file of each zone.
+  void start();
+  [[nodiscard]] energy stop();
+
+ private:
+  struct zone {
+    std::string name;
+    std::filesystem::path counter;
+    std::uint64_t range_uj;  // the counter begins again at 0 after it
+    std::uint64_t before_uj = 0;
+  };
+
+  std::vector<zone> zones_;
+  std::map<std::string, std::string> unavailable_;
+};
+
+}  // namespace assay::host
+
+#endif  // ASSAY_HOST_ENERGY_H_
