@@ -8,6 +8,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/workload/index_source.h"
 #include "assay/workload/mix.h"
+#include "assay/workload/uniform_lanes.h"
 
 namespace assay::workload {
 namespace {
@@ -114,12 +115,8 @@ class alignas(interference_bytes) general final : public generator {
     indices_->fill(indices, std::span(fractions).first(size));
     choose(std::span(fractions).first(size), kinds);
     indices_->settle(kinds, indices);
-    if (space_.layout() == key_layout::dense) {
-      for (auto& key : indices) ++key;
-    } else {
-      const spreader spread = space_.spread();
-      for (auto& key : indices) key = spread(key + 1);
-    }
+    for (auto& key : indices) ++key;
+    if (space_.layout() == key_layout::sparse) space_.spread().all(indices);
     if (ranges_) end_ranges(batch, size);
     batch.size = size;
   }
@@ -170,6 +167,9 @@ class alignas(interference_bytes) general final : public generator {
 
 std::unique_ptr<generator> make_generator(const key_space& space, const options& options,
                                           std::uint64_t seed, thread_place place) {
+  if (uniform_lanes::draws(options)) {
+    return std::make_unique<uniform_lanes>(space, options.mix, seed);
+  }
   auto indices = options.keys.kind == distribution_kind::uniform
                      ? make_uniform(space.range(), options, seed)
                      : make_index_source(space, options, seed, place);

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "assay/random/engine.h"
+#include "assay/random/splitmix64.h"
+
 namespace assay::workload {
 namespace {
 
@@ -186,6 +189,106 @@ TEST(generator, draws_rare_kinds_as_often_as_asked) {
   const auto kinds = kinds_of(draw(*next, static_cast<std::size_t>(count)));
   EXPECT_NEAR(kinds[0], count * 0.001, 5 * std::sqrt(count * 0.001));
   EXPECT_NEAR(kinds[1], count * 0.0005, 5 * std::sqrt(count * 0.0005));
+}
+
+// Options that are drawn in different ways.
+std::vector<options> all_ways() {
+  std::vector<options> ways;
+  for (const auto draws : {draws::one, draws::two}) {
+    for (const auto bounding : {bounding::multiply, bounding::modulo}) {
+      ways.push_back({.draws = draws, .bounding = bounding, .mix = {20, 10, 70}});
+      ways.push_back({.draws = draws, .bounding = bounding, .mix = {10, 5, 20, 25, 15, 15, 10}});
+    }
+  }
+  return ways;
+}
+
+TEST(generator, draws_keys_and_kinds_as_often_as_asked_in_every_way_and_independently) {
+  constexpr std::size_t count = 300'000;
+  constexpr std::uint64_t range = 50;
+  for (const options& options : all_ways()) {
+    std::vector<std::array<double, operation_kinds>> seen(range);
+    const auto next = make_generator({range, key_layout::sparse, 0}, options, 3);
+    const key_space space(range, key_layout::sparse, 0);
+    for (const auto& [key, kind] : draw(*next, count)) {
+      if (kind == operation::range) continue;  // lengths move the first keys of those that end all
+      ++seen[space.spread().inverse(key) - 1][static_cast<std::size_t>(kind)];
+    }
+    double chi_square = 0;
+    double freedom = -1;
+    for (const auto& of_key : seen) {
+      for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+        const double share = options.mix.shares()[kind] / 100;
+        if (share == 0 || kind == static_cast<std::size_t>(operation::range)) continue;
+        const double expected = count * share / static_cast<double>(range);
+        chi_square += (of_key[kind] - expected) * (of_key[kind] - expected) / expected;
+        ++freedom;
+      }
+    }
+    EXPECT_LT(chi_square, freedom + 5 * std::sqrt(2 * freedom));
+    EXPECT_GT(chi_square, freedom - 5 * std::sqrt(2 * freedom));
+  }
+}
+
+TEST(generator, draws_the_same_in_every_way_however_it_is_divided_into_batches) {
+  for (const options& options : all_ways()) {
+    const key_space space(1000, key_layout::dense, 3);
+    const auto expected = draw(*make_generator(space, options, 11), 3000);
+    EXPECT_EQ(draw(*make_generator(space, options, 11), 3000, {7, 512, 1, 64}), expected);
+  }
+}
+
+// The first numbers of the engine, taken apart by hand.
+TEST(generator, takes_two_numbers_modulo_as_setbench_does) {
+  const auto numbers = random::make_number_source({}, 9);
+  std::array<std::uint64_t, 2000> pairs;
+  numbers->fill(pairs);
+  const auto operations = draw(
+      *make_generator({1000, key_layout::dense, 0},
+                      {.draws = draws::two, .bounding = bounding::modulo, .mix = {20, 10, 70}}, 9),
+      1000);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    EXPECT_EQ(operations[i].first, pairs[2 * i] % 1000 + 1);
+    const double percent = static_cast<double>(pairs[2 * i + 1] % 100'000'000) / 1e6;
+    EXPECT_EQ(operations[i].second, percent < 20   ? operation::insert
+                                    : percent < 30 ? operation::erase
+                                                   : operation::find);
+  }
+}
+
+TEST(generator, ends_ranges_after_as_many_keys_as_asked_or_with_the_space) {
+  operation_batch batch;
+  const options options{.mix = {0, 0, 50, 50}, .lengths = {.least = 3, .most = 6}};
+  const auto next = make_generator({100, key_layout::dense, 0}, options, 1);
+  std::array<int, 7> lengths{};
+  int clipped = 0;
+  for (int i = 0; i < 100; ++i) {
+    next->fill(batch, 100);
+    for (std::size_t j = 0; j < batch.size; ++j) {
+      if (batch.kinds[j] != operation::range) continue;
+      const std::uint64_t length = batch.last_keys[j] - batch.keys[j] + 1;
+      ASSERT_GE(length, 1U);
+      ASSERT_LE(length, 6U);
+      ASSERT_LE(batch.last_keys[j], 100U);
+      if (batch.last_keys[j] == 100) {
+        ++clipped;
+      } else {
+        ++lengths[length];
+      }
+    }
+  }
+  EXPECT_GT(clipped, 0);
+  EXPECT_EQ(lengths[0] + lengths[1] + lengths[2], 0);
+  for (const std::size_t length : {3U, 4U, 5U, 6U}) EXPECT_NEAR(lengths[length], 1200, 200);
+}
+
+TEST(generator, draws_the_same_keys_whatever_the_lengths_of_ranges) {
+  const auto kinds_and_keys = [](const range_lengths& lengths) {
+    return draw(*make_generator({1000, key_layout::dense, 0},
+                                {.mix = {20, 10, 20, 50}, .lengths = lengths}, 1),
+                2000, {100, 3});
+  };
+  EXPECT_EQ(kinds_and_keys({1, 1}), kinds_and_keys({1, 999}));
 }
 
 TEST(mix, implies_the_share_of_keys_that_are_present) {

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "assay/random/splitmix64.h"
 
@@ -35,6 +36,9 @@ class spreader {
   [[nodiscard]] constexpr std::uint64_t operator()(std::uint64_t x) const {
     return fold(fold(fold(x) * first_ & mask_) * second_ & mask_);
   }
+
+  // Replaces each of `numbers` by its image.
+  void all(std::span<std::uint64_t> numbers) const;
 
   [[nodiscard]] constexpr std::uint64_t inverse(std::uint64_t y) const {
     return fold(fold(fold(y) * inverse_of(second_) & mask_) * inverse_of(first_) & mask_);
