@@ -11,6 +11,7 @@ from typing import Any, Literal
 from assay import programs, protocol
 from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
+from assay.runner.allocators import library_of, other_allocator
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
 from assay.runner.types import Outcome, Status
@@ -39,7 +40,8 @@ class LocalExecutor:
 
         Raises:
             Interrupted: the user asked to stop.
-            CannotStartError: the trial's program, or the one that calibrates, did not start.
+            CannotStartError: the trial's program, or the one that calibrates, did not start, or its
+                allocator is not installed.
         """
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
@@ -54,6 +56,7 @@ class LocalExecutor:
             meter=programs.find("assay-meter") if is_command else None,
             timeout_s=trial.timeout_s,
             memory_limit_mb=trial.memory_limit_mb,
+            preload=library_of(trial.request.get("allocator", "glibc")),
             stop=self._stop,
         )
         after, error_after = self._calibration(trial, environment)
@@ -108,7 +111,12 @@ def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any
     failure = _failure(ended, trial.timeout_s)
     if failure:
         return *failure, None
-    return _protocol_result(ended) if trial.extract == "protocol" else _extracted(ended, trial.extract)
+    if trial.extract != "protocol":
+        return _extracted(ended, trial.extract)
+    status, reason, result = _protocol_result(ended)
+    if status == "valid" and result and (problem := other_allocator(trial.request, result)):
+        return "invalid", problem, result
+    return status, reason, result
 
 
 def _extracted(

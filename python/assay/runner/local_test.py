@@ -567,8 +567,8 @@ def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Pa
     ran = tmp_path / "ran"
     subject = script(tmp_path / "subject", f"open({str(ran)!r}, 'w')")
     another_parent = "1" if os.getpid() != 1 else "2"
-    ended = subprocess.run([*LAUNCHER, another_parent, "1000000", subject], check=False)
+    ended = subprocess.run([*LAUNCHER, another_parent, "1000000", "", subject], check=False)
     assert ended.returncode != 0
     assert not ran.exists()
-    subprocess.run([*LAUNCHER, str(os.getpid()), "1000000", subject], check=True)
+    subprocess.run([*LAUNCHER, str(os.getpid()), "1000000", "", subject], check=True)
     assert ran.exists()

@@ -27,10 +27,12 @@ _CANNOT_EXECUTE = (126, 127)  # what a shell exits with where it cannot execute 
 # The process must die with the runner, even by kill -9. setpriv asks the kernel for that; where the runner
 # died before it could ask, the shell finds that its parent is another, and gives up. The two take 2 ms.
 # No core file is written, which would disturb the next trial.
+# A library to preload is put under the program alone, not under what leads to it.
 # The data segment is what a leaking program grows; RLIMIT_AS would also count what is only reserved.
 LAUNCHER = (
     *("setpriv", "--pdeathsig", "KILL", "sh", "-c"),
-    '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && shift 2 && exec "$@"',
+    '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && if [ "$3" ]; then export LD_PRELOAD="$3"; fi '
+    '&& shift 3 && exec "$@"',
     _LAUNCHER,
 )
 
@@ -128,6 +130,7 @@ def run_process(
     meter: Path | None = None,
     timeout_s: float = math.inf,
     memory_limit_mb: int | None = None,
+    preload: str = "",
     stop: StopSignals | None = None,
 ) -> Ended:
     """Run a program in a session of its own, and end whatever of its process group is left at the end.
@@ -143,6 +146,7 @@ def run_process(
         meter: `assay-meter`, where what it uses is to be told.
         timeout_s: seconds after which it is killed.
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
+        preload: a library that the dynamic linker loads before all others, or none.
         stop: ends it too.
 
     Raises:
@@ -156,7 +160,7 @@ def run_process(
         metered = [] if meter is None else [str(meter), str(report.fileno())]
         try:
             process = subprocess.Popen(  # noqa: S603
-                [*LAUNCHER, str(os.getpid()), limit, *metered, program, *arguments],
+                [*LAUNCHER, str(os.getpid()), limit, preload, *metered, program, *arguments],
                 stdin=request,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
