@@ -116,8 +116,12 @@ struct engine_facts {
 // Every engine, the default first.
 [[nodiscard]] std::span<const engine_facts> engines();
 
-// The facts of one. Throws unknown_engine, naming those that are called nearly so.
+// The facts of one. Throws unknown_engine, which names those whose names are nearest.
 [[nodiscard]] const engine_facts& find_engine(std::string_view name);
+
+// Throws what make_number_source would throw for `choice` and the facts of its engine: for whoever
+// reads a request, before anything is drawn.
+void check(const engine_choice& choice, const engine_facts& engine);
 
 // Why `threads` threads that draw from the chosen engine will not draw the same numbers again from
 // the same seeds; empty if they will. Throws unknown_engine.

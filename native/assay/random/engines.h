@@ -29,20 +29,23 @@ struct engine_list {};
 using every_engine = engine_list<xoshiro256pp_lanes, xoshiro256ss, pcg64, wyrand, xorshift64s, mm2,
                                  mm3, mt19937_64, mrg32k3a, kiss64, rdrand, c_rand, lcg64, fnv1a>;
 
+// Whether all instances of an engine draw from one state.
+template <engine E>
+inline constexpr bool is_shared = requires { requires E::shared; };
+
 // What is known of one of them.
 template <engine E>
 [[nodiscard]] engine_facts facts_of() {
-  engine_facts facts{.name = E::name,
-                     .description = E::description,
-                     .source = E::source,
-                     .state_bits = E::state_bits,
-                     .bits = E::bits,
-                     .available = true,
-                     .replayable = E::state_bits > 0,
-                     .shared = false};
-  if constexpr (requires { E::available(); }) facts.available = E::available();
-  if constexpr (requires { E::shared; }) facts.shared = E::shared;
-  return facts;
+  bool available = true;
+  if constexpr (requires { E::available(); }) available = E::available();
+  return {.name = E::name,
+          .description = E::description,
+          .source = E::source,
+          .state_bits = E::state_bits,
+          .bits = E::bits,
+          .available = available,
+          .replayable = E::state_bits > 0,
+          .shared = is_shared<E>};
 }
 
 }  // namespace assay::random

@@ -50,7 +50,7 @@ std::uint64_t first_to_answer::draw() {
       pause();
     }
   }
-  throw std::runtime_error("no entropy to be had: " + source() + " all failed");
+  throw std::runtime_error("no number in any attempt from the sources of entropy: " + source());
 }
 
 std::string first_to_answer::source() const {

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "assay/edit_distance.h"
 #include "assay/random/engine.h"
 #include "assay/random/engines.h"
 #include "assay/random/widened.h"
@@ -79,7 +81,8 @@ class reseeded {
 template <class Stream>
 class in_place final : public number_source {
  public:
-  in_place(Stream stream, int bits) : stream_(std::move(stream)), bits_(bits) {}
+  template <class... From>
+  explicit in_place(int bits, From&&... from) : stream_(std::forward<From>(from)...), bits_(bits) {}
 
   void fill(std::span<std::uint64_t> numbers) override { stream_.fill(numbers); }
   [[nodiscard]] int bits() const override { return bits_; }
@@ -117,9 +120,8 @@ template <class Engine>
 std::unique_ptr<number_source> make_in_place(int bits, const engine_choice& choice,
                                              std::uint64_t seed, entropy& fresh) {
   using stream = stream_of<Engine>;
-  if (!choice.reseed_every) return std::make_unique<in_place<stream>>(stream(seed), bits);
-  return std::make_unique<in_place<reseeded<stream>>>(
-      reseeded<stream>(seed, *choice.reseed_every, fresh), bits);
+  if (!choice.reseed_every) return std::make_unique<in_place<stream>>(bits, seed);
+  return std::make_unique<in_place<reseeded<stream>>>(bits, seed, *choice.reseed_every, fresh);
 }
 
 using maker = std::unique_ptr<number_source> (*)(const engine_choice&, std::uint64_t, entropy&);
@@ -157,37 +159,14 @@ const auto& catalogue() {
   return all;
 }
 
-std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
-
-void check(const engine_choice& choice) {
-  const engine_facts& facts = find_engine(choice.name);
-  if (!facts.available) {
-    throw unknown_engine("this processor does not have the engine " + quoted(choice.name));
-  }
-  if (choice.array == 0) {
-    throw std::invalid_argument("an array of 0 numbers holds none to draw; leave it out to draw " +
-                                choice.name + " in place");
-  }
-  if (!choice.reseed_every) return;
-  if (choice.reseed_every == 0) {
-    throw std::invalid_argument(
-        "reseeding every 0 numbers would never draw one; leave it out not to reseed " +
-        choice.name);
-  }
-  if (facts.state_bits == 0) {
-    throw std::invalid_argument(choice.name + " cannot be reseeded: it has no state");
-  }
-  if (facts.shared) {
-    throw std::invalid_argument(choice.name +
-                                " cannot be reseeded: all threads draw from its one state");
-  }
-}
+std::string quoted(std::string_view name) { return '"' + std::string(name) + '"'; }
 
 template <class Makers>
 std::unique_ptr<number_source> make(const Makers& makers, const engine_choice& choice,
                                     std::uint64_t seed, entropy& fresh) {
-  check(choice);
-  const auto index = static_cast<std::size_t>(&find_engine(choice.name) - engines().data());
+  const engine_facts& engine = find_engine(choice.name);
+  check(choice, engine);
+  const auto index = static_cast<std::size_t>(&engine - engines().data());
   auto source = makers[index](choice, seed, fresh);
   if (!choice.array) return source;
   return std::make_unique<from_array>(*source, *choice.array);
@@ -211,7 +190,40 @@ const engine_facts& find_engine(std::string_view name) {
   const auto all = engines();
   const auto found = std::ranges::find(all, name, &engine_facts::name);
   if (found != all.end()) return *found;
-  throw unknown_engine("there is no engine " + quoted(name));
+  const auto distance = [&](const engine_facts& engine) {
+    return edit_distance(name, engine.name);
+  };
+  const std::size_t nearest = std::ranges::min(all | std::views::transform(distance));
+  std::string meant;
+  for (const auto& engine : all) {
+    if (distance(engine) != nearest) continue;
+    if (!meant.empty()) meant += " or ";
+    meant += quoted(engine.name);
+  }
+  throw unknown_engine("there is no engine " + quoted(name) + "; did you mean " + meant + "?");
+}
+
+void check(const engine_choice& choice, const engine_facts& engine) {
+  if (!engine.available) {
+    throw unknown_engine("this processor does not have the engine " + quoted(engine.name));
+  }
+  const std::string name(engine.name);
+  if (choice.array == 0) {
+    throw std::invalid_argument("array: must hold at least one number; leave it out to draw " +
+                                name + " in place");
+  }
+  if (!choice.reseed_every) return;
+  if (choice.reseed_every == 0) {
+    throw std::invalid_argument("reseed_every: must be at least one number; leave it out to draw " +
+                                name + " from one seed");
+  }
+  if (engine.state_bits == 0) {
+    throw std::invalid_argument("reseed_every: " + name + " has no state to seed; leave it out");
+  }
+  if (engine.shared) {
+    throw std::invalid_argument("reseed_every: all threads draw from the one state of " + name +
+                                ", which none of them can seed anew; leave it out");
+  }
 }
 
 std::string not_replayable_because(const engine_choice& choice, unsigned threads) {
