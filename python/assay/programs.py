@@ -50,12 +50,13 @@ def engines(program: Path) -> list[dict[str, Any]]:
     """Ask a native program which engines of random numbers it has.
 
     Returns:
-        For each its `name`, a `description`, its `state_bits`, and whether it is `available` here.
+        For each its `name`, a `description`, its `state_bits`, whether it is `available` here, and whether
+        its state is `shared` by all threads.
 
     Raises:
         AssayError: the program does not answer.
     """
-    return _ask(program, "--engines", ("name", "description", "state_bits", "available"))
+    return _ask(program, "--engines", ("name", "description", "state_bits", "available", "shared"))
 
 
 def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
 
 
 def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
-    entry = {"name": "a", "description": "one", "state_bits": 64, "available": True}
+    entry = {"name": "a", "description": "one", "state_bits": 64, "available": True, "shared": False}
     program = script(tmp_path / "x", f"test $1 = --engines && echo '{json.dumps([entry | {'bits': 32}])}'")
     assert programs.engines(program) == [entry]
 

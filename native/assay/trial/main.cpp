@@ -47,7 +47,8 @@ nlohmann::json list_of_engines() {
                     {"description", engine.description},
                     {"state_bits", engine.state_bits},
                     {"bits", engine.bits},
-                    {"available", engine.available}});
+                    {"available", engine.available},
+                    {"shared", engine.shared}});
   }
   return list;
 }

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/edit_distance.h"
 #include "assay/host/json_input.h"
 #include "assay/trial/request.h"
 #include "assay/trial/subject.h"
@@ -25,20 +25,6 @@ bool is_name(std::string_view name) {
   return !name.empty() && lower(name[0]) && std::ranges::all_of(name, [&](char c) {
     return lower(c) || (c >= '0' && c <= '9') || c == '_';
   });
-}
-
-// Levenshtein's distance: the fewest insertions, deletions and replacements that turn `a` into `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
 }
 
 // "a, b and c"

@@ -63,6 +63,11 @@ random::engine_choice parse_engine(const json_node& node) {
       node.at("reseed_every")
           .refuse(choice.name + " has no state of its own that could be reseeded");
     }
+    if (engine->shared) {
+      node.at("reseed_every")
+          .refuse("all threads draw from the one state of " + choice.name +
+                  ", which none of them can seed anew");
+    }
   }
   return choice;
 }

@@ -369,6 +369,8 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"engine", R"({"name": "xoshiro256pp", "array": 0})", "engine.array: "},
            {"engine", R"({"name": "xoshiro256pp", "reseed_every": 0})", "engine.reseed_every: "},
            {"engine", R"({"name": "rdrand", "reseed_every": 10})", "engine."},
+           {"engine", R"({"name": "c_rand", "reseed_every": 10})",
+            "engine.reseed_every: all threads"},
            {"engine", R"({"name": "xoshiro256pp", "every": 1})", "engine: has no key \"every\""},
            {"draws", "2", "draws: must be \"one\" or \"two\", not 2"},
            {"bounding", "\"mod\"", "bounding: must be \"multiply\" or \"modulo\", not \"mod\""},

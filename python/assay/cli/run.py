@@ -141,7 +141,10 @@ def _plan(experiment: "Experiment") -> "Plan":
     check_subjects(experiment, {each["name"]: _offer(each) for each in programs.listing(trial)})
     check_engines(
         experiment,
-        {each["name"]: Engine(each["state_bits"], each["available"]) for each in programs.engines(trial)},
+        {
+            each["name"]: Engine(each["state_bits"], each["available"], each["shared"])
+            for each in programs.engines(trial)
+        },
     )
     check_processors(experiment, os.sched_getaffinity(0))
     memory_limit_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4

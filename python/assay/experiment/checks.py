@@ -98,7 +98,8 @@ def check_engines(experiment: Experiment, known: Mapping[str, Engine]) -> None:
     Programs of one's own may have others.
 
     Raises:
-        AssayError: an engine is unknown, is not in this processor, or is to be reseeded and has no state.
+        AssayError: an engine is unknown, is not in this processor, or is to be reseeded and has no state
+            of its own.
     """
     source = Source(experiment.path, experiment.source)
     for condition in experiment.conditions():
@@ -114,6 +115,9 @@ def check_engines(experiment: Experiment, known: Mapping[str, Engine]) -> None:
             raise source.mistake(where, f"this processor has no {name}; use another engine")
         if "reseed_every" in asked and not known[name].state_bits:
             why = f"{name} draws every number from the hardware and has no state to reseed; leave it out"
+            raise source.mistake((*where, "reseed_every"), why)
+        if "reseed_every" in asked and known[name].shared:
+            why = f"all threads draw from the one state of {name}, which none can seed anew; leave it out"
             raise source.mistake((*where, "reseed_every"), why)
 
 

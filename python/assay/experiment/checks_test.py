@@ -93,6 +93,7 @@ ENGINES = {
     "xoshiro256pp": Engine(256, available=True),
     "rdrand": Engine(0, available=True),
     "other": Engine(64, available=False),
+    "c_rand": Engine(992, available=True, shared=True),
 }
 
 
@@ -106,6 +107,7 @@ ENGINES = {
             '{ name = "rdrand", reseed_every = 5 }',
             "rdrand draws every number from the hardware and has no st",
         ),
+        ('{ name = "c_rand", reseed_every = 5 }', "all threads draw from the one state of c_rand"),
     ],
 )
 def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, message: str) -> None:

@@ -37,10 +37,12 @@ class Engine:
     Attributes:
         state_bits: of its own state; 0 where every number comes from the hardware.
         available: whether this processor has what it needs.
+        shared: whether all threads of a process draw from one state.
     """
 
     state_bits: int
     available: bool
+    shared: bool = False
 
 
 @dataclass(frozen=True)
