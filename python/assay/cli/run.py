@@ -136,6 +136,7 @@ def _plan(experiment: "Experiment") -> "Plan":
     from assay import programs
     from assay.experiment import Engine, check_engines, check_memory, check_processors, check_subjects
     from assay.plan.make_plan import make_plan
+    from assay.runner.allocators import check_allocators
 
     trial = programs.find("assay-trial")
     check_subjects(experiment, {each["name"]: _offer(each) for each in programs.listing(trial)})
@@ -146,6 +147,7 @@ def _plan(experiment: "Experiment") -> "Plan":
             for each in programs.engines(trial)
         },
     )
+    check_allocators(experiment)
     check_processors(experiment, os.sched_getaffinity(0))
     memory_limit_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4
     check_memory(experiment, memory_limit_mb)
