@@ -11,6 +11,7 @@
 #include "assay/random/engine.h"
 #include "assay/trial/json_node.h"
 #include "assay/trial/weights_file.h"
+#include "assay/workload/check.h"
 
 namespace assay::trial {
 namespace {
@@ -238,7 +239,14 @@ std::string parse_role_name(const json_node& node) {
 // What the request and its roles may both say of threads; `role` holds what was said so far.
 void parse_work(const json_node& node, std::uint64_t key_range, role& role) {
   if (node.has("mix")) role.work.mix = parse_mix(node.at("mix"));
-  if (node.has("distribution")) role.work.keys = parse_distribution(node.at("distribution"));
+  if (node.has("distribution")) {
+    role.work.keys = parse_distribution(node.at("distribution"));
+    try {
+      workload::check(role.work.keys, key_range);
+    } catch (const std::invalid_argument& error) {
+      node.at("distribution").refuse(error.what());
+    }
+  }
   if (node.has("range")) {
     const ranges ranges = parse_ranges(node.at("range"), key_range);
     role.work.lengths = ranges.lengths;
