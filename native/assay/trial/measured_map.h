@@ -279,11 +279,13 @@ template <class K, class V, class Handle>
 }
 
 // The one trial loop, over one batch. Local sums keep the counts in registers: the compiler cannot
-// know that the map does not touch `sums`.
+// know that the map does not touch `sums`. It begins on a cache line in every program, for every
+// map: where it stood by chance made it up to 1.3 times as slow over a map that does nothing.
 template <class K, class V, class Handle>
-progress perform(Handle& handle, translator<K, V>& translate,
-                 const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                 const task& task, tally& sums) {
+[[gnu::noinline, gnu::aligned(64)]] progress perform(Handle& handle, translator<K, V>& translate,
+                                                     const workload::operation_batch& batch,
+                                                     std::size_t first, std::size_t last,
+                                                     const task& task, tally& sums) {
   using workload::operation;
   constexpr bool stoppable = stoppable_map_handle<Handle, K, V>;
   constexpr bool offers_more = offers_range<Handle, K, V> || offers_size<Handle> ||

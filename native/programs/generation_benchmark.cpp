@@ -1,0 +1,186 @@
+// What it takes to fill batches with operations: `make bench` runs this program several times and
+// prints intervals.
+//
+// Each contender fills batches of 512, all in turn, round after round, so that whatever slows the
+// processor meets all alike. Prints one JSON object: for each contender the median over the rounds
+// of the thread's processor time for an operation, in ns.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/random/instruction_set.h"
+#include "assay/random/xoshiro256pp.h"
+#include "assay/workload/generator.h"
+#include "assay/workload/index_source.h"
+#include "assay/workload/uniform_lanes.h"
+
+namespace {
+
+using assay::random::instruction_set;
+using assay::workload::distribution;
+using assay::workload::distribution_kind;
+using assay::workload::key_layout;
+using assay::workload::key_space;
+using assay::workload::mix;
+using assay::workload::operation_batch;
+using assay::workload::options;
+
+constexpr std::uint64_t zipf_range = 1'000'000'000;
+constexpr double zipf_exponent = 0.99;
+constexpr mix usual_mix{20, 10, 70};
+
+std::uint64_t processor_time_ns() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The sum of k^-s for k from 1 to n, by the Euler-Maclaurin formula after the first 10,000 terms.
+double generalised_harmonic(double n, double s) {
+  constexpr double first = 10'000;
+  double sum = 0;
+  for (double k = 1; k < first; ++k) sum += std::pow(k, -s);
+  const auto integral = [&](double x) { return std::pow(x, 1 - s) / (1 - s); };
+  return sum + integral(n) - integral(first) + (std::pow(first, -s) + std::pow(n, -s)) / 2 +
+         s / 12 * (std::pow(first, -s - 1) - std::pow(n, -s - 1));
+}
+
+// Zipf's law as YCSB draws it: nearly, by the formula of Gray et al. (1994, "Quickly generating
+// billion-record synthetic databases", section 3.2).
+class gray_zipf {
+ public:
+  gray_zipf(double range, double exponent, std::uint64_t seed)
+      : engine_(seed),
+        range_(range),
+        zeta_(generalised_harmonic(range, exponent)),
+        second_(1 + std::pow(0.5, exponent)),
+        alpha_(1 / (1 - exponent)),
+        eta_((1 - std::pow(2 / range, 1 - exponent)) / (1 - second_ / zeta_)) {}
+
+  void fill(std::array<std::uint64_t, operation_batch::capacity>& indices) {
+    assay::random::xoshiro256pp engine = engine_;
+    const gray_zipf law = *this;  // local copies stay in registers
+    for (auto& index : indices) index = law.index(static_cast<double>(engine() >> 11) * 0x1p-53);
+    engine_ = engine;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t index(double u) const {
+    const double uz = u * zeta_;
+    if (uz < 1) return 0;
+    if (uz < second_) return 1;
+    return static_cast<std::uint64_t>(range_ * std::pow(eta_ * u - eta_ + 1, alpha_));
+  }
+
+  assay::random::xoshiro256pp engine_;
+  double range_;
+  double zeta_;
+  double second_;
+  double alpha_;
+  double eta_;
+};
+
+struct contender {
+  std::string name;
+  std::function<void()> fill;  // a batch
+  std::vector<double> rounds{};
+};
+
+// Whatever was written is taken to be read.
+template <class T>
+void keep(T& written) {
+  asm volatile("" ::"r"(&written) : "memory");
+}
+
+std::vector<contender> contenders() {
+  std::vector<contender> all;
+  const auto batch = std::make_shared<operation_batch>();
+  const auto add = [&](std::string name, std::shared_ptr<assay::workload::generator> next) {
+    all.push_back({std::move(name), [batch, next] {
+                     next->fill(*batch, operation_batch::capacity);
+                     keep(*batch);
+                   }});
+  };
+
+  const key_space small(20'000, key_layout::dense, 1);
+  for (const auto instructions :
+       {instruction_set::scalar, instruction_set::avx2, instruction_set::avx512}) {
+    if (instructions > assay::random::best_instruction_set()) break;
+    add("fill_" + std::string(
+                      assay::random::instruction_set_names[static_cast<std::size_t>(instructions)]),
+        std::make_shared<assay::workload::uniform_lanes>(small, usual_mix, 1, instructions));
+  }
+
+  const key_space large(zipf_range, key_layout::dense, 1);
+  const std::vector<std::pair<std::string, distribution>> distributions{
+      {"uniform", {.kind = distribution_kind::uniform}},
+      {"zipf", {.kind = distribution_kind::zipf, .exponent = zipf_exponent, .scrambled = true}},
+      {"hot_set", {.kind = distribution_kind::hot_set, .scrambled = true}},
+      {"binomial", {.kind = distribution_kind::binomial}},
+      {"exponential", {.kind = distribution_kind::exponential, .mean_percent = 10}},
+      {"normal", {.kind = distribution_kind::normal}},
+      {"sequential", {.kind = distribution_kind::sequential}},
+      {"latest", {.kind = distribution_kind::latest}},
+      {"empirical", {.kind = distribution_kind::empirical, .weights = {1, 4, 9, 16, 9, 4, 1}}},
+  };
+  for (const auto& [name, keys] : distributions) {
+    add("distribution_" + name,
+        assay::workload::make_generator(large, {.keys = keys, .mix = usual_mix}, 1));
+  }
+
+  const auto indices = std::make_shared<std::array<std::uint64_t, operation_batch::capacity>>();
+  const auto fractions = std::make_shared<std::array<std::uint64_t, operation_batch::capacity>>();
+  const std::shared_ptr<assay::workload::index_source> exact = assay::workload::make_index_source(
+      large, {.keys = {.kind = distribution_kind::zipf, .exponent = zipf_exponent}}, 1, {});
+  all.push_back({"zipf_exact", [indices, fractions, exact] {
+                   exact->fill(*indices, *fractions);
+                   keep(*indices);
+                   keep(*fractions);
+                 }});
+  const auto gray = std::make_shared<gray_zipf>(zipf_range, zipf_exponent, 1);
+  all.push_back({"zipf_gray", [indices, gray] {
+                   gray->fill(*indices);
+                   keep(*indices);
+                 }});
+  return all;
+}
+
+}  // namespace
+
+int main() try {
+  constexpr std::size_t batches = 256;
+  constexpr std::size_t rounds = 31;
+  auto all = contenders();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (auto& each : all) {
+      const std::uint64_t start = processor_time_ns();
+      for (std::size_t i = 0; i < batches; ++i) each.fill();
+      each.rounds.push_back(static_cast<double>(processor_time_ns() - start) /
+                            static_cast<double>(batches * operation_batch::capacity));
+    }
+  }
+  nlohmann::json medians;
+  for (auto& each : all) {
+    std::ranges::nth_element(each.rounds, each.rounds.begin() + rounds / 2);
+    medians[each.name] = each.rounds[rounds / 2];
+  }
+  std::cout << medians << '\n' << std::flush;
+  return std::cout ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}
