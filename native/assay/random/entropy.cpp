@@ -21,8 +21,8 @@ void pause() {
 
 // Eight bytes of the kernel's generator: ChaCha20, which the kernel seeds from every source that
 // it has and reseeds while it runs. A ChaCha20 of our own, seeded by one such call, would save the
-// rest of them, which cost about 0.3 us each, once in every million numbers; it would be
-// cryptographic code to keep and to prove, for nothing that can be measured.
+// other calls. They take less than a microsecond each, as long as RDSEED, once in a million
+// numbers; and it would be cryptographic code to keep and to prove.
 bool try_getrandom(std::uint64_t& number) {
   return getrandom(&number, sizeof number, 0) == static_cast<ssize_t>(sizeof number);
 }

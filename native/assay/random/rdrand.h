@@ -1,6 +1,6 @@
 // RDRAND as an engine: every number comes from the processor. It has no seed, so no stream of it
-// can be drawn again, and it costs some fifty times what a software engine does: it is there to be
-// compared with the others (Kharal and Brown 2022, section 6.3).
+// can be drawn again, and a number takes ten to a hundred times as long as an engine in software:
+// it is there to be compared with the others (Kharal and Brown 2022, section 6.3).
 
 #ifndef ASSAY_RANDOM_RDRAND_H_
 #define ASSAY_RANDOM_RDRAND_H_
