@@ -29,7 +29,7 @@ class c_rand {
   explicit c_rand(std::uint64_t seed) {
     // Any thread may be the first: a static object is initialised once, while others wait.
     [[maybe_unused]] static const bool seeded = [seed] {
-      std::srand(static_cast<unsigned>(splitmix64(seed)()));  // NOLINT(cert-msc50-cpp)
+      std::srand(static_cast<unsigned>(splitmix64(seed)()));  // NOLINT(concurrency-mt-unsafe)
       return true;
     }();
   }
