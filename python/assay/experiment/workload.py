@@ -119,7 +119,7 @@ class EngineTable(Table):
     """What draws random numbers."""
 
     name: Name
-    array: Annotated[int, Field(ge=1, le=2**26)] | None = None
+    array: Annotated[int, Field(ge=1, le=10**9)] | None = None
     reseed_every: Annotated[int, Field(ge=1, lt=2**53)] | None = None
 
 
