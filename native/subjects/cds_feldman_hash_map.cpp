@@ -1,6 +1,7 @@
 #include <cds/container/feldman_hashmap_hp.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "cds_map.h"
@@ -26,10 +27,10 @@ struct feldman_traits : cds::container::feldman_hashmap::traits {
 };
 
 // A trie over the bits of the key: its hash must be unique, so it is the key itself, libcds's
-// default.
-using feldman =
-    cds::container::FeldmanHashMap<cds::gc::HP, std::uint64_t, std::uint64_t, feldman_traits>;
+// default. It takes numbers as keys, then, and no strings.
+template <class K, class V>
+using feldman = cds_map<cds::container::FeldmanHashMap<cds::gc::HP, K, V, feldman_traits>>;
 
-static const assay::trial::subject<cds_map<feldman>> registered{
+static const assay::trial::subject_template<feldman, std::uint64_t, std::uint32_t> registered{
     "cds_feldman_hash_map",
     "libcds's hash trie after Feldman et al., reclaiming by hazard pointers"};

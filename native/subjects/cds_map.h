@@ -10,10 +10,10 @@
 #include <cds/threading/model.h>
 #include <cds/urcu/general_buffered.h>
 
-#include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "assay/maps/concept.h"
 #include "assay/trial/subject.h"
 
 // Buffered, because of libcds's other kinds of user-space RCU one waits for all readers at every
@@ -55,15 +55,20 @@ struct cds_collector<Map, cds::gc::HP> {
 
 template <class Map>
 class cds_map {
+  using K = typename Map::key_type;
+  using V = typename Map::mapped_type;
+
  public:
   class handle {
    public:
     explicit handle(Map& map) : map_(map) {}
 
-    bool insert(std::uint64_t key, std::uint64_t value) { return map_.insert(key, value); }
-    bool erase(std::uint64_t key) { return map_.erase(key); }
-    std::optional<std::uint64_t> find(std::uint64_t key) {
-      std::optional<std::uint64_t> value;
+    bool insert(assay::parameter<K> key, assay::parameter<V> value) {
+      return map_.insert(key, value);
+    }
+    bool erase(assay::parameter<K> key) { return map_.erase(key); }
+    std::optional<V> find(assay::parameter<K> key) {
+      std::optional<V> value;
       map_.find(key, [&value](const auto& found) { value = found.second; });
       return value;
     }

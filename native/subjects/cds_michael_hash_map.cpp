@@ -1,6 +1,8 @@
 #include <cds/container/michael_kvlist_hp.h>
 #include <cds/container/michael_map.h>
 
+#include <functional>
+
 #include "cds_map.h"
 
 struct list_traits : cds::container::michael_list::traits {
@@ -10,19 +12,24 @@ struct list_traits : cds::container::michael_list::traits {
   // ThreadSanitizer finds.
   using memory_model = cds::opt::v::sequential_consistent;
 };
-using list = cds::container::MichaelKVList<cds::gc::HP, std::uint64_t, std::uint64_t, list_traits>;
+template <class K, class V>
+using list = cds::container::MichaelKVList<cds::gc::HP, K, V, list_traits>;
 
+template <class K>
 struct map_traits : cds::container::michael_map::traits {
-  using hash = std::hash<std::uint64_t>;
+  using hash = std::hash<K>;
 };
-using michael = cds::container::MichaelHashMap<cds::gc::HP, list, map_traits>;
+template <class K, class V>
+using michael = cds_map<cds::container::MichaelHashMap<cds::gc::HP, list<K, V>, map_traits<K>>>;
 
 // Its number of buckets is fixed when it is built: as many as there may be keys.
-class michael_hash_map : public cds_map<michael> {
+template <class K, class V>
+class michael_hash_map : public michael<K, V> {
  public:
-  explicit michael_hash_map(assay::trial::map_hints hints) : cds_map(hints, hints.key_range, 1U) {}
+  explicit michael_hash_map(assay::trial::map_hints hints)
+      : michael<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::trial::subject<michael_hash_map> registered{
+static const assay::trial::subject_template<michael_hash_map> registered{
     "cds_michael_hash_map",
     "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers"};

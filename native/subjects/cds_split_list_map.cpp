@@ -3,24 +3,27 @@
 
 #include "cds_map.h"
 
+template <class K>
 struct split_list_traits : cds::container::split_list::traits {
   using ordered_list = cds::container::michael_list_tag;
-  using hash = std::hash<std::uint64_t>;
+  using hash = std::hash<K>;
   struct ordered_list_traits : cds::container::michael_list::traits {
     using less = std::less<>;
     using memory_model = cds::opt::v::sequential_consistent;  // see cds_michael_hash_map.cpp
   };
 };
-using split_list =
-    cds::container::SplitListMap<cds::gc::HP, std::uint64_t, std::uint64_t, split_list_traits>;
+template <class K, class V>
+using split_list = cds_map<cds::container::SplitListMap<cds::gc::HP, K, V, split_list_traits<K>>>;
 
 // Its table may grow up to the number of buckets that it is told of when built: as many as there
 // may be keys.
-class split_list_map : public cds_map<split_list> {
+template <class K, class V>
+class split_list_map : public split_list<K, V> {
  public:
-  explicit split_list_map(assay::trial::map_hints hints) : cds_map(hints, hints.key_range, 1U) {}
+  explicit split_list_map(assay::trial::map_hints hints)
+      : split_list<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::trial::subject<split_list_map> registered{
+static const assay::trial::subject_template<split_list_map> registered{
     "cds_split_list_map",
     "libcds's split-ordered list, a growing lock-free hash map, reclaiming by hazard pointers"};

@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <type_traits>
 
+#include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/trial/subject.h"
 
@@ -18,26 +19,49 @@ struct no_lock {
   void unlock() {}
 };
 
-// `Map` has the interface of std::map. Searches share the lock where it can be shared.
+// `Map` has the interface of std::map. What only reads shares the lock where it can be shared. All
+// operations are atomic; a range or a visit of all keeps updates out until it ends.
 template <class Map, class Lock>
 class locked_map {
   static constexpr bool shareable = requires(Lock& lock) { lock.lock_shared(); };
-  using search_guard =
-      std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
+  using read_guard = std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
+  using K = typename Map::key_type;
+  using V = typename Map::mapped_type;
 
  public:
-  bool insert(std::uint64_t key, std::uint64_t value) {
+  bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     const std::scoped_lock guard(lock_);
     return map_.emplace(key, value).second;
   }
-  bool erase(std::uint64_t key) {
+  bool erase(assay::parameter<K> key) {
     const std::scoped_lock guard(lock_);
     return map_.erase(key) != 0;
   }
-  std::optional<std::uint64_t> find(std::uint64_t key) {
-    const search_guard guard(lock_);
+  std::optional<V> find(assay::parameter<K> key) {
+    const read_guard guard(lock_);
     const auto found = map_.find(key);
     return found == map_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  template <class Visit>
+  void range(const K& first, const K& last, Visit visit) {
+    const read_guard guard(lock_);
+    for (auto next = map_.lower_bound(first); next != map_.end() && !(last < next->first); ++next) {
+      visit(next->first, next->second);
+    }
+  }
+  std::uint64_t size() {
+    const read_guard guard(lock_);
+    return map_.size();
+  }
+  template <class Visit>
+  void snapshot(Visit visit) {
+    const read_guard guard(lock_);
+    for_each(visit);
+  }
+  template <class Visit>
+  void iterate(Visit visit) {
+    snapshot(visit);
   }
 
   auto attach() { return assay::plain_handle(*this); }

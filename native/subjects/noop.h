@@ -6,28 +6,43 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
-class noop {
+#include "assay/maps/concept.h"
+
+template <class K, class V>
+class noop_of {
  public:
   static constexpr bool holds_nothing = true;
 
   class handle {
    public:
-    [[gnu::noinline]] bool insert(std::uint64_t key, std::uint64_t value) {
-      asm volatile("" ::"r"(key), "r"(value));
+    [[gnu::noinline]] bool insert(assay::parameter<K> key, assay::parameter<V> value) {
+      use(key);
+      use(value);
       return true;
     }
-    [[gnu::noinline]] bool erase(std::uint64_t key) {
-      asm volatile("" ::"r"(key));
+    [[gnu::noinline]] bool erase(assay::parameter<K> key) {
+      use(key);
       return true;
     }
-    [[gnu::noinline]] std::optional<std::uint64_t> find(std::uint64_t key) {
+    [[gnu::noinline]] std::optional<V> find(assay::parameter<K> key) {
       // Named and empty, it comes back in registers. gcc 12 assembles every other optional in
       // memory, byte after word, and reading it back at once stalls for 5 ns, more than the rest of
       // the trial loop costs.
-      std::optional<std::uint64_t> nothing;
-      asm volatile("" ::"r"(key));
+      std::optional<V> nothing;
+      use(key);
       return nothing;
+    }
+
+   private:
+    template <class T>
+    [[gnu::always_inline]] static void use(const T& datum) {
+      if constexpr (std::is_arithmetic_v<T>) {
+        asm volatile("" ::"r"(datum));
+      } else {
+        asm volatile("" ::"r"(datum.data()) : "memory");
+      }
     }
   };
 
@@ -36,5 +51,7 @@ class noop {
   template <class Visit>
   void for_each(Visit&&) {}
 };
+
+using noop = noop_of<std::uint64_t, std::uint64_t>;
 
 #endif  // ASSAY_SUBJECTS_NOOP_H_

@@ -1,10 +1,10 @@
 // A difference that no experiment may miss: std_map_mutex with all that it does done twice.
 
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/trial/subject.h"
 
@@ -12,8 +12,9 @@
 // anew, in the second: twice the searches, allocations and acquisitions of the same mutex. The
 // first alone answers and is walked through, so that the contents are right whatever order
 // concurrent operations have in the second.
+template <class K, class V>
 class std_map_mutex_twice {
-  using tree = std::map<std::uint64_t, std::uint64_t>;
+  using tree = std::map<K, V>;
 
   template <class Operate>
   auto twice(Operate operate) {
@@ -28,13 +29,13 @@ class std_map_mutex_twice {
   }
 
  public:
-  bool insert(std::uint64_t key, std::uint64_t value) {
+  bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     return twice([&](tree& map) { return map.emplace(key, value).second; });
   }
-  bool erase(std::uint64_t key) {
+  bool erase(assay::parameter<K> key) {
     return twice([&](tree& map) { return map.erase(key) != 0; });
   }
-  std::optional<std::uint64_t> find(std::uint64_t key) {
+  std::optional<V> find(assay::parameter<K> key) {
     return twice([&](tree& map) {
       const auto found = map.find(key);
       return found == map.end() ? std::nullopt : std::optional(found->second);
@@ -54,6 +55,6 @@ class std_map_mutex_twice {
   tree second_;
 };
 
-static const assay::trial::subject<std_map_mutex_twice> registered{
+static const assay::trial::subject_template<std_map_mutex_twice> registered{
     "std_map_mutex_twice",
     "std_map_mutex doing every operation twice, in two trees behind one std::mutex"};

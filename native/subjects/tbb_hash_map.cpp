@@ -5,17 +5,24 @@
 #include <optional>
 #include <utility>
 
+#include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/trial/subject.h"
 
+template <class K, class V>
 class tbb_hash_map {
  public:
-  bool insert(std::uint64_t key, std::uint64_t value) { return map_.insert({key, value}); }
-  bool erase(std::uint64_t key) { return map_.erase(key); }
-  std::optional<std::uint64_t> find(std::uint64_t key) {
-    map_type::const_accessor found;
+  bool insert(assay::parameter<K> key, assay::parameter<V> value) {
+    return map_.insert({key, value});
+  }
+  bool erase(assay::parameter<K> key) { return map_.erase(key); }
+  std::optional<V> find(assay::parameter<K> key) {
+    typename map_type::const_accessor found;
     return map_.find(found, key) ? std::optional(found->second) : std::nullopt;
   }
+
+  // One atomic number, which may differ from the contents while updates go on.
+  std::uint64_t size() { return map_.size(); }
 
   auto attach() { return assay::plain_handle(*this); }
 
@@ -27,13 +34,12 @@ class tbb_hash_map {
  private:
   // The process's allocator, as every other subject; tbb_allocator would take tbbmalloc if it finds
   // it.
-  using element = std::pair<const std::uint64_t, std::uint64_t>;
-  using map_type =
-      tbb::concurrent_hash_map<std::uint64_t, std::uint64_t, tbb::tbb_hash_compare<std::uint64_t>,
-                               std::allocator<element>>;
+  using map_type = tbb::concurrent_hash_map<K, V, tbb::tbb_hash_compare<K>,
+                                            std::allocator<std::pair<const K, V>>>;
   map_type map_;
 };
 
-static const assay::trial::subject<tbb_hash_map> registered{
+static const assay::trial::subject_template<tbb_hash_map> registered{
     "tbb_hash_map",
-    "oneTBB's concurrent_hash_map: chained buckets with a lock for each bucket and element"};
+    "oneTBB's concurrent_hash_map: chained buckets with a lock for each bucket and element; its "
+    "size is not atomic"};

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -37,12 +36,6 @@ std::string enumeration(std::span<const std::string> items) {
   return text;
 }
 
-double percent_of(const workload::mix& mix, workload::operation operation) {
-  const std::array<double, workload::operation_kinds> percent{
-      mix.insert, mix.erase, mix.find, mix.range, mix.size, mix.snapshot, mix.iterate};
-  return percent.at(static_cast<std::size_t>(operation));
-}
-
 const held_types& types_for(const subject_entry& subject, datum::kind key, datum::kind value) {
   const auto found = std::ranges::find_if(subject.types, [&](const held_types& types) {
     return types.key == key && types.value == value;
@@ -78,9 +71,10 @@ std::unique_ptr<measured_map> subject_entry::build(const map_hints& hints) const
 void require_offered(const subject_entry& subject, const request& request) {
   types_for(subject, request.key.type, request.value.type);
   for (const auto& role : request.roles) {
+    const auto shares = role.work.mix.shares();
     for (std::size_t i = 0; i < workload::operation_kinds; ++i) {
       const auto asked = static_cast<workload::operation>(i);
-      if (percent_of(role.work.mix, asked) == 0 ||
+      if (shares[i] == 0 ||
           std::ranges::find(subject.operations, asked) != subject.operations.end()) {
         continue;
       }

@@ -148,6 +148,7 @@ result run(const request& request, const subject_entry& subject) {
                       std::to_string(*subject.max_threads) + ", not " +
                       std::to_string(request.threads()));
   }
+  require_offered(subject, request);
   const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, key_space_stream),
@@ -166,8 +167,9 @@ result run(const request& request, const subject_entry& subject) {
     });
 
     report.metrics["resident_before_bytes"] = static_cast<double>(host::resident_bytes());
-    report.metrics["build_ms"] =
-        milliseconds([&] { map = subject.build({request.key_range, request.threads()}); });
+    report.metrics["build_ms"] = milliseconds([&] {
+      map = subject.build({request.key_range, request.threads(), request.key, request.value});
+    });
     const detach_at_end detach(threads, workers);
     threads.run([&](unsigned i) { workers[i].handle = map->attach(); });
     if (!subject.holds_nothing) {

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "assay/random/xoshiro256pp.h"
 #include "assay/trial/streams.h"
+#include "assay/trial/subject.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/operation_batch.h"
 
@@ -16,6 +19,8 @@ namespace assay::trial {
 namespace {
 
 constexpr std::uint64_t most_searches = 100'000;
+constexpr int parts = 100;                         // of the map that ranges are asked for
+constexpr std::uint64_t most_keys_of_part = 1000;  // between its ends
 
 struct endless_walk {};
 
@@ -47,12 +52,31 @@ std::vector<std::uint64_t> absent_keys(const workload::key_space& space,
   return absent;
 }
 
+// How many ranges from one key of `held`, which is sorted, to another meet other keys.
+std::uint64_t wrong_parts_of(measured_map& map, std::span<const std::uint64_t> held,
+                             std::uint64_t most, random::xoshiro256pp& engine) {
+  if (held.empty()) return 0;
+  std::uint64_t wrong = 0;
+  for (int part = 0; part < parts; ++part) {
+    const std::uint64_t from = workload::uniform(held.size())(engine()).index;
+    const std::uint64_t room = std::min<std::uint64_t>(held.size() - from, most_keys_of_part);
+    const auto keys = held.subspan(from, 1 + workload::uniform(room)(engine()).index);
+    const auto seen = map.observe(workload::operation::range, keys.front(), keys.back(), most);
+    const auto key_sum = std::accumulate(keys.begin(), keys.end(), std::uint64_t{0});
+    wrong += !seen.ended || !seen.ascending || !std::cmp_equal(seen.found.size, keys.size()) ||
+             seen.found.key_sum != key_sum;
+  }
+  return wrong;
+}
+
 }  // namespace
 
 validation validate(measured_map& map, const workload::key_space& space, const tally& total,
                     std::uint64_t seed, std::uint64_t salt) {
+  using workload::operation;
   validation report{.expected = total.implied_contents(), .found = {}};
   report.wrong_values = total.wrong_values;
+  report.wrong_visits = total.wrong_visits;
   // A map whose links form a circle would be walked forever. There can be no more elements than
   // keys or inserts, and a few more tell a map that holds keys twice from one that has no end.
   const auto most = static_cast<std::int64_t>(std::min(space.range(), total.succeeded[0]) + 1000);
@@ -89,6 +113,18 @@ validation validate(measured_map& map, const workload::key_space& space, const t
   report.missed_searches = present.attempted[2] - present.succeeded[2];
   report.phantom_searches = absent.succeeded[2];
   report.wrong_values += present.wrong_values;
+
+  for (const auto by :
+       {operation::range, operation::size, operation::snapshot, operation::iterate}) {
+    const auto kind = static_cast<std::size_t>(by);
+    if (total.attempted[kind] + total.unfinished[kind] == 0) continue;
+    const auto all = space.from(1, space.range());
+    report.observations.push_back(
+        map.observe(by, all.first, all.last, static_cast<std::uint64_t>(most)));
+    if (by == operation::range) {
+      report.wrong_parts = wrong_parts_of(map, held, static_cast<std::uint64_t>(most), engine);
+    }
+  }
   return report;
 }
 
@@ -132,6 +168,30 @@ std::string validation::problem() const {
   if (wrong_values != 0) {
     add(std::to_string(wrong_values) +
         " searches returned a value other than the key's, expected 0");
+  }
+  if (wrong_visits != 0) {
+    add(std::to_string(wrong_visits) +
+        " elements that ranges or whole visits met were out of their order or bounds or had a "
+        "value "
+        "other than the key's, expected 0");
+  }
+  for (const auto& seen : observations) {
+    const auto name = to_string(seen.by);
+    if (!seen.ended) {
+      add("a " + name + " of the map at rest did not end after " + std::to_string(seen.found.size) +
+          " elements, more than there can be");
+    } else if (seen.found.size != found.size) {
+      add("a " + name + " of the map at rest came to " + std::to_string(seen.found.size) +
+          " elements, but the walk to " + std::to_string(found.size));
+    } else if (seen.by != workload::operation::size && seen.found != found) {
+      add("a " + name + " of the map at rest met as many elements as the walk, but other ones");
+    } else if (seen.by == workload::operation::range && !seen.ascending) {
+      add("a range over the map at rest met keys that were not in ascending order");
+    }
+  }
+  if (wrong_parts != 0) {
+    add(std::to_string(wrong_parts) + " of " + std::to_string(parts) +
+        " ranges over parts of the map at rest met other keys than the walk, expected 0");
   }
   return problems;
 }

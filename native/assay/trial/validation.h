@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "assay/trial/measured_map.h"
 #include "assay/trial/tally.h"
@@ -20,7 +21,10 @@ struct validation {
   std::uint64_t duplicate_keys = 0;    // elements whose key the walk had met before
   std::uint64_t missed_searches = 0;   // for a key that the walk met, which found nothing
   std::uint64_t phantom_searches = 0;  // for a key that the walk did not meet, which found it
-  bool walk_ended = true;  // false: it was given up after more elements than there can be
+  bool walk_ended = true;          // false: it was given up after more elements than there can be
+  std::uint64_t wrong_visits = 0;  // elements that ranges and whole visits met
+  std::vector<observation> observations{};  // of the map at rest
+  std::uint64_t wrong_parts = 0;  // ranges over parts of the map at rest that differ from the walk
 
   // What is wrong, with what was expected and what was found; empty if nothing is.
   [[nodiscard]] std::string problem() const;
@@ -28,8 +32,9 @@ struct validation {
 
 // Walks through the quiescent map and compares it with `total`, the sum of all threads' operations
 // on it. If the walk ends, searches for up to 100,000 keys that it met, and for those of up to
-// 100,000 keys drawn with the trial's seed that it did not meet, must agree with it. To be called
-// when no handle is attached; attaches one.
+// 100,000 keys drawn with the trial's seed that it did not meet, must agree with it. So must a
+// size, a snapshot, an iteration, and ranges over the whole map and over parts of it, of those that
+// the trial's operations had any of. To be called when no handle is attached; attaches some.
 [[nodiscard]] validation validate(measured_map& map, const workload::key_space& space,
                                   const tally& total, std::uint64_t seed, std::uint64_t salt);
 

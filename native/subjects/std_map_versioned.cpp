@@ -1,0 +1,126 @@
+// A map on which range queries starve.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include "assay/maps/concept.h"
+#include "assay/maps/plain_handle.h"
+#include "assay/trial/subject.h"
+
+// std::map behind a mutex, with a number that every successful update makes greater.
+//
+// A range query copies nothing and keeps nobody out for long: it takes the mutex for a few dozen
+// elements at a time, and begins again if the number has changed meanwhile. It thus visits what
+// the map held at one instant, when it ends. While one thread after another updates the map it
+// does not end, which is difficult to see where every thread does a mix: then all threads sooner or
+// later have a range query to do, none updates, and all of them succeed together (Kharal and
+// Brown, section 7.1). Sizes and snapshots are found out in the same way.
+//
+// Insert, erase and find are blocking, and the mutex is never held for longer than an operation or
+// a piece of 32 elements takes. Range, size and snapshot end once no update succeeds during one
+// attempt, and have no bound on their time otherwise. Iterate never begins again: it ends when it
+// has passed the greatest key.
+template <class K, class V>
+class std_map_versioned {
+  using tree = std::map<K, V>;
+  static constexpr int elements_at_a_time = 32;
+
+ public:
+  bool insert(assay::parameter<K> key, assay::parameter<V> value) {
+    const std::scoped_lock guard(mutex_);
+    return changed(map_.emplace(key, value).second);
+  }
+  bool erase(assay::parameter<K> key) {
+    const std::scoped_lock guard(mutex_);
+    return changed(map_.erase(key) != 0);
+  }
+  std::optional<V> find(assay::parameter<K> key) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = map_.find(key);
+    return found == map_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  template <class Visit>
+  bool range(const K& first, const K& last, Visit visit, const std::stop_token& stop) {
+    return visit_unchanged([&] { return map_.lower_bound(first); },
+                           [&](const K& key) { return last < key; }, visit, stop);
+  }
+  template <class Visit>
+  bool snapshot(Visit visit, const std::stop_token& stop) {
+    return visit_unchanged([&] { return map_.begin(); }, [](const K&) { return false; }, visit,
+                           stop);
+  }
+  std::optional<std::uint64_t> size(const std::stop_token& stop) {
+    std::uint64_t elements = 0;
+    return snapshot(counter(elements), stop) ? std::optional(elements) : std::nullopt;
+  }
+
+  template <class Visit>
+  bool iterate(Visit visit, const std::stop_token& stop) {
+    std::optional<K> met;
+    while (!stop.stop_requested()) {
+      const std::scoped_lock guard(mutex_);
+      auto next = met ? map_.upper_bound(*met) : map_.begin();
+      for (int i = 0; i < elements_at_a_time && next != map_.end(); ++i, ++next) {
+        visit(next->first, next->second);
+        met = next->first;
+      }
+      if (next == map_.end()) return true;
+    }
+    return false;
+  }
+
+  auto attach() { return assay::plain_handle(*this); }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, value] : map_) visit(key, value);
+  }
+
+ private:
+  class counter {
+   public:
+    explicit counter(std::uint64_t& elements) : elements_(&elements) {}
+    void operator()(const K&, const V&) const { ++*elements_; }
+    void begin_again() const { *elements_ = 0; }
+
+   private:
+    std::uint64_t* elements_;
+  };
+
+  bool changed(bool succeeded) {
+    version_ += succeeded;
+    return succeeded;
+  }
+
+  // Visits the elements from `begin()` to the first whose key is `beyond`, as of one instant. Says
+  // whether it finished before the stop.
+  template <class Begin, class Beyond, class Visit>
+  bool visit_unchanged(Begin begin, Beyond beyond, Visit visit, const std::stop_token& stop) {
+    std::unique_lock guard(mutex_);
+    for (;; visit.begin_again()) {
+      const std::uint64_t version = version_;
+      for (auto next = begin(); version_ == version;) {
+        for (int i = 0; i < elements_at_a_time; ++i, ++next) {
+          if (next == map_.end() || beyond(next->first)) return true;
+          visit(next->first, next->second);
+        }
+        guard.unlock();
+        if (stop.stop_requested()) return false;
+        guard.lock();
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  tree map_;
+  std::uint64_t version_ = 0;  // how many updates succeeded
+};
+
+static const assay::trial::subject_template<std_map_versioned> registered{
+    "std_map_versioned",
+    "std::map behind one std::mutex, whose range, size and snapshot are atomic and begin again "
+    "after every update, so that they may starve"};
