@@ -18,18 +18,21 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
 
-result trial_of(const std::string& name, unsigned threads) {
+result trial_of(const std::string& name, unsigned threads, const workload::mix& mix = {40, 40, 20},
+                const datum& value = {}) {
   const request request{
       .subject = name,
       .seed = 1,
       .pinning = {},
       .key_range = 10'000,  // so that some of what goes wrong is still there at the end
       .keys = workload::key_layout::dense,
-      .roles = one_role(threads, {40, 40, 20}),
+      .roles = one_role(threads, mix),
       .duration = std::chrono::milliseconds(20),
-      .interval = std::chrono::milliseconds(10)};
+      .interval = std::chrono::milliseconds(10),
+      .value = value};
   return run(request, find_subject(name));
 }
 
@@ -114,6 +117,56 @@ TEST_P(flawed_map, with_an_endless_walk_is_left) {
 TEST_P(flawed_map, that_throws_ends_the_trial) {
   EXPECT_THAT([] { trial_of("throws", GetParam()); },
               ThrowsMessage<std::runtime_error>("insert failed on purpose"));
+}
+
+// Those whose contents and searches are right, and which answer wrongly to more than searches.
+
+const workload::mix with_ranges{40, 40, 10, 10};
+
+TEST_P(flawed_map, that_visits_a_range_out_of_order_is_seen_to) {
+  const result found = trial_of("range_out_of_order", GetParam(), with_ranges);
+  EXPECT_GT(found.contents_check.value().wrong_visits, 0U);
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("out of their order")));
+}
+
+TEST_P(flawed_map, that_misses_a_key_of_a_range_differs_from_the_walk) {
+  const result found = trial_of("range_misses_key", GetParam(), with_ranges);
+  EXPECT_EQ(found.contents_check.value().wrong_visits, 0U);
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("a range of the map at rest came to")));
+}
+
+TEST_P(flawed_map, that_leaves_out_the_ends_of_ranges_differs_in_parts) {
+  const result found = trial_of("range_without_last", GetParam(), with_ranges);
+  EXPECT_EQ(found.contents_check.value().wrong_parts, 100U);
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("100 of 100 ranges over parts")));
+}
+
+TEST_P(flawed_map, that_counts_one_more_differs_from_the_walk) {
+  EXPECT_THAT(trial_of("size_off_by_one", GetParam(), {40, 40, 10, 0, 10}).problems,
+              ElementsAre(HasSubstr("a size of the map at rest came to")));
+}
+
+TEST_P(flawed_map, that_visits_one_element_twice_differs_from_the_walk) {
+  EXPECT_THAT(trial_of("snapshot_visits_twice", GetParam(), {45, 45, 9.9, 0, 0, 0.1}).problems,
+              ElementsAre(HasSubstr("as many elements as the walk, but other ones")));
+}
+
+TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) {
+  const result found = trial_of("truncates_values", GetParam(), {40, 40, 20},
+                                {.type = datum::kind::bytes, .least = 9, .most = 100});
+  const auto check = found.contents_check.value();
+  EXPECT_EQ(check.found.size, check.expected.size);
+  EXPECT_EQ(check.found.key_sum, check.expected.key_sum);
+  EXPECT_NE(check.found.pair_sum, check.expected.pair_sum);
+  EXPECT_GT(check.wrong_values, 0U);
+}
+
+// What is not asked for is not held against a map.
+TEST_P(flawed_map, is_sound_where_its_flaw_is_not_used) {
+  for (const auto* name : {"range_out_of_order", "range_without_last", "range_misses_key",
+                           "size_off_by_one", "snapshot_visits_twice", "truncates_values"}) {
+    EXPECT_THAT(trial_of(name, GetParam()).problems, IsEmpty()) << name;
+  }
 }
 
 using flawed_map_death = flawed_map;

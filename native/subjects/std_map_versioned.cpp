@@ -30,11 +30,11 @@ class std_map_versioned {
 
  public:
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
-    const std::scoped_lock guard(mutex_);
+    const std::unique_lock guard = lock_between_pieces();
     return changed(map_.emplace(key, value).second);
   }
   bool erase(assay::parameter<K> key) {
-    const std::scoped_lock guard(mutex_);
+    const std::unique_lock guard = lock_between_pieces();
     return changed(map_.erase(key) != 0);
   }
   std::optional<V> find(assay::parameter<K> key) {
@@ -90,6 +90,15 @@ class std_map_versioned {
    private:
     std::uint64_t* elements_;
   };
+
+  // Tries for the microseconds that a piece takes before it sleeps: the thread that released the
+  // mutex would have taken it again, for its next piece, long before the kernel has woken another.
+  std::unique_lock<std::mutex> lock_between_pieces() {
+    std::unique_lock guard(mutex_, std::try_to_lock);
+    for (int i = 0; i < 1000 && !guard.owns_lock(); ++i) guard.try_lock();
+    if (!guard.owns_lock()) guard.lock();
+    return guard;
+  }
 
   bool changed(bool succeeded) {
     version_ += succeeded;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,13 @@ namespace assay::trial {
 namespace {
 
 using workload::key_layout;
+using workload::operation;
+
+std::vector<std::string> all_subjects() {
+  std::vector<std::string> names;
+  for (const auto& subject : registry()) names.push_back(subject.name);
+  return names;
+}
 
 class every_subject
     : public ::testing::TestWithParam<std::tuple<std::string, unsigned, key_layout>> {};
@@ -46,16 +54,52 @@ TEST_P(every_subject, gives_valid_trials) {
   }
 }
 
-std::vector<std::string> all_subjects() {
-  std::vector<std::string> names;
-  for (const auto& subject : registry()) names.push_back(subject.name);
-  return names;
-}
-
 std::string name_of(const ::testing::TestParamInfo<every_subject::ParamType>& info) {
   const auto& [name, threads, keys] = info.param;
   return name + "_" + std::to_string(threads) + (keys == key_layout::dense ? "_dense" : "_sparse");
 }
+
+// One trial for each pair of types, of all that the subject offers.
+class every_pair_of_types : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
+  const subject_entry& subject = find_subject(GetParam());
+  const auto among = [&](operation kind) {
+    return std::ranges::find(subject.operations, kind) != subject.operations.end() ? 2.0 : 0.0;
+  };
+  workload::mix mix{40,
+                    40,
+                    0,
+                    among(operation::range),
+                    among(operation::size),
+                    among(operation::snapshot),
+                    among(operation::iterate)};
+  mix.find = 20 - mix.range - mix.size - mix.snapshot - mix.iterate;
+  request request{.subject = subject.name,
+                  .seed = 0,
+                  .pinning = {},
+                  .key_range = 300,
+                  .keys = key_layout::sparse,
+                  .roles = one_role(subject.max_threads.value_or(2), mix),
+                  .duration = std::chrono::milliseconds(5),
+                  .interval = std::chrono::milliseconds(5)};
+  request.roles[0].fold = workload::fold::sum;
+  for (const auto& types : subject.types) {
+    request.key = {.type = types.key, .least = 8, .most = 40};
+    request.value = {.type = types.value, .least = 0, .most = 100};
+    for (const key_layout keys : {key_layout::dense, key_layout::sparse}) {
+      request.keys = keys;
+      ++request.seed;
+      EXPECT_THAT(run(request, subject).problems, ::testing::IsEmpty())
+          << to_string(types.key) << " " << to_string(types.value);
+    }
+  }
+}
+
+std::string subject_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
+
+INSTANTIATE_TEST_SUITE_P(trials, every_pair_of_types, ::testing::ValuesIn(all_subjects()),
+                         subject_of);
 
 INSTANTIATE_TEST_SUITE_P(
     trials, every_subject,

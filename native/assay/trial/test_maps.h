@@ -37,6 +37,54 @@ class sound_map {
   std::map<std::uint64_t, std::uint64_t> elements;
 };
 
+// One that can be looked at as a whole, for any type of key and value.
+template <class K, class V>
+class sound_ordered_map {
+ public:
+  bool insert(const K& key, const V& value) {
+    const std::scoped_lock lock(mutex);
+    return elements.emplace(key, value).second;
+  }
+  bool erase(const K& key) {
+    const std::scoped_lock lock(mutex);
+    return elements.erase(key) != 0;
+  }
+  std::optional<V> find(const K& key) {
+    const std::scoped_lock lock(mutex);
+    const auto found = elements.find(key);
+    return found == elements.end() ? std::nullopt : std::optional(found->second);
+  }
+  template <class Visit>
+  void range(const K& first, const K& last, Visit visit) {
+    const std::scoped_lock lock(mutex);
+    const auto end = elements.upper_bound(last);
+    for (auto next = elements.lower_bound(first); next != end; ++next) {
+      visit(next->first, next->second);
+    }
+  }
+  std::uint64_t size() {
+    const std::scoped_lock lock(mutex);
+    return elements.size();
+  }
+  template <class Visit>
+  void snapshot(Visit visit) {
+    const std::scoped_lock lock(mutex);
+    for_each(visit);
+  }
+  template <class Visit>
+  void iterate(Visit visit) {
+    snapshot(visit);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, value] : elements) visit(key, value);
+  }
+
+ protected:
+  std::mutex mutex;
+  std::map<K, V> elements;
+};
+
 // `Base` with an attach() whose handles call the functions of `Derived`.
 // Its constructor is open to everyone because maps also derive from it through another class.
 template <class Derived, class Base = sound_map>
@@ -46,6 +94,9 @@ class test_map : public Base {  // NOLINT(bugprone-crtp-constructor-accessibilit
 };
 
 class correct_map : public test_map<correct_map> {};
+
+template <class K, class V>
+class correct_ordered_map : public test_map<correct_ordered_map<K, V>, sound_ordered_map<K, V>> {};
 
 }  // namespace assay::trial
 

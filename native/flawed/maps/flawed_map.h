@@ -27,9 +27,18 @@ class flawed_base : public trial::sound_map {
   now_and_then now_and_then_;
 };
 
+class flawed_ordered_base : public trial::sound_ordered_map<std::uint64_t, std::uint64_t> {
+ protected:
+  now_and_then now_and_then_;
+};
+
 // What a flawed map derives from. It hides the operation of sound_map that it gets wrong.
 template <class Derived>
 using flawed_map = trial::test_map<Derived, flawed_base>;
+
+// The same for a map that can be looked at as a whole.
+template <class Derived>
+using flawed_ordered_map = trial::test_map<Derived, flawed_ordered_base>;
 
 }  // namespace assay::flawed
 
