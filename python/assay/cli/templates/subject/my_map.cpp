@@ -2,7 +2,8 @@
 //
 // Where a thread needs something of its own inside the map (an epoch, hazard pointers), let
 // attach() return a handle of yours that owns it and has insert, erase and find; see
-// assay/maps/concept.h.
+// assay/maps/concept.h, also for range, size, snapshot and iterate, which a map may have besides.
+// Other types of keys and values: assay/trial/subject.h.
 #include <cstdint>
 #include <mutex>
 #include <optional>
