@@ -17,7 +17,7 @@ install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h nat
 install(FILES native/assay/host/compiled_as.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(TARGETS assay assay_random assay_workload assay_probe EXPORT assay-targets)
 install(TARGETS assay_host assay_trial_loop assay_trial EXPORT assay-trial-targets)
-install(TARGETS assay-trial assay-calibrate assay-meter)
+install(TARGETS assay-trial assay-calibrate assay-engines assay-meter)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import aa, audit, browse, compare, export, new, plan, report, run, serve
+from assay.cli import aa, audit, browse, compare, engines, export, new, plan, report, run, serve
 
 app = typer.Typer(
     name="assay",
@@ -29,6 +29,7 @@ app.command("show")(browse.show)
 app.command("report")(report.report)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
+app.command("engines")(engines.engines)
 app.command("query")(browse.query)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)

@@ -36,23 +36,32 @@ def write_figures(
         AssayError: a figure does not exist or has nothing to show, or the folder cannot be written.
     """
     kinds = specifications(report)
-    written = []
-    for figure in _chosen(report, names):
-        content = _convert(_for_paper(kinds[figure.kind], figure), form)
-        file = directory / f"{figure.name}.{form}"
-        part = file.with_name(f"{file.name}.part")
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(content)
-            part.replace(file)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink()
-            raise AssayError(
-                f"cannot write {file}: {error.strerror}; choose another folder with --output"
-            ) from error
-        written.append((file, figure))
-    return written
+    return [
+        (write_figure(kinds[figure.kind], figure, form, directory), figure)
+        for figure in _chosen(report, names)
+    ]
+
+
+def write_figure(specification: Specification, figure: Figure, form: Format, directory: Path) -> Path:
+    """Write one figure into a folder, and return its file.
+
+    Raises:
+        AssayError: the folder cannot be written.
+    """
+    content = _convert(_for_paper(specification, figure), form)
+    file = directory / f"{figure.name}.{form}"
+    part = file.with_name(f"{file.name}.part")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise AssayError(
+            f"cannot write {file}: {error.strerror}; choose another folder with --output"
+        ) from error
+    return file
 
 
 def _chosen(report: Report, names: Collection[str]) -> Iterator[Figure]:

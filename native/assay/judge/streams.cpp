@@ -1,0 +1,58 @@
+#include "assay/judge/streams.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "assay/random/splitmix64.h"
+#include "assay/trial/streams.h"
+
+namespace assay::judge {
+namespace {
+
+constexpr unsigned threads = 64;
+constexpr unsigned trials = 16;
+constexpr std::size_t window = 1024;
+
+}  // namespace
+
+stream_statistics examine_streams(
+    const std::function<std::unique_ptr<random::number_source>(std::uint64_t)>& make,
+    std::uint64_t seed) {
+  std::vector<std::uint64_t> fingerprints;
+  fingerprints.reserve(std::size_t{threads} * trials * window);
+  bit_counter differing;
+  std::uint64_t compared = 0;
+  std::array<std::uint64_t, window> mine{};
+  std::array<std::uint64_t, window> neighbours{};
+  for (unsigned trial = 0; trial < trials; ++trial) {
+    const std::uint64_t trial_seed = random::derive_seed(seed, trial);
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      const auto source =
+          make(random::derive_seed(trial::thread_seed(trial_seed, thread), trial::measured_stream));
+      source->fill(mine);
+      const auto joined = static_cast<std::size_t>((127 + source->bits()) / source->bits());
+      for (std::size_t i = 0; i + joined <= window; ++i) {
+        std::uint64_t fingerprint = 0;
+        for (std::size_t j = i; j < i + joined; ++j)
+          fingerprint = random::mix64(fingerprint + random::golden_gamma) ^ mine[j];
+        fingerprints.push_back(fingerprint);
+      }
+      if (thread % 2 == 1) {
+        differing.add(window, [&](std::size_t i) { return mine[i] ^ neighbours[i]; });
+        compared += window;
+      }
+      neighbours = mine;
+    }
+  }
+  std::ranges::sort(fingerprints);
+  std::uint64_t collisions = 0;
+  for (std::size_t i = 0, first = 0; i < fingerprints.size(); ++i) {
+    if (fingerprints[i] != fingerprints[first]) first = i;
+    collisions += i - first;
+  }
+  return {std::uint64_t{threads} * trials, fingerprints.size(), collisions, compared,
+          differing.counts()};
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,79 @@
+"""Examines engines one after the other: draws, counts, judges and times."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from assay.engines.judge import judge, speed_of
+from assay.engines.program import count, known
+from assay.engines.types import Counts, Engine, Judged
+from assay.errors import AssayError
+from assay.experiment.tables import nearest
+
+RESEEDED_EVERY = 1_000_000
+"""Numbers, where a picture shows reseeding that was not asked for; a tenth of all where they are fewer."""
+
+
+def chosen(names: Sequence[str]) -> list[Engine]:
+    """Return engines by their names, each once; all of them without names.
+
+    Raises:
+        AssayError: there is no such engine.
+    """
+    every = {engine.name: engine for engine in known()}
+    for name in names:
+        if name not in every:
+            raise AssayError(f"there is no engine {name!r}; {nearest(name, list(every))}")
+    return [every[name] for name in dict.fromkeys(names)] if names else list(every.values())
+
+
+def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every: int | None) -> list[Judged]:
+    """Examine engines, several at a time; then time them, one at a time.
+
+    Args:
+        engines: which.
+        numbers: to draw from each.
+        seed: of all streams.
+        reseed_every: numbers between two draws of new entropy, if there are to be any.
+
+    Raises:
+        AssayError: the program that draws refuses, fails, or is missing.
+    """
+    other = min(RESEEDED_EVERY, numbers // 10) if reseed_every is None else None
+
+    def draw(engine: Engine) -> tuple[Counts, Counts] | None:
+        if not engine.available:
+            return None
+        counts = count(
+            engine.name,
+            numbers=numbers,
+            seed=seed,
+            reseed_every=reseed_every,
+            parts=("bits", "keys", "streams"),
+        )
+        return counts, count(engine.name, numbers=numbers, seed=seed, reseed_every=other, parts=("bits",))
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        drawn = list(pool.map(draw, engines))
+    judged = []
+    for engine, found in zip(engines, drawn, strict=True):
+        if found is None:
+            why = f"this processor does not have what it needs ({engine.description})"
+            judged.append(Judged(engine, reseed_every, unavailable=why))
+        else:
+            counts, others = found
+            timed = count(
+                engine.name, numbers=numbers, seed=seed, reseed_every=reseed_every, parts=("speed",)
+            )
+            judged.append(
+                Judged(
+                    engine,
+                    reseed_every,
+                    counts=counts,
+                    other_reseed_every=other,
+                    other=others,
+                    judgement=judge(counts),
+                    speed=speed_of(timed),
+                )
+            )
+    return judged

@@ -1,0 +1,121 @@
+"""What becomes of the real engines, drawn by the real program."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assay.cli.commands import app
+from assay.engines import KNOWN_FLAWS, chosen, examine, known
+from assay.engines.judge import judge
+from assay.engines.page import write_judged
+from assay.engines.program import count
+from assay.engines.types import Judged
+from assay.errors import AssayError
+
+N = 400_000
+
+
+@cache
+def judged() -> dict[str, Judged]:
+    names = ["xoshiro256pp", "pcg64", "fnv1a", "lcg64"]
+    found = examine(chosen(names), numbers=N, seed=1, reseed_every=None)
+    return {each.engine.name: each for each in found}
+
+
+def test_good_engines_are_accepted_and_bad_ones_rejected() -> None:
+    words = {name: each.judgement.word for name, each in judged().items() if each.judgement}
+    assert words == {
+        "xoshiro256pp": "accepted",
+        "pcg64": "accepted",
+        "fnv1a": "rejected",
+        "lcg64": "rejected",
+    }
+
+
+def test_the_strict_alternation_of_fnv1a_is_named_with_what_it_does() -> None:
+    judgement = judged()["fnv1a"].judgement
+    assert judgement
+    assert judgement.why.startswith("bit 0 strictly alternates")
+    assert "With two draws and modulo, every key has the parity of the one before" in judgement.effect
+
+
+def test_the_short_periods_of_a_plain_lcg_are_named() -> None:
+    judgement = judged()["lcg64"].judgement
+    assert judgement
+    assert "repeat after 4 to" in judgement.why
+
+
+@pytest.mark.parametrize("name", ["xoshiro256pp", "pcg64"])
+def test_good_engines_are_accepted_whatever_the_seed(name: str) -> None:
+    """At 1e-3 for each, one of these would fail with a probability of at most 0.015."""
+    for seed in range(100, 115):
+        counts = count(name, numbers=100_000, seed=seed, reseed_every=None, parts=("bits", "keys", "streams"))
+        assert judge(counts).word == "accepted", seed
+
+
+def test_every_known_flaw_is_still_found_and_no_other_engine_has_one() -> None:
+    engines = [engine for engine in known() if engine.available]
+    words = {}
+    for engine in engines:
+        counts = count(engine.name, numbers=N, seed=3, reseed_every=None, parts=("bits", "keys", "streams"))
+        words[engine.name] = judge(counts).word
+    assert {name for name, word in words.items() if word == "rejected"} == set(KNOWN_FLAWS)
+    assert set(words.values()) == {"accepted", "rejected"}
+
+
+def test_pictures_and_page_are_files_that_need_no_network(tmp_path: Path) -> None:
+    page = write_judged(list(judged().values()), "Asked.", tmp_path / "new")
+    text = page.read_text(encoding="utf-8")
+    assert "http" not in text.replace("http-equiv", "").replace("https://vega.github.io/schema", "")
+    assert "bit 0 strictly alternates" in text
+    names = {file.name for file in (tmp_path / "new").iterdir()}
+    assert {"vega.js", "style.css", "speed.svg", "fnv1a-first-byte.svg", "fnv1a-first-byte.png"} <= names
+    assert {"fnv1a-first-four-bits.svg", "fnv1a-first-four-bits-reseeded.svg"} <= names
+
+
+def test_an_engine_that_cannot_be_had_is_shown_with_the_reason(tmp_path: Path) -> None:
+    engine = known()[0].__class__("rdrand", "the instruction RDRAND", 0, 64, False, False, False)
+    (found,) = examine([engine], numbers=N, seed=1, reseed_every=None)
+    assert found.judgement is None
+    assert "the instruction RDRAND" in found.unavailable
+    assert found.unavailable in write_judged([found], "Asked.", tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fnv1b"], "there is no engine 'fnv1b'; did you mean fnv1a?"),
+        (["--all", "fnv1a"], "leave it or the names out"),
+        (["--all", "--numbers", "999"], "--numbers: 999 is outside 1,000 to 1,000,000,000"),
+        (["--all", "--numbers", "1e10"], "--numbers: 10,000,000,000 is outside"),
+        (["--all", "--numbers", "nan"], "--numbers: nan is no whole number"),
+        (["--all", "--numbers", "1000.5"], "--numbers: 1000.5 is no whole number"),
+        (["--all", "--reseed-every", "0"], "--reseed-every: 0 is outside 1 to 2^53"),
+        (["fnv1a", "--output", "/dev/null/x"], "cannot write the report in /dev/null/x"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_drawn(arguments: list[str], said: str) -> None:
+    ended = CliRunner().invoke(app, ["engines", *arguments])
+    assert isinstance(ended.exception, AssayError)
+    assert said in str(ended.exception)
+
+
+def test_named_engines_decide_the_exit_code_and_json_says_all() -> None:
+    ended = CliRunner().invoke(app, ["engines", "fnv1a", "--numbers", "1e5", "--json"])
+    assert ended.exit_code == 1
+    (found,) = json.loads(ended.stdout)
+    assert (found["engine"]["name"], found["verdict"], found["numbers"]) == ("fnv1a", "rejected", 100_000)
+    assert found["speed_ns"]["source"] > 0
+    assert any(test["kind"] == "alternation of each bit" for test in found["tests"])
+    ended = CliRunner().invoke(app, ["engines", "pcg64", "--numbers", "1e5", "--json"])
+    assert ended.exit_code == 0
+
+
+def test_without_names_the_engines_are_listed() -> None:
+    ended = CliRunner().invoke(app, ["engines"])
+    assert ended.exit_code == 0
+    assert "xoshiro256pp" in ended.stdout
+    assert "rejected: odd and even numbers strictly alternate" in " ".join(ended.stdout.split())

@@ -1,0 +1,73 @@
+"""The page of judged engines: static files that open from disk without a network."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from assay.engines.judge import REJECTED, SUSPECT
+from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures, specifications
+from assay.engines.types import Judged
+from assay.report.charts import Figure
+from assay.report.charts.drawings import Specification
+from assay.report.figures import Format, write_figure
+from assay.report.render import asset, render, write, writing
+
+SHARED = ("style.css", "charts.js", "campaign.js")
+FORMS: tuple[Format, ...] = ("svg", "png")
+FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
+"""Kinds of pictures that are files as well: those of the paper. The page can save any other."""
+
+
+def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
+    """Write the page and the pictures into a folder, and return the page.
+
+    Args:
+        judged: the engines, in order.
+        asked: what was drawn, as a sentence.
+        directory: made where it is missing.
+
+    Raises:
+        AssayError: the folder cannot be written.
+    """
+    drawn, kinds = list(figures(judged)), specifications(judged)
+    with writing(directory):
+        write(directory / "vega.js", vl_convert.javascript_bundle(None))  # type: ignore[arg-type]
+        for name in SHARED:
+            write(directory / name, asset(name))
+        write(directory / "index.html", _page(judged, asked, drawn, kinds))
+    for figure in drawn:
+        for form in FORMS if figure.kind in FILED else ():
+            write_figure(kinds[figure.kind], figure, form, directory)
+    return directory / "index.html"
+
+
+def _page(
+    judged: Sequence[Judged], asked: str, drawn: Sequence[Figure], kinds: Mapping[str, Specification]
+) -> str:
+    placed: dict[str, list[tuple[int, Figure]]] = defaultdict(list)
+    for place, figure in enumerate(drawn):
+        placed[figure.section].append((place, figure))
+    sections: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [(SPEED, "Speed", [], placed[SPEED])]
+    for each in judged:
+        if each.judgement:
+            tests = [
+                (str(group.kind), len(group.p), len(group.failing(SUSPECT)), group.smallest)
+                for group in each.judgement.groups
+            ]
+            name = each.engine.name
+            sections.append((name, f"{each.title}: {each.judgement.word}", tests, placed[name]))
+    return render(
+        "engines.html",
+        root="",
+        asked=asked,
+        suspect=f"{SUSPECT:g}",
+        rejected=f"{REJECTED:g}",
+        judged=judged,
+        floor=min((each.speed.floor for each in judged if each.speed), default=0.0),
+        sections=sections,
+        specifications=kinds,
+        data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],
+    )

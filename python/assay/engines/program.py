@@ -1,0 +1,62 @@
+"""Asks `assay-engines` which engines there are, and lets it draw from them and count."""
+
+import json
+import subprocess
+from typing import Any, Literal
+
+from assay import programs
+from assay.engines.types import Counts, Engine
+from assay.errors import AssayError
+
+PROGRAM = "assay-engines"
+FEWEST, MOST = 1_000, 1_000_000_000
+"""Numbers that can be drawn."""
+
+Part = Literal["bits", "keys", "streams", "speed"]
+
+
+def known() -> list[Engine]:
+    """Return every engine, the default first.
+
+    Raises:
+        AssayError: the program is missing, or of another version.
+    """
+    try:
+        return [Engine(**each) for each in json.loads(_run("--list"))]
+    except (TypeError, ValueError) as error:
+        raise AssayError(f"{PROGRAM} --list does not answer ({error}); run make build") from error
+
+
+def count(name: str, *, numbers: int, seed: int, reseed_every: int | None, parts: tuple[Part, ...]) -> Counts:
+    """Draw from an engine and count.
+
+    Args:
+        name: of the engine.
+        numbers: how many to draw, `FEWEST` to `MOST`.
+        seed: from which all streams come.
+        reseed_every: numbers between two draws of new entropy, if there are to be any.
+        parts: what to count.
+
+    Raises:
+        AssayError: the program refuses, fails, or is missing.
+    """
+    engine: dict[str, Any] = {"name": name}
+    if reseed_every is not None:
+        engine["reseed_every"] = reseed_every
+    request = {"protocol": 1, "engine": engine, "seed": seed, "numbers": numbers, "parts": sorted(parts)}
+    counts: Counts = json.loads(_run(given=json.dumps(request)))
+    return counts
+
+
+def _run(*arguments: str, given: str = "") -> str:
+    program = programs.find(PROGRAM)
+    try:
+        ended = subprocess.run(  # noqa: S603
+            [program, *arguments], input=given, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise AssayError(f"{program} cannot be run ({error.strerror}); run make build") from error
+    if ended.returncode == 0:
+        return ended.stdout
+    said = ended.stderr.strip().removeprefix("error: ")
+    raise AssayError(f"{PROGRAM}: {said or f'ended with {ended.returncode}'}")
