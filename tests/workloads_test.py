@@ -1,0 +1,119 @@
+"""Workloads on the whole path: from a TOML file through real trials to the store and the report."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import programs
+from assay.cli import run
+from assay.errors import AssayError
+from assay.experiment import load
+from conftest import ROOT, Assay
+
+HEAD = """
+name = "workloads"
+question = "Does all of it arrive?"
+[design]
+blocks = 1
+seed = 3
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "std_map_mutex"
+smallest_effect_percent = 3
+[factors]
+subject = ["std_map_mutex", "absl_btree_shared_mutex"]
+"""
+TRIAL = """
+[trial]
+key_range = 500
+duration_ms = 20
+mix = { insert = 25, erase = 25, find = 50 }
+"""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_experiment_can_be_run(path: Path) -> None:
+    run._plan(load(path))
+
+
+def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
+    assay: Assay, tmp_path: Path
+) -> None:
+    # Kharal and Brown, section 6.2: FNV-1a as a generator alternates between odd and even numbers, so that with
+    # two draws and a remainder one thread meets one half of an even number of keys alone.
+    text = HEAD.replace(
+        '["std_map_mutex", "absl_btree_shared_mutex"]', '["std_map_mutex", "std_map_shared_mutex"]'
+    )
+    odd = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"\n[perturb]\nkey_range = 0\n'
+    (tmp_path / "x.toml").write_text(text + TRIAL + odd)
+    ended = assay("run", "x.toml", expect=1)
+    assert "the prefill did not converge" in ended.stderr
+    (tmp_path / "x.toml").write_text(text + TRIAL + odd.replace("fnv1a", "xoshiro256pp"))
+    assay("run", "x.toml")
+    rows = json.loads(assay("query", "select campaign, status, reason from workloads", "--json").stdout)[
+        "rows"
+    ]
+    assert [row[:2] for row in rows] == [[1, "invalid"]] * 2 + [[2, "valid"]] * 2
+    assert all("the prefill did not converge" in row[2] for row in rows[:2])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            'engine = "xoshiro256"',
+            r'19: trial\.engine: there is no engine "xoshiro256"; did you mean xoshiro256',
+        ),
+        (
+            "key_type = { bytes = 16 }",
+            r"19: trial\.key_type: arithmetic_1000 holds keys of uint64, not bytes; leave",
+        ),
+        (
+            'distribution = { kind = "empirical", file = "none" }',
+            r"19: trial\.distribution\.file: there is no file",
+        ),
+        ("[[role]]\nname = 'a'", r"19: role: the role a has no threads; give it some"),
+        ("arrivals = { rate = 0 }", r"19: trial\.arrivals\.rate: 0 is too small; use more than 0"),
+        (
+            'engine = { name = "rdrand", reseed_every = 5 }',
+            r"19: trial\.engine(\.reseed_every: rdrand draws every|: this processor has no rdrand)",
+        ),
+        (
+            "threads = 4096\nengine = { name = 'pcg64', array = 60_000_000 }",
+            r"20: trial\.engine\.array: the arrays of 4096 threads take 1,875,000 MiB, and a trial may use",
+        ),
+    ],
+)
+def test_a_mistake_is_one_message_and_nothing_runs(tmp_path: Path, more: str, message: str) -> None:
+    text = HEAD.replace("absl_btree_shared_mutex", "arithmetic_1000")
+    (tmp_path / "x.toml").write_text(text + TRIAL + more)
+    with pytest.raises(AssayError, match=rf"/x\.toml:{message}"):
+        run._plan(load(tmp_path / "x.toml"))
+
+
+def request(**settings: Any) -> str:
+    return json.dumps(
+        {
+            **{"protocol": 1, "subject": "std_map_mutex", "seed": 1, "threads": 1, "pinning": "none"},
+            **{"key_range": 100, "keys": "dense", "mix": {"insert": 50, "erase": 50, "find": 0}},
+            **{"duration_ms": 1, "interval_ms": 1},
+            **settings,
+        }
+    )
+
+
+def test_every_engine_that_is_listed_draws_a_trial() -> None:
+    trial = programs.find("assay-trial")
+    for engine in programs.engines(trial):
+        ended = subprocess.run(
+            [trial],
+            input=request(engine={"name": engine["name"]}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ended.returncode == 0) == engine["available"], ended.stderr
