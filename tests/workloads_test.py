@@ -43,8 +43,8 @@ def test_every_experiment_can_be_run(path: Path) -> None:
 def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
     assay: Assay, tmp_path: Path
 ) -> None:
-    # Kharal and Brown, section 6.2: FNV-1a as a generator alternates between odd and even numbers, so that with
-    # two draws and a remainder one thread meets one half of an even number of keys alone.
+    # Kharal and Brown, section 6.2: FNV-1a as a generator alternates between odd and even numbers, so that
+    # with two draws and a remainder one thread meets one half of an even number of keys alone.
     text = HEAD.replace(
         '["std_map_mutex", "absl_btree_shared_mutex"]', '["std_map_mutex", "std_map_shared_mutex"]'
     )
