@@ -17,6 +17,7 @@ LARGEST_KEY_RANGE = 2**40
 _LARGEST_UINT32_KEY_RANGE = {"dense": 2**32 - 1, "sparse": 2**31 - 1}  # zero is no key
 MOST_THREADS = 4096
 _MOST_ROLES = 32
+_MOST_DEVIATIONS_OUTSIDE = 30  # beyond, no key has a weight that a double can hold
 
 _Share = Annotated[float, Field(gt=0, le=100)]
 _Order = Literal["ordered", "scrambled"]
@@ -100,6 +101,13 @@ class DistributionTable(Table):
             raise ValueError(
                 f"mean_percent of an exponential distribution is above 0, not {self.mean_percent:g}"
             )
+        if self.kind == "normal" and self.mean_percent is not None and self.deviation_percent is not None:
+            outside = max(0.0, -self.mean_percent, self.mean_percent - 100)
+            if outside > _MOST_DEVIATIONS_OUTSIDE * self.deviation_percent:
+                raise ValueError(
+                    "mean_percent of a normal distribution is 0 to 100, or at most "
+                    f"{_MOST_DEVIATIONS_OUTSIDE} times the deviation_percent outside, not {self.mean_percent:g}"
+                )
         return self
 
 

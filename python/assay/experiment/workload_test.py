@@ -285,6 +285,10 @@ def refused(text: str, message: str) -> None:
             'distribution = { kind = "normal", mean_percent = 1, deviation_percent = 0 }',
             "distribution.deviation_percent: 0 is too small; use more than 0",
         ),
+        (
+            'distribution = { kind = "normal", mean_percent = -31, deviation_percent = 1 }',
+            "distribution: mean_percent of a normal distribution is 0 to 100, or at most 30 times the",
+        ),
         ('distribution = { kind = "empirical", file = "" }', "distribution.file: is empty; write something"),
         ('engine = "PCG 64"', 'engine: "PCG 64" is no engine; write its name, such as "xoshiro256pp", or a'),
         (
