@@ -1,6 +1,6 @@
 """Every rule. `guide/ID.md` explains each: what it sees, why it matters, what to do."""
 
-from assay.audit import trials
+from assay.audit import trials, workload
 from assay.audit.design import FamilyTooLarge, Oversubscribed, ShortTrials, TooFewBlocks, Unpinned
 from assay.audit.host import (
     CampaignDrift,
@@ -22,6 +22,8 @@ DESIGN_RULES: tuple[Rule, ...] = (
     ShortTrials(),
     Oversubscribed(),
     Unpinned(),
+    workload.RejectedEngine(),
+    workload.NotReplayable(),
 )
 """Those that can tell from the experiment alone, before it runs."""
 
@@ -49,6 +51,8 @@ RULES: tuple[Rule, ...] = (
     FrequencyScaling(),
     FixedLayout(),
     MemoryUse(),
+    workload.OVERLOADED,
+    workload.STARVED,
     trials.UNFAIR,
     trials.GENERATION,
 )

@@ -1,0 +1,120 @@
+"""Rules about what the threads of trials were given to do, and whether they could."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.audit.trials import Limit
+from assay.audit.types import Evidence, Finding, condition_name
+from assay.audit.wording import ANOMALIES, counted
+from assay.engines import KNOWN_FLAWS
+from assay.store.types import StoredTrial
+
+_OMISSION = "Tene, How NOT to Measure Latency, 2013"
+
+
+def _engine(evidence: Evidence, condition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the engine that a condition asks for; empty where it leaves the default."""
+    engine: Mapping[str, Any] = evidence.experiment.settings(condition).get("engine", {})
+    return engine
+
+
+class RejectedEngine:
+    """Conditions whose operations are drawn by an engine that its tests reject."""
+
+    id = "rejected-engine"
+    title = "A random number engine with known flaws"
+    source = f"{ANOMALIES}, section 6.2 and appendix B"
+
+    def check(self, evidence: Evidence) -> Iterator[Finding]:
+        """Yield a finding for each such engine."""
+        found = defaultdict(list)
+        for condition in evidence.experiment.conditions():
+            if (name := _engine(evidence, condition).get("name")) in KNOWN_FLAWS:
+                found[name].append(condition_name(condition))
+        for name, where in found.items():
+            yield Finding(
+                self.id,
+                f"{counted(where, 'condition')} draw their operations with {name}: {KNOWN_FLAWS[name]}",
+                tuple(where),
+                {"conditions": len(where)},
+                f"Use xoshiro256pp, unless {name} is what you study; `assay engines {name}` shows why.",
+                "error",
+            )
+
+
+class NotReplayable:
+    """Conditions whose trials nobody can repeat exactly."""
+
+    id = "not-replayable"
+    title = "Trials cannot be replayed"
+    source = f"{ANOMALIES}, section 6.3"
+
+    def check(self, evidence: Evidence) -> Iterator[Finding]:
+        """Yield a finding for the conditions that draw entropy, or share one stream among threads."""
+        where = {}
+        for condition in evidence.experiment.conditions():
+            engine = _engine(evidence, condition)
+            if engine.get("name") == "rdrand":
+                where[condition_name(condition)] = "rdrand draws from the processor"
+            elif "reseed_every" in engine:
+                where[condition_name(condition)] = "reseeding draws new entropy"
+            elif engine.get("name") == "c_rand" and evidence.experiment.settings(condition)["threads"] > 1:
+                where[condition_name(condition)] = "all threads draw from the one state of rand()"
+        if where:
+            yield Finding(
+                self.id,
+                f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
+                tuple(f"{name}: {why}" for name, why in where.items()),
+                {"conditions": len(where)},
+                "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
+                "note",
+            )
+
+
+def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the share of arrivals that had not begun at the end; None of a closed loop."""
+    if "backlog" not in trial.metrics or "arrival_rate" not in trial.metrics:
+        return None
+    due = trial.metrics["arrival_rate"] * evidence.experiment.settings(trial.levels)["duration_ms"] / 1000
+    return trial.metrics["backlog"] / due if due > 0 else None
+
+
+OVERLOADED = Limit(
+    "overloaded",
+    "Operations arrive faster than they are served",
+    _OMISSION,
+    _late,
+    0.01,
+    "In {conditions} more than {limit} of the operations that were due had not begun at the end, {worst} at"
+    " worst: the queue grows, and latency measures how long the trial lasts.",
+    "Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
+)
+
+
+def _longest_wait(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the longest operation of any role as a share of the measured interval; 1 where one got none."""
+    waits = [
+        1.0 if name.endswith("_throughput") else value / 1e6 / _duration_ms(evidence, trial)
+        for name, value in trial.metrics.items()
+        if name.startswith("role_")
+        and (name.endswith("_longest_ns") or (name.endswith("_throughput") and value == 0))
+    ]
+    return max(waits, default=None)
+
+
+def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
+    duration: float = evidence.experiment.settings(trial.levels)["duration_ms"]
+    return duration
+
+
+STARVED = Limit(
+    "starved",
+    "A role of threads starves",
+    f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
+    _longest_wait,
+    0.5,
+    "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
+    " typical trial, {worst} at worst: it waits for the others.",
+    "Look at each role's throughput and longest operation; the sum over roles hides both.",
+)
