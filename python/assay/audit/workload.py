@@ -30,7 +30,7 @@ class RejectedEngine:
         """Yield a finding for each such engine."""
         found = defaultdict(list)
         for condition in evidence.experiment.conditions():
-            if (name := _engine(evidence, condition).get("name")) in KNOWN_FLAWS:
+            if (name := _engine(evidence, condition).get("name", "")) in KNOWN_FLAWS:
                 found[name].append(condition_name(condition))
         for name, where in found.items():
             yield Finding(
