@@ -4,9 +4,11 @@ Every figure has an interval of 95% and, where there is one, the goal that it is
 come from campaigns of Assay's own, in which the two sides run in alternation.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -17,16 +19,60 @@ from assay.report.gather import gather
 from assay.store import Store
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE.parent / "build/release/bin"
+PROCESSES = 15
 
 
 def main() -> None:
     """Run every benchmark and print its figures."""
+    generation()
     with tempfile.TemporaryDirectory() as folder:
         with measured("trial_loop.toml", folder) as opened:
-            trial_loop(gather(opened, 1).analysis)
+            title = "time per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 1.25)"
+            times(title, gather(opened, 1).analysis)
+        with measured("latency.toml", folder) as opened:
+            title = "time per operation, one latency in 64 taken / none, 1 million keys (goal: at most 1.03)"
+            times(title, gather(opened, 1).analysis)
         with measured("trial_overhead.toml", folder) as opened:
             trial_overhead(opened)
     store.main()
+
+
+def generation() -> None:
+    """Print how long it takes to fill a batch, in several ways and from several distributions.
+
+    A process alternates between all of them and gives the median of each; what is printed are medians over
+    processes.
+    """
+    done: list[dict[str, float]] = []
+    for _ in range(PROCESSES):
+        ran = subprocess.run([PROGRAMS / "generation_benchmark"], check=False, stdout=subprocess.PIPE)  # noqa: S603
+        if ran.returncode:
+            sys.exit(ran.returncode)
+        done.append(json.loads(ran.stdout))
+
+    print(
+        "\nfilling a batch, uniform keys and three kinds, ns per operation (goal: at most 0.4 with AVX-512)"
+    )
+    for name in done[0]:
+        if name.startswith("fill_"):
+            figure(name.removeprefix("fill_"), [each[name] for each in done])
+    print("\nfilling a batch from 10^9 keys, time per operation / from the uniform distribution")
+    for name in done[0]:
+        if name.startswith("distribution_"):
+            ratios = [each[name] / each["distribution_uniform"] for each in done]
+            figure(name.removeprefix("distribution_"), ratios)
+    print("\ntime per draw from Zipf's law, 0.99 over 10^9 keys, exact / formula of YCSB (goal: at most 0.5)")
+    figure("zipf", [each["zipf_exact"] / each["zipf_gray"] for each in done])
+
+
+def figure(name: str, values: list[float]) -> None:
+    """Print the median of one value a process with its interval."""
+    interval = median_interval(values)
+    if interval is None:
+        sys.exit(f"error: no interval for {name}: too few values")
+    middle = f"{median(values):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]"
+    print(f"  {name:40} {middle}   {len(values)} processes")
 
 
 def measured(experiment: str, folder: str) -> Store:
@@ -43,16 +89,21 @@ def measured(experiment: str, folder: str) -> Store:
     return Store.open(path, create=False)
 
 
-def trial_loop(analysis: Analysis) -> None:
-    """Print the time of an operation in the trial loop over that in a hand-inlined loop."""
-    print("\ntime per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 2.0)")
+def times(title: str, analysis: Analysis) -> None:
+    """Print the time of an operation over that of the baseline, in each context."""
+    print(f"\n{title}")
     for each in analysis.comparisons:
         if each.ratio is None or each.interval is None:
-            sys.exit(f"error: no interval for {dict(each.context)}: too few valid trials")
+            sys.exit(f"error: no interval for {named(each.context)}: too few valid trials")
         low, high = 1 / each.interval.high, 1 / each.interval.low
         print(
-            f"  {each.context['mix']:40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs"
+            f"  {named(each.context):40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs"
         )
+
+
+def named(context: Mapping[str, object]) -> str:
+    """Return a context in words."""
+    return ", ".join(f"{factor} {level}" for factor, level in context.items())
 
 
 def trial_overhead(opened: Store) -> None:
@@ -78,8 +129,7 @@ def trial_overhead(opened: Store) -> None:
             + sum(calibration["elapsed_ms"] for calibration in calibrations)
         )
         between = (following.started_at - one.started_at).total_seconds() * 1e3
-        name = ", ".join(f"{factor} {level}" for factor, level in one.levels.items())
-        overheads.setdefault(name, []).append(between - excepted)
+        overheads.setdefault(named(one.levels), []).append(between - excepted)
     if left_out:
         print(f"  {left_out} trials are left out: not valid, or without a calibration")
     for name, values in sorted(overheads.items()):

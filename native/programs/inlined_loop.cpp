@@ -1,10 +1,10 @@
 // The loop that one would write by hand to measure `noop`: the trial loop is judged against it
 // (`make bench`).
 //
-// It draws from the same engine, with the same arithmetic, and calls the same opaque functions, but
-// each operation is drawn just before it is performed, nothing is validated but a sum of the keys,
-// and there is only this map, this distribution and one thread. It reads a trial request and prints
-// a trial result.
+// It draws from one lane of the same engine, with the same arithmetic, and calls the same opaque
+// functions, but each operation is drawn just before it is performed, nothing is validated but a
+// sum of the keys, and there is only this map, this distribution and one thread. It reads a trial
+// request and prints a trial result.
 
 #include <chrono>
 #include <cstdint>
@@ -50,7 +50,7 @@ measurement measure(const assay::trial::request& request) {
     for (std::uint64_t i = 0; i < between_looks_at_the_clock; ++i) {
       const auto draw = distribution(engine());
       const std::uint64_t key = draw.index + 1;
-      switch (choose.of_three(draw.fraction >> 1)) {
+      switch (choose.of_three(draw.fraction >> assay::workload::operation_chooser::fine_shift)) {
         case operation::insert:
           if (handle.insert(key, key)) sum += key;
           break;

@@ -44,17 +44,18 @@ class xoshiro256pp_avx512 {
     _mm512_store_si512(to[3].data(), s3_);
   }
 
-  // The step of xoshiro256pp, its xors of three words in one instruction each.
+  // The step of xoshiro256pp, with xors of three words where both old words are at hand: each word
+  // is then replaced in its own register, and nothing is copied.
   [[gnu::always_inline]] ASSAY_AVX512 inline __m512i next() {
     constexpr int xor3 = 0x96;
     const __m512i sum = _mm512_add_epi64(s0_, s3_);
     const __m512i number = _mm512_add_epi64(_mm512_rol_epi64(sum, 23), s0_);
     const __m512i shifted = _mm512_slli_epi64(s1_, 17);
-    const __m512i old0 = s0_, old1 = s1_;
-    s0_ = _mm512_ternarylogic_epi64(s0_, s1_, s3_, xor3);
-    s1_ = _mm512_ternarylogic_epi64(s1_, s2_, old0, xor3);
-    s2_ = _mm512_ternarylogic_epi64(s2_, old0, shifted, xor3);
-    s3_ = _mm512_rol_epi64(_mm512_xor_si512(s3_, old1), 45);
+    s3_ = _mm512_xor_si512(s3_, s1_);
+    s1_ = _mm512_ternarylogic_epi64(s1_, s2_, s0_, xor3);
+    s2_ = _mm512_ternarylogic_epi64(s2_, s0_, shifted, xor3);
+    s0_ = _mm512_xor_si512(s0_, s3_);
+    s3_ = _mm512_rol_epi64(s3_, 45);
     return number;
   }
 

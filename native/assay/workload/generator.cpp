@@ -134,7 +134,8 @@ class alignas(interference_bytes) general final : public generator {
       return;
     }
     for (auto& point : fractions) {
-      point = modulo_ ? point % operation_chooser::coarse_end : point >> 1;
+      point =
+          modulo_ ? point % operation_chooser::coarse_end : point >> operation_chooser::fine_shift;
     }
     if (choose.has_three_kinds()) {
       for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = choose.of_three(fractions[i]);

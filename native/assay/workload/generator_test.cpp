@@ -148,7 +148,7 @@ TEST(operation_chooser, gives_each_of_seven_kinds_its_share_and_three_by_two_com
   EXPECT_TRUE(three.has_three_kinds());
   random::splitmix64 draw(1);
   for (int i = 0; i < 1000; ++i) {
-    const std::uint64_t point = draw() >> 1;
+    const std::uint64_t point = draw() >> operation_chooser::fine_shift;
     EXPECT_EQ(three.of_three(point), three.at(point));
   }
 }

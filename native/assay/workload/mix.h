@@ -41,8 +41,11 @@ struct mix {
 // first three kinds alone and two thresholds.
 class operation_chooser {
  public:
-  // Points of 63 bits, not 64: 100% is then a number too, and an operation at 0% is never drawn.
-  static constexpr std::uint64_t fine_end = std::uint64_t{1} << 63;
+  // The high half of a fraction: a share is right to 2^-32, or 0.00000002%, and one vector compares
+  // twice as many as of whole fractions. 100% is a number too, so that an operation at 0% is never
+  // drawn.
+  static constexpr std::uint64_t fine_end = std::uint64_t{1} << 32;
+  static constexpr int fine_shift = 32;
   // Points as Setbench draws them when it takes a number modulo: millionths of a percent.
   static constexpr std::uint64_t coarse_end = 100'000'000;
 

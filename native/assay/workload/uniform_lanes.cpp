@@ -31,7 +31,8 @@ void fill_scalar(words& state, std::uint64_t range, const operation_chooser& cho
     for (std::size_t i = lane; i < steps * lanes; i += lanes) {
       const drawn parts = draw(engine());
       keys[i] = parts.index + 1;
-      if constexpr (Kinds == kinds_are::chosen) kinds[i] = choose.of_three(parts.fraction >> 1);
+      if constexpr (Kinds == kinds_are::chosen)
+        kinds[i] = choose.of_three(parts.fraction >> operation_chooser::fine_shift);
     }
     for (std::size_t word = 0; word < 4; ++word) state[word][lane] = engine.state()[word];
   }
@@ -39,18 +40,18 @@ void fill_scalar(words& state, std::uint64_t range, const operation_chooser& cho
 
 #if defined(__x86_64__)
 
-// Thresholds for fractions of 64 bits, which saves a shift: the kind is `least` and one more for
-// each of two numbers that the fraction is above. The chooser's points have a bit less so that 0
-// and 2^63, always and never, are both thresholds; here a first one of 0 goes into `least`.
+// Thresholds for points as 32-bit numbers: the kind is `least` and one more for each of two numbers
+// that the point is above. Of the chooser's thresholds, 2^32 is never and needs nothing; a first
+// one of 0 is always and goes into `least`.
 struct thresholds {
   explicit thresholds(const operation_chooser& choose)
       : least(choose.erase_from() == 0 ? 1 : 0),
-        first(static_cast<long long>(2 * choose.erase_from() - 1)),
-        second(static_cast<long long>(2 * choose.find_from() - 1)) {}
+        first(static_cast<std::uint32_t>(choose.erase_from() - 1)),
+        second(static_cast<std::uint32_t>(choose.find_from() - 1)) {}
 
   char least;
-  long long first;
-  long long second;
+  std::uint32_t first;
+  std::uint32_t second;
 };
 
 template <kinds_are Kinds, range_is Range>
@@ -62,9 +63,12 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
   const thresholds from(choose);
   // AVX2 compares signed numbers, which are in the order of unsigned ones once their first bits are
   // flipped.
-  const __m256i first_bit = _mm256_set1_epi64x(INT64_MIN);
-  const __m256i first = _mm256_set1_epi64x(from.first ^ INT64_MIN);
-  const __m256i second = _mm256_set1_epi64x(from.second ^ INT64_MIN);
+  const __m256i first_bit = _mm256_set1_epi32(INT32_MIN);
+  const __m256i first =
+      _mm256_xor_si256(first_bit, _mm256_set1_epi32(static_cast<int>(from.first)));
+  const __m256i second =
+      _mm256_xor_si256(first_bit, _mm256_set1_epi32(static_cast<int>(from.second)));
+  // Stores four keys; the points are the low 32 bits of each number returned.
   const auto step = [&] [[gnu::always_inline]] (random::xoshiro256pp_avx2 & engine,
                                                 std::uint64_t* to) ASSAY_AVX2 {
     const __m256i x = engine.next();
@@ -81,12 +85,7 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
       high = _mm256_add_epi64(high, _mm256_srli_epi64(middle, 32));
     }
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_add_epi64(high, one));
-    if constexpr (Kinds == kinds_are::alike) return one;
-    const __m256i fraction = _mm256_xor_si256(
-        _mm256_blend_epi32(lowest, _mm256_slli_epi64(middle, 32), 0xaa), first_bit);
-    // 0, -1 or -2.
-    return _mm256_add_epi64(_mm256_cmpgt_epi64(fraction, first),
-                            _mm256_cmpgt_epi64(fraction, second));
+    return middle;
   };
   // Where the bytes of lanes 0 and 1 or 2 and 3, and 4 and 5 or 6 and 7, go to.
   constexpr char no = -1;
@@ -100,49 +99,52 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
     const __m256i below = step(lower, keys + at * lanes);
     const __m256i above = step(upper, keys + at * lanes + lanes / 2);
     if constexpr (Kinds == kinds_are::chosen) {
-      const __m256i bytes = _mm256_shuffle_epi8(_mm256_packs_epi32(below, above), places);
-      const __m128i added =
+      const __m256i points = _mm256_xor_si256(
+          first_bit, _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(below),
+                                                           _mm256_castsi256_ps(above), 0x88)));
+      const __m256i minus_kinds =  // 0, -1 or -2
+          _mm256_add_epi32(_mm256_cmpgt_epi32(points, first), _mm256_cmpgt_epi32(points, second));
+      const __m256i bytes = _mm256_shuffle_epi8(minus_kinds, places);
+      const __m128i together =
           _mm_or_si128(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(kinds + at * lanes), _mm_sub_epi8(least, added));
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(kinds + at * lanes),
+                       _mm_sub_epi8(least, together));
     }
   }
   lower.store(state, 0);
   upper.store(state, lanes / 2);
 }
 
-// The product of each of eight numbers with the range: high and low halves.
-struct products_avx512 {
+// Of the product of each of eight numbers with the range: the high half, and in the low 32 bits of
+// `points` the higher ones of the low half.
+struct products {
   __m512i high;
-  __m512i low;
+  __m512i points;
 };
 
 template <range_is Range>
-[[gnu::always_inline]] ASSAY_AVX512 inline products_avx512 multiply(__m512i x, __m512i range) {
+[[gnu::always_inline]] ASSAY_AVX512 inline products multiply(__m512i x, __m512i range) {
   const __m512i x_high = _mm512_srli_epi64(x, 32);
-  const __m512i lowest = _mm512_mul_epu32(x, range);
   // No sum below exceeds 64 bits: (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
-  __m512i middle = _mm512_add_epi64(_mm512_mul_epu32(x_high, range), _mm512_srli_epi64(lowest, 32));
-  __m512i high;
-  if constexpr (Range == range_is::narrow) {
-    high = _mm512_srli_epi64(middle, 32);
-  } else {
-    const __m512i range_high = _mm512_srli_epi64(range, 32);
-    const __m512i highest = _mm512_mul_epu32(x_high, range_high);
-    high = _mm512_add_epi64(highest, _mm512_srli_epi64(middle, 32));
-    middle = _mm512_add_epi64(_mm512_mul_epu32(x, range_high),
-                              _mm512_and_si512(middle, _mm512_set1_epi64(0xffffffff)));
-    high = _mm512_add_epi64(high, _mm512_srli_epi64(middle, 32));
-  }
-  // The low half: the low 32 bits of `middle` above those of `lowest`.
-  return {high, _mm512_mask_shuffle_epi32(lowest, 0xaaaa, middle, _MM_PERM_CCAA)};
+  const __m512i middle = _mm512_add_epi64(_mm512_mul_epu32(x_high, range),
+                                          _mm512_srli_epi64(_mm512_mul_epu32(x, range), 32));
+  const __m512i high = _mm512_srli_epi64(middle, 32);
+  if constexpr (Range == range_is::narrow) return {high, middle};
+  const __m512i range_high = _mm512_srli_epi64(range, 32);
+  const __m512i second = _mm512_add_epi64(_mm512_mul_epu32(x, range_high),
+                                          _mm512_and_si512(middle, _mm512_set1_epi64(0xffffffff)));
+  return {_mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(x_high, range_high), high),
+                           _mm512_srli_epi64(second, 32)),
+          second};
 }
 
-// Bytes that stand by operation of a lane and then by lane, put in the order of the operations.
-ASSAY_AVX512 inline __m512i by_operation(__m512i by_lane) {
-  // Within each 128 bits, the bytes of two lanes in pairs; then the four pairs of each operation.
+// The kinds of 64 operations in their order. They come as bytes by lane, then by the step's last
+// bit, then by its others.
+ASSAY_AVX512 inline __m512i in_order(__m512i bytes) {
+  // Within each 128 bits, the bytes of two lanes in pairs; then the four pairs of each step.
   const __m512i pairs = _mm512_shuffle_epi8(
-      by_lane,
-      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15)));
+      bytes,
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15)));
   alignas(64) static constexpr std::array<std::uint16_t, 32> order = [] {
     std::array<std::uint16_t, 32> from{};
     for (std::size_t i = 0; i < 32; ++i) {
@@ -161,39 +163,49 @@ ASSAY_AVX512 void fill_avx512(words& state, std::uint64_t range, const operation
   const __m512i one = _mm512_set1_epi64(1);
   const thresholds from(choose);
   const __m512i least = _mm512_set1_epi8(from.least);
-  const __m512i first = _mm512_set1_epi64(from.first);
-  const __m512i second = _mm512_set1_epi64(from.second);
-  // One step; each of its kinds is added to a byte of its lane, of which there are eight.
-  const auto step = [&] [[gnu::always_inline]] (std::size_t at, __m512i byte,
-                                                __m512i& bytes) ASSAY_AVX512 {
-    const auto [index, fraction] = multiply<Range>(engine.next(), ranges);
+  const __m512i first = _mm512_set1_epi32(static_cast<int>(from.first));
+  const __m512i second = _mm512_set1_epi32(static_cast<int>(from.second));
+  // Stores eight keys; the points are the low 32 bits of each number returned.
+  const auto step = [&] [[gnu::always_inline]] (std::size_t at) ASSAY_AVX512 {
+    const auto [index, points] = multiply<Range>(engine.next(), ranges);
     _mm512_storeu_si512(keys + at * lanes, _mm512_add_epi64(index, one));
-    if constexpr (Kinds == kinds_are::chosen) {
-      bytes = _mm512_mask_add_epi64(bytes, _mm512_cmpgt_epu64_mask(fraction, first), bytes, byte);
-      bytes = _mm512_mask_add_epi64(bytes, _mm512_cmpgt_epu64_mask(fraction, second), bytes, byte);
-    }
+    return points;
   };
+  // The points of two steps side by side, so that one comparison does for both. Their kinds are
+  // added to one byte of each 32 bits, of which there are four.
+  const auto add_kinds = [&] [[gnu::always_inline]] (__m512i & bytes, __m512i even, __m512i odd,
+                                                     __m512i byte) ASSAY_AVX512 {
+    const __m512i points = _mm512_mask_shuffle_epi32(even, 0xaaaa, odd, _MM_PERM_CCAA);
+    bytes = _mm512_mask_add_epi32(bytes, _mm512_cmpgt_epu32_mask(points, first), bytes, byte);
+    bytes = _mm512_mask_add_epi32(bytes, _mm512_cmpgt_epu32_mask(points, second), bytes, byte);
+  };
+  constexpr std::size_t together = 8;  // steps whose kinds fill a vector
   std::size_t at = 0;
-  for (; at + 8 <= steps; at += 8) {
+  for (; at + together <= steps; at += together) {
     __m512i bytes = least;
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) {
-      step(at + i, _mm512_slli_epi64(one, static_cast<unsigned>(8 * i)), bytes);
+#pragma GCC unroll 4
+    for (unsigned pair = 0; pair < together / 2; ++pair) {
+      const __m512i even = step(at + 2 * pair);
+      const __m512i odd = step(at + 2 * pair + 1);
+      if constexpr (Kinds == kinds_are::chosen) {
+        add_kinds(bytes, even, odd, _mm512_set1_epi32(1 << 8 * pair));
+      }
     }
     if constexpr (Kinds == kinds_are::chosen) {
-      _mm512_storeu_si512(kinds + at * lanes, by_operation(bytes));
+      _mm512_storeu_si512(kinds + at * lanes, in_order(bytes));
     }
   }
   if (at < steps) {
     __m512i bytes = least;
-    __m512i byte = one;
-    const std::size_t left = steps - at;
-    for (std::size_t i = 0; i < left; ++i, byte = _mm512_slli_epi64(byte, 8)) {
-      step(at + i, byte, bytes);
+    __m512i byte = _mm512_set1_epi32(1);
+    for (std::size_t next = at; next < steps; next += 2, byte = _mm512_slli_epi32(byte, 8)) {
+      const __m512i even = step(next);
+      const __m512i odd = next + 1 < steps ? step(next + 1) : even;
+      if constexpr (Kinds == kinds_are::chosen) add_kinds(bytes, even, odd, byte);
     }
     if constexpr (Kinds == kinds_are::chosen) {
-      _mm512_mask_storeu_epi8(kinds + at * lanes, ~std::uint64_t{0} >> (64 - left * lanes),
-                              by_operation(bytes));
+      _mm512_mask_storeu_epi8(kinds + at * lanes, ~std::uint64_t{0} >> (64 - (steps - at) * lanes),
+                              in_order(bytes));
     }
   }
   engine.store(state);
@@ -245,7 +257,8 @@ void uniform_lanes::fill(operation_batch& batch, std::size_t size) {
   for (; filled < size; ++filled) {
     const drawn parts = draw(engine_());
     batch.keys[filled] = parts.index + 1;
-    if (!only) batch.kinds[filled] = choose_.of_three(parts.fraction >> 1);
+    if (!only)
+      batch.kinds[filled] = choose_.of_three(parts.fraction >> operation_chooser::fine_shift);
   }
   if (space_.layout() == key_layout::sparse) space_.spread().all(std::span(batch.keys).first(size));
   batch.size = size;

@@ -48,7 +48,8 @@ TEST_P(uniform_lanes_with, draws_what_the_numbers_say) {
         for (std::size_t i = 0; i < size; ++i) {
           const drawn parts = draw(engine());
           ASSERT_EQ(batch.keys[i], space.key(parts.index)) << range << ", operation " << i;
-          ASSERT_EQ(batch.kinds[i], choose.at(parts.fraction >> 1)) << range << ", operation " << i;
+          ASSERT_EQ(batch.kinds[i], choose.at(parts.fraction >> operation_chooser::fine_shift))
+              << range << ", operation " << i;
         }
       }
     }
