@@ -3,10 +3,10 @@
 // A generator makes a batch in four steps, and a distribution is the first of them, if it needs to
 // know nothing else:
 //
-//     fill      which keys, as indices below the range, and a number for the choice of each
-//     operation (choose)  the operations' kinds, by the generator settle    indices that depend on
-//     the kind (an insert of the next new key), for those that have them (keys)    the keys of the
-//     indices, and the last keys of ranges, by the generator
+//     fill      which keys, as indices below the range, and a number for each operation's choice
+//     (choose)  the operations' kinds, by the generator
+//     settle    indices that depend on the kind (an insert of the next new key), where there are
+//     any (keys)    the keys of the indices, and the last keys of ranges, by the generator
 //
 // A distribution of its own is one class and a line in `make_index_source`.
 

@@ -57,9 +57,7 @@ class strip_source final : public index_source {
     next_ = 0;
     drawn_ = table_.draw(numbers, law_, indices_);
     numbers_->fill(std::span(fractions_).first(drawn_));
-    if (!order_) return;
-    const scramble order = *order_;
-    for (std::size_t i = 0; i < drawn_; ++i) indices_[i] = order(indices_[i]);
+    if (order_) order_->apply(std::span(indices_).first(drawn_));
   }
 
   Law law_;
