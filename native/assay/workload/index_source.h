@@ -5,8 +5,8 @@
 //
 //     fill      which keys, as indices below the range, and a number for each operation's choice
 //     (choose)  the operations' kinds, by the generator
-//     settle    indices that depend on the kind (an insert of the next new key), where there are
-//     any (keys)    the keys of the indices, and the last keys of ranges, by the generator
+//     settle    indices that depend on the kind, if any: an insert of the next new key
+//     (keys)    the keys of the indices, and the last keys of ranges, by the generator
 //
 // A distribution of its own is one class and a line in `make_index_source`.
 
