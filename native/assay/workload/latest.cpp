@@ -22,7 +22,7 @@ std::uint64_t latest::held() const {
 
 void latest::fill(std::span<std::uint64_t> indices, std::span<std::uint64_t> fractions) {
   // A law over more recencies, less those that are not held, is the law over those that are. A new
-  // one, made in about 20 us, is due only when their number has halved twice, or doubled since.
+  // one, made in about 10 us, is due only when their number has halved twice, or doubled since.
   const std::uint64_t held = this->held();
   if (held > recencies_ || held < recencies_ / 4) {
     recencies_ = std::min(2 * held, range_);
