@@ -134,7 +134,7 @@ struct recorded_words {
   std::uint64_t* words;
   std::uint32_t number;
 
-  std::uint64_t* of(std::uint32_t first) const { return first < number ? words + first : nullptr; }
+  bool have(std::uint32_t first) const { return first < number; }
 };
 inline thread_local constinit recorded_words here{nullptr, 0};
 
@@ -161,7 +161,7 @@ class counter {
   counter& operator=(const counter&) = delete;
 
   void add(std::uint64_t n = 1) const noexcept {
-    if (std::uint64_t* const sum = detail::here.of(first_)) *sum += n;
+    if (detail::here.have(first_)) detail::here.words[first_] += n;
   }
 
  private:
@@ -183,8 +183,8 @@ class maximum {
   maximum& operator=(const maximum&) = delete;
 
   void record(std::uint64_t value) const noexcept {
-    std::uint64_t* const words = detail::here.of(first_);
-    if (words == nullptr) return;
+    if (!detail::here.have(first_)) return;
+    std::uint64_t* const words = detail::here.words + first_;
     ++words[0];
     if (value > words[1]) words[1] = value;
   }
@@ -210,8 +210,8 @@ class histogram {
   histogram& operator=(const histogram&) = delete;
 
   void record(std::uint64_t value) const noexcept {
-    std::uint64_t* const words = detail::here.of(first_);
-    if (words == nullptr) return;
+    if (!detail::here.have(first_)) return;
+    std::uint64_t* const words = detail::here.words + first_;
     words[0] += value;
     words[1] += words[0] < value;              // the sum's upper half
     if (~value > words[2]) words[2] = ~value;  // of the least, so that 0 is none yet
@@ -240,8 +240,8 @@ class series {
   series& operator=(const series&) = delete;
 
   void record(std::uint64_t value) const noexcept {
-    std::uint64_t* const words = detail::here.of(first_);
-    if (words == nullptr) return;
+    if (!detail::here.have(first_)) return;
+    std::uint64_t* const words = detail::here.words + first_;
     if (words[0] < capacity_) words[1 + words[0]] = value;
     ++words[0];
   }
