@@ -1,5 +1,6 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
-# project that takes Assay's source in. The subject is the one that `assay new subject` writes.
+# project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
+# that of docs/guide/probes.md.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -23,11 +24,20 @@ build(headers "${CMAKE_CURRENT_LIST_DIR}/headers" draw_operations "-DCMAKE_PREFI
 build(subject "${subject}" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" subject "-DASSAY=${source}" "-DSUBJECT=${subject}")
 
+file(READ "${source}/docs/guide/probes.md" guide)
+string(REPLACE "```" "\\" guide "${guide}")  # a single character, for the expression below
+if(NOT guide MATCHES "\\\\cpp\n(// my_map.cpp[^\\]*)\\\\")
+  message(FATAL_ERROR "docs/guide/probes.md shows no my_map.cpp")
+endif()
+file(WRITE "${work}/probed_source/my_map.cpp" "${CMAKE_MATCH_1}")
+file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
+build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
+
 run("${work}/headers/draw_operations")
 file(WRITE "${work}/request.json" [[
 {"protocol": 1, "subject": "my_map", "seed": 1, "threads": 2, "pinning": "none", "key_range": 1000,
  "keys": "sparse", "mix": {"insert": 20, "erase": 10, "find": 70}, "duration_ms": 20, "interval_ms": 10}]])
-foreach(program "${work}/subject/subject" "${work}/subdirectory/subject")
+foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work}/probed/subject")
   execute_process(COMMAND "${program}" --list OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
   string(JSON subjects LENGTH "${list}")
   string(JSON name GET "${list}" 0 name)

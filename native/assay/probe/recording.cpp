@@ -64,7 +64,7 @@ std::vector<declared_probe> checked() {
   const auto less = [](const declared_probe& a, const declared_probe& b) {
     return std::strcmp(a.declaration.name, b.declaration.name) < 0;
   };
-  std::ranges::stable_sort(probes, less);
+  std::ranges::sort(probes, less);
   const auto twice = std::ranges::adjacent_find(probes, std::not_fn(less));
   if (twice != probes.end()) {
     throw std::logic_error("two probes are named " + std::string(twice->declaration.name) +
