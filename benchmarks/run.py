@@ -35,6 +35,10 @@ def main() -> None:
             times(title, gather(opened, 1).analysis)
         with measured("trial_overhead.toml", folder) as opened:
             trial_overhead(opened)
+        with measured("probes_idle.toml", folder) as opened:
+            probes_idle(gather(opened, 1).analysis)
+        with measured("probes_recorded.toml", folder) as opened:
+            probes_recorded(opened)
     store.main()
 
 
@@ -138,6 +142,36 @@ def trial_overhead(opened: Store) -> None:
             sys.exit(f"error: no interval for {name}: too few valid trials")
         middle = f"{median(values):6.1f}   [{interval.low:.1f}, {interval.high:.1f}]"
         print(f"  {name:40} {middle}   {len(values)} trials")
+
+
+def probes_idle(analysis: Analysis) -> None:
+    """Print the time of an operation with a probe that does not record over that without the probe."""
+    print(
+        "\ntime per operation with an idle probe / compiled out (goal: 1 is inside, less than 1% either way)"
+    )
+    for each in analysis.comparisons:
+        if each.ratio is None or each.interval is None:
+            sys.exit("error: no interval for idle probes: too few valid trials")
+        low, high = 1 / each.interval.high, 1 / each.interval.low
+        print(f"  {'std::map':40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs")
+
+
+def probes_recorded(opened: Store) -> None:
+    """Print the time that a counter adds to an operation that does nothing else."""
+    print("\ntime of a counter that records, beside the loop without it, ns (goal: less than 1)")
+    blocks: dict[int, dict[str, float]] = {}
+    for trial in opened.trials(1):
+        if trial.status == "valid":
+            took_ns = 1e9 / trial.metrics["throughput"]
+            blocks.setdefault(trial.block, {})[str(trial.levels["subject"])] = took_ns
+    pairs = [times for times in blocks.values() if len(times) == 2]
+    values = [times["loop_probed"] - times["loop_unprobed"] for times in pairs]
+    interval = median_interval(values)
+    if interval is None:
+        sys.exit("error: no interval for counters: too few valid trials")
+    floor = median(times["loop_unprobed"] for times in pairs)
+    middle = f"{median(values):6.2f}   [{interval.low:.2f}, {interval.high:.2f}]"
+    print(f"  {f'over a floor of {floor:.2f}':40} {middle}   {len(values)} pairs")
 
 
 if __name__ == "__main__":
