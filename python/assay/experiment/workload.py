@@ -106,7 +106,8 @@ class DistributionTable(Table):
             if outside > _MOST_DEVIATIONS_OUTSIDE * self.deviation_percent:
                 raise ValueError(
                     "mean_percent of a normal distribution is 0 to 100, or at most "
-                    f"{_MOST_DEVIATIONS_OUTSIDE} times the deviation_percent outside, not {self.mean_percent:g}"
+                    f"{_MOST_DEVIATIONS_OUTSIDE} times the deviation_percent outside, not "
+                    f"{self.mean_percent:g}"
                 )
         return self
 
