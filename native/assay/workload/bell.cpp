@@ -1,6 +1,7 @@
 #include "assay/workload/bell.h"
 
 #include <array>
+#include <limits>
 #include <numbers>
 
 namespace assay::workload {
@@ -84,7 +85,7 @@ double binomial::log_weight(std::uint64_t k) const {
   // log1p(-1) and log(0) are the -infinity that they should be, but 0 times that is not 0.
   if (k == 0) return tries_ == 0 ? 0 : n * std::log1p(-p_);
   if (k == tries_) return n * std::log(p_);
-  if (p_ == 0 || p_ == 1) return -INFINITY;
+  if (p_ == 0 || p_ == 1) return -std::numeric_limits<double>::infinity();
   return stirling_error(n) - stirling_error(successes) - stirling_error(failures) -
          deviance(successes, n * p_) - deviance(failures, n * (1 - p_)) +
          std::log(n / (2 * std::numbers::pi * successes * failures)) / 2;

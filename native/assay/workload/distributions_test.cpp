@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numbers>
 #include <numeric>
@@ -36,6 +37,8 @@ namespace {
 
 using kind = distribution_kind;
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t largest_range = std::uint64_t{1} << 40;
 
 struct drawn_index {
@@ -294,7 +297,7 @@ TEST(strips, never_draw_a_part_of_weight_0) {
       EXPECT_TRUE(weights[i] > 0 || seen[i] == 0) << i;
     }
   }
-  const std::array none{hat{0, 10, -INFINITY}};
+  const std::array none{hat{0, 10, -infinity}};
   EXPECT_THROW(strip_table{none}, std::invalid_argument);
 }
 
@@ -813,15 +816,15 @@ TEST(check, names_the_member_at_fault_and_what_it_must_be) {
   };
   EXPECT_EQ(message({.kind = kind::zipf, .exponent = -0.5}),
             "exponent must be a number of at least 0, not -0.5");
-  EXPECT_EQ(message({.kind = kind::zipf, .exponent = NAN}),
+  EXPECT_EQ(message({.kind = kind::zipf, .exponent = not_a_number}),
             "exponent must be a number of at least 0, not nan");
-  EXPECT_EQ(message({.kind = kind::latest, .exponent = INFINITY}),
+  EXPECT_EQ(message({.kind = kind::latest, .exponent = infinity}),
             "exponent must be a number of at least 0, not inf");
   EXPECT_EQ(message({.kind = kind::hot_set, .keys_percent = 0}),
             "keys_percent must be above 0 and at most 100, not 0");
   EXPECT_EQ(message({.kind = kind::hot_set, .operations_percent = 100.5}),
             "operations_percent must be above 0 and at most 100, not 100.5");
-  EXPECT_EQ(message({.kind = kind::hot_set, .operations_percent = NAN}),
+  EXPECT_EQ(message({.kind = kind::hot_set, .operations_percent = not_a_number}),
             "operations_percent must be above 0 and at most 100, not nan");
   EXPECT_EQ(message({.kind = kind::binomial, .p = 1.5}), "p must be from 0 to 1, not 1.5");
   EXPECT_EQ(message({.kind = kind::exponential, .mean_percent = 0}),
@@ -831,7 +834,7 @@ TEST(check, names_the_member_at_fault_and_what_it_must_be) {
   EXPECT_EQ(message({.kind = kind::normal, .mean_percent = 500, .deviation_percent = 1}),
             "mean_percent must be from 0 to 100, or at most 30 times the "
             "deviation_percent outside, not 500");
-  EXPECT_EQ(message({.kind = kind::normal, .mean_percent = NAN}),
+  EXPECT_EQ(message({.kind = kind::normal, .mean_percent = not_a_number}),
             "mean_percent must be a number, not nan");
   EXPECT_EQ(message({.kind = kind::empirical, .weights = {1, -2}}),
             "weights[1] must be a number of at least 0, not -2");
