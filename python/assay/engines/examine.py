@@ -41,8 +41,8 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
     """
     other = min(RESEEDED_EVERY, numbers // 10) if reseed_every is None else None
 
-    def draw(engine: Engine) -> tuple[Counts, Counts] | None:
-        if not engine.available:
+    def draw(engine: Engine) -> tuple[Counts, Counts | None] | None:
+        if _refusal(engine, reseed_every):
             return None
         counts = count(
             engine.name,
@@ -51,6 +51,8 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
             reseed_every=reseed_every,
             parts=("bits", "keys", "streams"),
         )
+        if _refusal(engine, other):
+            return counts, None
         return counts, count(engine.name, numbers=numbers, seed=seed, reseed_every=other, parts=("bits",))
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -58,8 +60,7 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
     judged = []
     for engine, found in zip(engines, drawn, strict=True):
         if found is None:
-            why = f"this processor does not have what it needs ({engine.description})"
-            judged.append(Judged(engine, reseed_every, unavailable=why))
+            judged.append(Judged(engine, reseed_every, unavailable=_refusal(engine, reseed_every)))
         else:
             counts, others = found
             timed = count(
@@ -77,3 +78,14 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
                 )
             )
     return judged
+
+
+def _refusal(engine: Engine, reseed_every: int | None) -> str:
+    """Return why an engine cannot be drawn from in this way; empty where it can."""
+    if not engine.available:
+        return f"this processor does not have what it needs ({engine.description})"
+    if reseed_every is not None and engine.state_bits == 0:
+        return "it has no state that could be given new entropy"
+    if reseed_every is not None and engine.shared:
+        return "its state belongs to all threads, and cannot be reseeded for one"
+    return ""

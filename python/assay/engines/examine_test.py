@@ -84,6 +84,15 @@ def test_an_engine_that_cannot_be_had_is_shown_with_the_reason(tmp_path: Path) -
     assert found.unavailable in write_judged([found], "Asked.", tmp_path).read_text(encoding="utf-8")
 
 
+def test_engines_that_cannot_be_reseeded_are_judged_without_and_refused_with_it() -> None:
+    (found,) = examine(chosen(["c_rand"]), numbers=10_000, seed=1, reseed_every=None)
+    assert found.judgement
+    assert found.other is None
+    (found,) = examine(chosen(["c_rand"]), numbers=10_000, seed=1, reseed_every=1000)
+    assert found.judgement is None
+    assert "cannot be reseeded" in found.unavailable
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
