@@ -195,7 +195,9 @@ def _map(across: str, title: str, of: str) -> Specification:
             x2="to:Q",
             y=alt.Y("bit:Q", title="bit").scale(nice=False).axis(tickCount=8, grid=False),
             y2="above:Q",
-            color=alt.Color("value:Q", title=of, scale=scale).legend(gradientLength=160, tickCount=5),
+            color=alt.Color("value:Q", title=of, scale=scale).legend(
+                type="gradient", gradientLength=160, tickCount=5
+            ),
             stroke=alt.Stroke("value:Q", scale=scale, legend=None),
         )
     )
