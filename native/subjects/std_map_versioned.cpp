@@ -8,7 +8,10 @@
 
 #include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
+#include "assay/probe/probe.h"
 #include "assay/trial/subject.h"
+
+static assay::probe::counter restarts{"restarts", "visits of several elements that began again"};
 
 // std::map behind a mutex, with a number that every successful update makes greater.
 //
@@ -110,7 +113,7 @@ class std_map_versioned {
   template <class Begin, class Beyond, class Visit>
   bool visit_unchanged(Begin begin, Beyond beyond, Visit visit, const std::stop_token& stop) {
     std::unique_lock guard(mutex_);
-    for (;; visit.begin_again()) {
+    for (;; visit.begin_again(), restarts.add()) {
       const std::uint64_t version = version_;
       for (auto next = begin(); version_ == version;) {
         for (int i = 0; i < elements_at_a_time; ++i, ++next) {

@@ -16,8 +16,13 @@ _METRICS = {
 
 
 def inside(panels: Panels) -> Iterator[Drawn]:
-    """Yield a figure of each such metric for each panel, in the order of the patterns."""
-    names = sorted({name for each in panels.conditions for trial in each.trials for name in trial.metrics})
+    """Yield a figure of each such metric for each panel, in the order of the patterns.
+
+    A program reports every probe that it has, also those of code that the campaign never ran: those that are
+    0 throughout are left out.
+    """
+    trials = [trial for condition in panels.conditions for trial in condition.trials]
+    names = sorted({name for trial in trials for name, value in trial.metrics.items() if value != 0})
     for pattern, title in _METRICS.items():
         for name in names:
             if found := pattern.fullmatch(name):
