@@ -69,8 +69,8 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
   const __m256i second =
       _mm256_xor_si256(first_bit, _mm256_set1_epi32(static_cast<int>(from.second)));
   // Stores four keys; the points are the low 32 bits of each number returned.
-  const auto step = [&] [[gnu::always_inline]] (random::xoshiro256pp_avx2 & engine,
-                                                std::uint64_t* to) ASSAY_AVX2 {
+  const auto step = [&](random::xoshiro256pp_avx2& engine,
+                        std::uint64_t* to) __attribute__((always_inline)) ASSAY_AVX2 {
     const __m256i x = engine.next();
     const __m256i x_high = _mm256_srli_epi64(x, 32);
     const __m256i lowest = _mm256_mul_epu32(x, ranges);
@@ -166,15 +166,15 @@ ASSAY_AVX512 void fill_avx512(words& state, std::uint64_t range, const operation
   const __m512i first = _mm512_set1_epi32(static_cast<int>(from.first));
   const __m512i second = _mm512_set1_epi32(static_cast<int>(from.second));
   // Stores eight keys; the points are the low 32 bits of each number returned.
-  const auto step = [&] [[gnu::always_inline]] (std::size_t at) ASSAY_AVX512 {
+  const auto step = [&](std::size_t at) __attribute__((always_inline)) ASSAY_AVX512 {
     const auto [index, points] = multiply<Range>(engine.next(), ranges);
     _mm512_storeu_si512(keys + at * lanes, _mm512_add_epi64(index, one));
     return points;
   };
   // The points of two steps side by side, so that one comparison does for both. Their kinds are
   // added to one byte of each 32 bits, of which there are four.
-  const auto add_kinds = [&] [[gnu::always_inline]] (__m512i & bytes, __m512i even, __m512i odd,
-                                                     __m512i byte) ASSAY_AVX512 {
+  const auto add_kinds = [&](__m512i& bytes, __m512i even, __m512i odd,
+                             __m512i byte) __attribute__((always_inline)) ASSAY_AVX512 {
     const __m512i points = _mm512_mask_shuffle_epi32(even, 0xaaaa, odd, _MM_PERM_CCAA);
     bytes = _mm512_mask_add_epi32(bytes, _mm512_cmpgt_epu32_mask(points, first), bytes, byte);
     bytes = _mm512_mask_add_epi32(bytes, _mm512_cmpgt_epu32_mask(points, second), bytes, byte);
