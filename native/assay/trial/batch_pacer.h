@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "assay/workload/operation_batch.h"
 
@@ -19,11 +20,16 @@ class batch_pacer {
  public:
   static constexpr std::uint64_t longest_ns = 100'000;
 
+  // With `fixed`, from 1 to capacity, all batches have that length, however long they take.
+  explicit batch_pacer(std::optional<std::size_t> fixed = {})
+      : size_(fixed.value_or(1)), fixed_(fixed.has_value()) {}
+
   // The length of the next batch, 1 at first.
   [[nodiscard]] std::size_t size() const { return size_; }
 
   // Takes note of how long a batch of that length took.
   void took(std::uint64_t ns) {
+    if (fixed_) return;
     if (ns > longest_ns) {
       size_ = std::max<std::size_t>(size_ * longest_ns / ns, 1);
     } else if (2 * ns <= longest_ns) {
@@ -32,7 +38,8 @@ class batch_pacer {
   }
 
  private:
-  std::size_t size_ = 1;
+  std::size_t size_;
+  bool fixed_;
 };
 
 }  // namespace assay::trial

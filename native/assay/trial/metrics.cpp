@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "assay/trial/subject.h"
+
 namespace assay::trial {
 namespace {
 
@@ -40,6 +42,24 @@ void add_series_metrics(metric_map& metrics, std::span<const double> series) {
   if (first > 0) metrics["throughput_drift"] = sum(series.last(half)) / first - 1;
 }
 
+// Percentiles and the maximum under names that begin with `prefix`; none of no durations.
+void add_latency_metrics(metric_map& metrics, const std::string& prefix,
+                         const histogram& durations) {
+  if (durations.count() == 0) return;
+  for (const auto& [name, percent] : latency_percentiles) {
+    metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
+  }
+  metrics[prefix + "max_ns"] = static_cast<double>(durations.max());
+}
+
+histogram merged(const latencies& durations) {
+  histogram all;
+  for (const auto& kind : durations) {
+    if (kind) all.merge(*kind);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<double> summed_series(std::span<const thread_report> threads) {
@@ -51,13 +71,38 @@ std::vector<double> summed_series(std::span<const thread_report> threads) {
   return series;
 }
 
-metric_map metrics_of(std::span<const thread_report> threads, const host::usage& usage) {
+role_totals totals_of(std::span<const thread_report> threads, std::size_t role) {
+  role_totals totals;
+  for (const auto& thread : threads) {
+    if (thread.role != role) continue;
+    ++totals.threads;
+    totals.throughput += rate({&thread, 1}, [](const tally& sums) { return sums.operations(); });
+    totals.operations += thread.operations;
+    totals.longest_ns = std::max(totals.longest_ns, thread.longest_ns);
+    if (!thread.arrival) continue;
+    if (!totals.arrival) totals.arrival.emplace();
+    totals.arrival->arrived += thread.arrival->arrived;
+    totals.arrival->backlog += thread.arrival->backlog;
+    totals.arrival_rate += static_cast<double>(thread.arrival->arrived) * 1e9 /
+                           static_cast<double>(thread.measured_ns);
+  }
+  return totals;
+}
+
+metric_map metrics_of(std::span<const thread_report> threads,
+                      std::span<const workload::operation> kinds, const host::usage& usage) {
   metric_map metrics;
   const double throughput = rate(threads, [](const tally& sums) { return sums.operations(); });
   metrics["throughput"] = throughput;
-  for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
-    metrics[std::string(workload::operation_names[kind]) + "_throughput"] =
-        rate(threads, [&](const tally& sums) { return sums.attempted[kind]; });
+  bool visits = false;
+  for (const auto kind : kinds) {
+    metrics[to_string(kind) + "_throughput"] = rate(
+        threads, [&](const tally& sums) { return sums.attempted[static_cast<std::size_t>(kind)]; });
+    visits = visits || kind == workload::operation::range ||
+             kind == workload::operation::snapshot || kind == workload::operation::iterate;
+  }
+  if (visits) {
+    metrics["visited_per_second"] = rate(threads, [](const tally& sums) { return sums.visited; });
   }
   metrics["effective_update_throughput"] =
       rate(threads, [](const tally& sums) { return sums.succeeded[0] + sums.succeeded[1]; });
@@ -67,13 +112,16 @@ metric_map metrics_of(std::span<const thread_report> threads, const host::usage&
   double slowest = throughput;
   double operations = 0;
   double processor_ns = 0;
+  std::uint64_t longest_ns = 0;
   for (const auto& thread : threads) {
     generation.push_back(thread.generation_ns);
     slowest =
         std::min(slowest, rate({&thread, 1}, [](const tally& sums) { return sums.operations(); }));
     operations += static_cast<double>(thread.operations.operations());
     processor_ns += static_cast<double>(thread.processor_ns);
+    longest_ns = std::max(longest_ns, thread.longest_ns);
   }
+  metrics["longest_ns"] = static_cast<double>(longest_ns);
   metrics["generation_ns"] = median(std::move(generation));
   if (throughput > 0) {
     metrics["processor_ns_per_operation"] = processor_ns / operations;
@@ -91,6 +139,60 @@ metric_map metrics_of(std::span<const thread_report> threads, const host::usage&
       metrics[name] = counter.count();
     } else if (operations > 0) {
       metrics[name + "_per_operation"] = counter.count() / operations;
+    }
+  }
+  return metrics;
+}
+
+metric_map metrics_of(std::span<const role_report> roles, std::span<const thread_report> threads) {
+  metric_map metrics;
+  latencies all;
+  double arrival_rate = 0;
+  double backlog = 0;
+  bool any_open = false;
+  for (std::size_t role = 0; role < roles.size(); ++role) {
+    const role_totals totals = totals_of(threads, role);
+    merge(all, roles[role].durations);
+    if (totals.arrival) {
+      any_open = true;
+      arrival_rate += totals.arrival_rate;
+      backlog += static_cast<double>(totals.arrival->backlog);
+    }
+    if (roles.size() == 1) continue;
+    const std::string prefix = "role_" + roles[role].name + "_";
+    metrics[prefix + "throughput"] = totals.throughput;
+    metrics[prefix + "longest_ns"] = static_cast<double>(totals.longest_ns);
+    add_latency_metrics(metrics, prefix + "latency_", merged(roles[role].durations));
+  }
+  if (any_open) {
+    metrics["arrival_rate"] = arrival_rate;
+    metrics["backlog"] = backlog;
+  }
+  for (std::size_t kind = 0; kind < all.size(); ++kind) {
+    if (!all[kind]) continue;
+    const auto name = to_string(static_cast<workload::operation>(kind));
+    add_latency_metrics(metrics, "latency_" + name + "_", *all[kind]);
+  }
+  add_latency_metrics(metrics, "latency_", merged(all));
+  return metrics;
+}
+
+metric_map metrics_of(std::span<const probe::recorded> probes) {
+  metric_map metrics;
+  for (const auto& probe : probes) {
+    const std::string name = "probe_" + probe.name;
+    switch (probe.kind) {
+      case probe::kind::counter:
+        metrics[name] = probe.sum;
+        break;
+      case probe::kind::maximum:
+        if (probe.max) metrics[name] = *probe.max;
+        break;
+      case probe::kind::histogram:
+      case probe::kind::series:
+        if (probe.mean) metrics[name] = *probe.mean;
+        if (probe.max) metrics[name + "_max"] = *probe.max;
+        break;
     }
   }
   return metrics;

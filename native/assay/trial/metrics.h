@@ -3,8 +3,11 @@
 #ifndef ASSAY_TRIAL_METRICS_H_
 #define ASSAY_TRIAL_METRICS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,10 +19,36 @@ namespace assay::trial {
 
 using metric_map = std::map<std::string, double>;
 
+// What the threads of one role, or of all, came to together.
+struct role_totals {
+  unsigned threads = 0;
+  double throughput = 0;
+  tally operations{};
+  std::uint64_t longest_ns = 0;
+  std::optional<arrival_counts> arrival{};
+  double arrival_rate = 0;
+};
+[[nodiscard]] role_totals totals_of(std::span<const thread_report> threads, std::size_t role);
+
+// Which percentiles of latencies are reported.
+struct named_percentile {
+  const char* name;
+  double percent;
+};
+inline constexpr std::array<named_percentile, 5> latency_percentiles{
+    {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99_9", 99.9}, {"p99_99", 99.99}}};
+
 // Metrics of the measured interval. One that is not defined (a rate of change of nothing) is left
-// out, so that all numbers are finite.
+// out, so that all numbers are finite. `kinds` are those that the trial's mixes can draw.
 [[nodiscard]] metric_map metrics_of(std::span<const thread_report> threads,
+                                    std::span<const workload::operation> kinds,
                                     const host::usage& usage);
+
+// Metrics of open loops, of latencies, and of each role if there are several.
+[[nodiscard]] metric_map metrics_of(std::span<const role_report> roles,
+                                    std::span<const thread_report> threads);
+
+[[nodiscard]] metric_map metrics_of(std::span<const probe::recorded> probes);
 
 // Operations of all threads in each full interval: without each series' last entry, which is none.
 [[nodiscard]] std::vector<double> summed_series(std::span<const thread_report> threads);

@@ -14,6 +14,9 @@ using ::testing::Contains;
 using ::testing::Key;
 using ::testing::Not;
 
+using workload::operation;
+const std::vector<operation> every_maps{operation::insert, operation::erase, operation::find};
+
 thread_report thread(std::uint64_t measured_ns, std::array<std::uint64_t, 3> attempted,
                      std::vector<std::uint64_t> series, double generation_ns = 1) {
   thread_report report{};
@@ -31,7 +34,7 @@ thread_report thread(std::uint64_t measured_ns, std::array<std::uint64_t, 3> att
 TEST(metrics, throughput_is_the_sum_of_each_threads_operations_over_its_own_time) {
   const std::vector threads{thread(1'000'000'000, {100, 60, 40}, {0, 0}),
                             thread(500'000'000, {100, 60, 40}, {0, 0})};
-  const auto metrics = metrics_of(threads, {});
+  const auto metrics = metrics_of(threads, every_maps, {});
   EXPECT_DOUBLE_EQ(metrics.at("throughput"), 200 + 400);
   EXPECT_DOUBLE_EQ(metrics.at("insert_throughput"), 100 + 200);
   EXPECT_DOUBLE_EQ(metrics.at("erase_throughput"), 60 + 120);
@@ -44,26 +47,26 @@ TEST(metrics, generation_share_is_of_the_processor_time_per_operation) {
   std::vector threads{thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 5),
                       thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 15),
                       thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 10)};
-  const auto metrics = metrics_of(threads, {});
+  const auto metrics = metrics_of(threads, every_maps, {});
   EXPECT_DOUBLE_EQ(metrics.at("generation_ns"), 10);
   EXPECT_DOUBLE_EQ(metrics.at("processor_ns_per_operation"), 100);
   EXPECT_DOUBLE_EQ(metrics.at("generation_share"), 0.1);  // 10 ns of 100 ns
   for (auto& thread : threads) thread.processor_ns /= 4;  // the rest of the time others ran
-  EXPECT_DOUBLE_EQ(metrics_of(threads, {}).at("generation_share"), 0.4);
+  EXPECT_DOUBLE_EQ(metrics_of(threads, every_maps, {}).at("generation_share"), 0.4);
 }
 
 TEST(metrics, series_metrics_leave_out_what_came_after_the_last_full_interval) {
   const std::vector threads{thread(1, {1, 0, 0}, {1, 2, 1, 3, 100}),
                             thread(1, {1, 0, 0}, {0, 1, 2, 2, 0})};
   EXPECT_EQ(summed_series(threads), (std::vector<double>{1, 3, 3, 5}));
-  const auto metrics = metrics_of(threads, {});
+  const auto metrics = metrics_of(threads, every_maps, {});
   EXPECT_DOUBLE_EQ(metrics.at("throughput_variation"), std::sqrt(8.0 / 3) / 3);
   EXPECT_DOUBLE_EQ(metrics.at("throughput_drift"), 8.0 / 4 - 1);
 }
 
 TEST(metrics, drift_leaves_out_the_middle_of_an_odd_series) {
   const std::vector threads{thread(1, {1, 0, 0}, {2, 100, 1, 0})};
-  EXPECT_DOUBLE_EQ(metrics_of(threads, {}).at("throughput_drift"), -0.5);
+  EXPECT_DOUBLE_EQ(metrics_of(threads, every_maps, {}).at("throughput_drift"), -0.5);
 }
 
 TEST(metrics, counters_are_per_operation_and_faults_absolute) {
@@ -72,7 +75,7 @@ TEST(metrics, counters_are_per_operation_and_faults_absolute) {
   usage.counters["migrations"] = {3, 10, 10};
   usage.minor_faults = 7;
   usage.involuntary_switches = 5;
-  const auto metrics = metrics_of(std::vector{thread(10, {5, 5, 10}, {0})}, usage);
+  const auto metrics = metrics_of(std::vector{thread(10, {5, 5, 10}, {0})}, every_maps, usage);
   EXPECT_DOUBLE_EQ(metrics.at("cycles_per_operation"), 50);
   EXPECT_DOUBLE_EQ(metrics.at("migrations"), 3);
   EXPECT_DOUBLE_EQ(metrics.at("minor_page_faults"), 7);
@@ -83,13 +86,108 @@ TEST(metrics, counters_are_per_operation_and_faults_absolute) {
 TEST(metrics, of_a_trial_without_operations_leave_out_what_is_undefined) {
   host::usage usage;
   usage.counters["cycles"] = {1000, 10, 10};
-  const auto metrics = metrics_of(std::vector{thread(10, {0, 0, 0}, {0, 0, 0})}, usage);
+  const auto metrics = metrics_of(std::vector{thread(10, {0, 0, 0}, {0, 0, 0})}, every_maps, usage);
   EXPECT_EQ(metrics.at("throughput"), 0);
   for (const auto* name : {"processor_ns_per_operation", "generation_share", "slowest_thread_share",
                            "throughput_variation", "throughput_drift", "cycles_per_operation"}) {
     EXPECT_THAT(metrics, Not(Contains(Key(name))));
   }
   for (const auto& [name, value] : metrics) EXPECT_TRUE(std::isfinite(value)) << name;
+}
+
+TEST(metrics, of_further_operations_are_there_where_a_mix_names_them_even_if_none_ended) {
+  std::vector threads{thread(1'000'000'000, {0, 0, 4}, {0}), thread(500'000'000, {0, 0, 4}, {0})};
+  EXPECT_THAT(metrics_of(threads, every_maps, {}), Not(Contains(Key("range_throughput"))));
+  EXPECT_THAT(metrics_of(threads, every_maps, {}), Not(Contains(Key("visited_per_second"))));
+  auto kinds = every_maps;
+  kinds.push_back(operation::range);
+  EXPECT_EQ(metrics_of(threads, kinds, {}).at("range_throughput"), 0);
+  threads[0].operations.attempted[3] = 5;
+  threads[1].operations.attempted[3] = 5;
+  threads[1].operations.visited = 100;
+  const auto metrics = metrics_of(threads, kinds, {});
+  EXPECT_DOUBLE_EQ(metrics.at("range_throughput"), 5 + 10);
+  EXPECT_DOUBLE_EQ(metrics.at("visited_per_second"), 200);
+}
+
+// Two roles: the second has the threads 1 and 2 and an open loop.
+struct two_roles {
+  std::vector<thread_report> threads;
+  std::vector<role_report> roles;
+};
+two_roles any_two_roles() {
+  two_roles any;
+  any.threads = {thread(1'000'000'000, {10, 0, 0}, {0}), thread(1'000'000'000, {0, 0, 20}, {0}),
+                 thread(500'000'000, {0, 0, 20}, {0})};
+  any.threads[0].longest_ns = 9;
+  any.threads[1].longest_ns = 5;
+  any.threads[2].longest_ns = 7;
+  any.threads[1].arrival = arrival_counts{.arrived = 30, .backlog = 10};
+  any.threads[2].arrival = arrival_counts{.arrived = 25, .backlog = 5};
+  any.threads[1].role = any.threads[2].role = 1;
+  any.roles = {{.name = "writers"}, {.name = "readers", .open_loop = true}};
+  any.roles[0].durations[0].emplace().add(100);
+  any.roles[1].durations[2].emplace().add(300);
+  any.roles[1].durations[2]->add(500);
+  return any;
+}
+
+TEST(metrics, of_roles_are_there_where_there_are_several) {
+  const auto [threads, roles] = any_two_roles();
+  const auto metrics = metrics_of(roles, threads);
+  EXPECT_DOUBLE_EQ(metrics.at("role_writers_throughput"), 10);
+  EXPECT_DOUBLE_EQ(metrics.at("role_readers_throughput"), 20 + 40);
+  EXPECT_EQ(metrics.at("role_writers_longest_ns"), 9);
+  EXPECT_EQ(metrics.at("role_readers_longest_ns"), 7);
+  EXPECT_EQ(metrics.at("role_readers_latency_p50_ns"), 300);
+  EXPECT_EQ(metrics.at("role_readers_latency_max_ns"), 500);
+  EXPECT_DOUBLE_EQ(metrics.at("arrival_rate"), 30 + 50);
+  EXPECT_EQ(metrics.at("backlog"), 15);
+  EXPECT_EQ(metrics_of(threads, every_maps, {}).at("longest_ns"), 9);
+
+  const auto alone = metrics_of(std::vector{roles[0]}, std::vector{threads[0]});
+  EXPECT_THAT(alone, Not(Contains(Key("role_writers_throughput"))));
+  EXPECT_THAT(alone, Not(Contains(Key("backlog"))));
+}
+
+TEST(metrics, of_latency_are_over_all_and_by_kind) {
+  const auto [threads, roles] = any_two_roles();
+  const auto metrics = metrics_of(roles, threads);
+  EXPECT_EQ(metrics.at("latency_p50_ns"), 300);
+  EXPECT_EQ(metrics.at("latency_p99_99_ns"), 500);
+  EXPECT_EQ(metrics.at("latency_max_ns"), 500);
+  EXPECT_EQ(metrics.at("latency_insert_p99_ns"), 100);
+  EXPECT_EQ(metrics.at("latency_find_p50_ns"), 300);
+  EXPECT_EQ(metrics.at("latency_find_max_ns"), 500);
+  EXPECT_THAT(metrics, Not(Contains(Key("latency_erase_p50_ns"))));
+
+  two_roles none = any_two_roles();
+  for (auto& role : none.roles) role.durations = {};
+  none.roles[0].durations[0].emplace();  // a kind that was never performed
+  for (const auto& [name, value] : metrics_of(none.roles, none.threads)) {
+    EXPECT_EQ(name.find("latency"), std::string::npos) << name << ' ' << value;
+  }
+}
+
+TEST(metrics, of_probes_are_what_sums_up_each_kind) {
+  const auto recorded = [](const char* name, probe::kind kind) {
+    probe::recorded probe{};
+    probe.name = name;
+    probe.kind = kind;
+    probe.sum = 12;
+    probe.mean = 6;
+    probe.max = 9;
+    return probe;
+  };
+  std::vector probes{
+      recorded("retries", probe::kind::counter), recorded("depth", probe::kind::maximum),
+      recorded("batch", probe::kind::histogram), recorded("nothing", probe::kind::series)};
+  probes[3].mean.reset();
+  probes[3].max.reset();
+  EXPECT_EQ(
+      metrics_of(probes),
+      (metric_map{
+          {"probe_retries", 12}, {"probe_depth", 9}, {"probe_batch", 6}, {"probe_batch_max", 9}}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "assay/random/permutation.h"
 #include "assay/trial/streams.h"
+#include "assay/workload/latest.h"
 
 namespace assay::trial {
 namespace {
@@ -37,23 +38,27 @@ std::int64_t size_of(std::span<const worker> workers) {
   return size;
 }
 
-void insert_all(crew& threads, std::span<worker> workers, const workload::key_space& space,
-                std::uint64_t seed, std::uint64_t salt) {
-  const random::permutation order(space.range(), seed);
+// Inserts the keys of the indices `index_of(0)` to `index_of(count - 1)`.
+prefill_report insert_each(crew& threads, std::span<worker> workers,
+                           const workload::key_space& space, std::uint64_t count, auto index_of,
+                           std::uint64_t salt, prefill_method method) {
   threads.run([&](unsigned i) {
     worker& self = workers[i];
     operation_batch& batch = self.batch;
-    const auto [begin, end] = part_of(space.range(), i, workers.size());
+    const auto [begin, end] = part_of(count, i, workers.size());
     for (std::uint64_t next = begin; next < end;) {
       batch.size =
           static_cast<std::size_t>(std::min<std::uint64_t>(end - next, operation_batch::capacity));
       for (std::size_t j = 0; j < batch.size; ++j) {
-        batch.keys[j] = space.key(order(next++));
+        batch.keys[j] = space.key(index_of(next++));
         batch.kinds[j] = workload::operation::insert;
       }
       self.handle->perform(batch, 0, batch.size, {.salt = salt}, self.prefilled);
     }
   });
+  const std::int64_t size = size_of(workers);
+  return {method, size == static_cast<std::int64_t>(count), count, size, static_cast<double>(count),
+          0};
 }
 
 }  // namespace
@@ -81,18 +86,20 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
 
 prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt) {
+  if (std::ranges::any_of(request.roles, [](const role& role) {
+        return workload::prefill_is_first_keys(role.work);
+      })) {
+    return insert_each(
+        threads, workers, space, workload::latest_prefilled(space.range()),
+        [](std::uint64_t i) { return i; }, salt, prefill_method::first_keys);
+  }
   const double share = steady_share_of(request.roles);
   if (share == 0) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1) {
-    insert_all(threads, workers, space, random::derive_seed(request.seed, permutation_stream),
-               salt);
-    const std::int64_t size = size_of(workers);
-    return {prefill_method::permutation,
-            size == static_cast<std::int64_t>(space.range()),
-            space.range(),
-            size,
-            static_cast<double>(space.range()),
-            0};
+    const random::permutation order(space.range(),
+                                    random::derive_seed(request.seed, permutation_stream));
+    return insert_each(threads, workers, space, space.range(), order, salt,
+                       prefill_method::permutation);
   }
 
   const workload::mix updates{100 * share, 100 * (1 - share), 0};

@@ -19,7 +19,7 @@
 
 namespace assay::trial {
 
-enum class prefill_method { updates, permutation, skipped };
+enum class prefill_method { updates, permutation, first_keys, skipped };
 
 struct prefill_report {
   prefill_method method = prefill_method::skipped;

@@ -20,8 +20,8 @@ using nlohmann::json;
 using workload::distribution;
 using workload::distribution_kind;
 
-// Half a gigabyte of numbers for each thread.
-constexpr std::uint64_t longest_array = std::uint64_t{1} << 26;
+constexpr std::uint64_t longest_array = 1'000'000'000;  // 8 GB for each thread
+constexpr std::size_t most_roles = 32;
 constexpr std::uint64_t exact_in_json = (std::uint64_t{1} << 53) - 1;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
 
@@ -176,19 +176,20 @@ struct ranges {
   workload::fold fold = workload::fold::count;
 };
 
+workload::range_lengths parse_lengths(const json_node& node, std::uint64_t key_range) {
+  if (node.value() == "all") return {key_range, key_range};
+  if (node.value().is_string()) {
+    node.refuse(R"(must be a number of keys, {"from": ..., "to": ...} or "all", not )" +
+                host::shown(node.value()));
+  }
+  const auto [least, most] = parse_span(node, 1, most_keys);
+  return {least, most};
+}
+
 ranges parse_ranges(const json_node& node, std::uint64_t key_range) {
   node.require_keys({"length"}, {"fold"});
   ranges ranges;
-  const json_node length = node.at("length");
-  if (length.value() == "all") {
-    ranges.lengths = {key_range, key_range};
-  } else if (length.value().is_string()) {
-    length.refuse(R"(must be a number of keys, {"from": ..., "to": ...} or "all", not )" +
-                  host::shown(length.value()));
-  } else {
-    const auto [least, most] = parse_span(length, 1, most_keys);
-    ranges.lengths = {least, most};
-  }
+  ranges.lengths = parse_lengths(node.at("length"), key_range);
   if (node.has("fold")) {
     ranges.fold = node.at("fold").one_of<workload::fold>(
         {{"count", workload::fold::count}, {"sum", workload::fold::sum}});
@@ -278,6 +279,10 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   const json_node list = request.at("roles");
   if (!list.value().is_array() || list.value().empty()) {
     list.refuse("must be a list of at least one role, not " + host::shown(list.value()));
+  }
+  if (list.value().size() > most_roles) {
+    list.refuse("must be at most " + std::to_string(most_roles) + ", not " +
+                std::to_string(list.value().size()));
   }
   std::vector<role> roles;
   std::uint64_t sum = 0;

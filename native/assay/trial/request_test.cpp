@@ -403,6 +403,8 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "range": 1})", "mix: the percentages"},
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "size": -1})", "mix.size: "},
            {"range", "100", "range: must be an object"},
+           {"range", "{}", "range.length: is missing"},
+           {"arrivals", R"({"rate": 1})", "arrivals.spacing: is missing"},
            {"range", R"({"length": "some"})", "range.length: must be a number of keys, "},
            {"range", R"({"length": {"from": 5, "to": 4}})", "range.length.to: "},
            {"range", R"({"length": 1, "fold": "max"})", "range.fold: must be \"count\" or \"sum\""},

@@ -1,10 +1,15 @@
 #include "assay/trial/result.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
+
+#include "assay/trial/metrics.h"
+#include "assay/trial/subject.h"
 
 namespace assay::trial {
 namespace {
@@ -18,39 +23,128 @@ std::string hexadecimal(std::uint64_t number) {
   return text.data();
 }
 
-std::string name_of(workload::operation operation) {
-  return std::string(workload::operation_names.at(static_cast<std::size_t>(operation)));
-}
-
 json to_json(const contents& contents) {
   return {{"size", contents.size},
           {"key_sum", hexadecimal(contents.key_sum)},
           {"pair_sum", hexadecimal(contents.pair_sum)}};
 }
 
-json to_json(const thread_report& thread) {
+json to_json(const tally& sums, std::span<const workload::operation> kinds) {
   json operations = json::object();
-  for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
-    operations[std::string(workload::operation_names[kind])] = {
-        {"attempted", thread.operations.attempted[kind]},
-        {"succeeded", thread.operations.succeeded[kind]}};
+  for (const auto kind : kinds) {
+    const auto number = static_cast<std::size_t>(kind);
+    operations[to_string(kind)] = {{"attempted", sums.attempted[number]},
+                                   {"succeeded", sums.succeeded[number]}};
   }
-  json report{{"seed", hexadecimal(thread.seed)},
-              {"bound_to", thread.bound_to},
-              {"last_ran_on", nullptr},
-              {"measured_ns", thread.measured_ns},
-              {"operations", std::move(operations)},
-              {"series", thread.series}};
+  return operations;
+}
+
+json to_json(const thread_report& thread, const result& result, std::uint64_t operations) {
+  json report{
+      {"seed", hexadecimal(thread.seed)},  {"role", result.roles[thread.role].name},
+      {"bound_to", thread.bound_to},       {"last_ran_on", nullptr},
+      {"measured_ns", thread.measured_ns}, {"operations", to_json(thread.operations, result.kinds)},
+      {"longest_ns", thread.longest_ns},   {"series", thread.series}};
+  if (operations > 0) {
+    report["share"] =
+        static_cast<double>(thread.operations.operations()) / static_cast<double>(operations);
+  }
   if (thread.last_ran_on) report["last_ran_on"] = *thread.last_ran_on;
   if (thread.unfinished) {
-    report["unfinished"] = {{"operation", name_of(thread.unfinished->operation)},
+    report["unfinished"] = {{"operation", to_string(thread.unfinished->operation)},
                             {"age_ns", thread.unfinished->age_ns}};
   }
   return report;
 }
 
+json to_json_roles(const result& result) {
+  json list = json::array();
+  for (std::size_t role = 0; role < result.roles.size(); ++role) {
+    const role_totals totals = totals_of(result.threads, role);
+    list.push_back({{"name", result.roles[role].name},
+                    {"threads", totals.threads},
+                    {"throughput", totals.throughput},
+                    {"operations", to_json(totals.operations, result.kinds)},
+                    {"longest_ns", totals.longest_ns}});
+    if (totals.arrival) {
+      list.back()["arrived"] = totals.arrival->arrived;
+      list.back()["backlog"] = totals.arrival->backlog;
+    }
+  }
+  return list;
+}
+
+json to_json(const histogram& durations) {
+  json percentiles = json::object();
+  for (const auto& [name, percent] : latency_percentiles) {
+    percentiles[name] = durations.percentile(percent);
+  }
+  json buckets = json::array();
+  for (const auto& [lowest, highest, count] : durations.buckets()) {
+    buckets.push_back({lowest, highest, count});
+  }
+  return {{"count", durations.count()},
+          {"max_ns", durations.max()},
+          {"percentiles", std::move(percentiles)},
+          {"buckets", std::move(buckets)}};
+}
+
+json to_json(const latency_report& latency, std::span<const role_report> roles) {
+  json histograms = json::array();
+  for (const auto& role : roles) {
+    for (std::size_t kind = 0; kind < role.durations.size(); ++kind) {
+      if (!role.durations[kind]) continue;
+      json one = to_json(*role.durations[kind]);
+      one["role"] = role.name;
+      one["operation"] = to_string(static_cast<workload::operation>(kind));
+      one["from"] = role.open_loop ? "arrival" : "start";
+      histograms.push_back(std::move(one));
+    }
+  }
+  const bool any_open = std::ranges::any_of(roles, &role_report::open_loop);
+  json report{{"sampling", "all"},
+              {"clock_ns", latency.clock_ns},
+              {"from", any_open ? "arrival" : "start"},
+              {"histograms", std::move(histograms)}};
+  if (latency.sampling > 1) report["sampling"] = latency.sampling;
+  return report;
+}
+
+json to_json(const probe::recorded& probe) {
+  json threads = json::array();
+  for (const auto& value : probe.threads) threads.push_back(value ? json(*value) : json(nullptr));
+  json report{{"kind", probe::to_string(probe.kind)},
+              {"description", probe.description},
+              {"threads", std::move(threads)},
+              {"count", probe.count},
+              {"sum", probe.sum}};
+  if (!probe.unit.empty()) report["unit"] = probe.unit;
+  if (probe.mean) report["mean"] = *probe.mean;
+  if (probe.min) report["min"] = *probe.min;
+  if (probe.max) report["max"] = *probe.max;
+  if (probe.kind == probe::kind::histogram) {
+    report["buckets"] = json::array();
+    for (const auto& [low, high, count] : probe.buckets) {
+      report["buckets"].push_back({low, high, count});
+    }
+  }
+  if (probe.kind == probe::kind::series) report["values"] = probe.values;
+  return report;
+}
+
+json to_json(const memory_report& memory) {
+  json resident = json::array();
+  for (const auto& [ms, bytes] : memory.resident) resident.push_back({ms, bytes});
+  return {{"resident", std::move(resident)}, {"policy", memory.policy}};
+}
+
+json to_json(const host::energy& energy) {
+  return {{"available", energy.joules}, {"unavailable", energy.unavailable}};
+}
+
 json to_json(const prefill_report& prefill) {
-  constexpr std::array<std::string_view, 3> methods{"updates", "permutation", "skipped"};
+  constexpr std::array<std::string_view, 4> methods{"updates", "permutation", "first_keys",
+                                                    "skipped"};
   json report{{"method", methods.at(static_cast<std::size_t>(prefill.method))},
               {"converged", prefill.converged}};
   if (prefill.method != prefill_method::skipped) {
@@ -93,11 +187,27 @@ json to_json(const result& result, json environment) {
               {"prefill", to_json(result.prefill)},
               {"validation", to_json(result.contents_check)},
               {"counters", to_json(result.usage)},
+              {"roles", to_json_roles(result)},
+              {"memory", to_json(result.memory)},
+              {"energy", to_json(result.energy)},
+              {"replayable", result.not_replayable_because.empty()},
               {"environment", std::move(environment)}};
   std::string reason;
   for (const auto& problem : result.problems) reason += (reason.empty() ? "" : "; ") + problem;
   if (!reason.empty()) report["reason"] = reason;
-  for (const auto& thread : result.threads) report["threads"].push_back(to_json(thread));
+  if (!result.not_replayable_because.empty()) {
+    report["not_replayable_because"] = result.not_replayable_because;
+  }
+  if (result.latency) report["latency"] = to_json(*result.latency, result.roles);
+  if (result.probes) {
+    report["probes"] = json::object();
+    for (const auto& probe : *result.probes) report["probes"][probe.name] = to_json(probe);
+  }
+  std::uint64_t operations = 0;
+  for (const auto& thread : result.threads) operations += thread.operations.operations();
+  for (const auto& thread : result.threads) {
+    report["threads"].push_back(to_json(thread, result, operations));
+  }
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -17,10 +18,16 @@
 #include <utility>
 #include <vector>
 
+#include "assay/host/allocator.h"
 #include "assay/host/clock.h"
+#include "assay/host/energy.h"
+#include "assay/host/memory_policy.h"
 #include "assay/host/placement.h"
 #include "assay/host/usage.h"
+#include "assay/probe/recording.h"
+#include "assay/random/engine.h"
 #include "assay/trial/crew.h"
+#include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
 #include "assay/trial/prefill.h"
 #include "assay/trial/streams.h"
@@ -70,12 +77,46 @@ void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
 // Threads are numbered through the roles in order.
 void assign_roles(std::span<worker> workers, std::span<const role> roles) {
   auto next = workers.begin();
-  for (const auto& role : roles) {
-    for (unsigned i = 0; i < role.threads; ++i, ++next) {
-      next->role = &role;
-      next->place = {i, role.threads};
+  for (std::size_t role = 0; role < roles.size(); ++role) {
+    for (unsigned i = 0; i < roles[role].threads; ++i, ++next) {
+      next->role = role;
+      next->place = {i, roles[role].threads};
+      next->fold = roles[role].fold;
     }
   }
+}
+
+// The operations that every map has, and any other that a mix names.
+std::vector<workload::operation> kinds_of(std::span<const role> roles) {
+  constexpr std::size_t everywhere = 3;
+  std::vector<workload::operation> kinds;
+  for (std::size_t kind = 0; kind < workload::operation_kinds; ++kind) {
+    const auto is_named = [&](const role& role) { return role.work.mix.shares()[kind] > 0; };
+    if (kind < everywhere || std::ranges::any_of(roles, is_named)) {
+      kinds.push_back(static_cast<workload::operation>(kind));
+    }
+  }
+  return kinds;
+}
+
+void require_allocator(const request& request) try {
+  if (!request.allocator.empty()) host::require_allocator(request.allocator);
+} catch (const std::invalid_argument& error) {
+  throw bad_request(std::string("allocator: ") + error.what());
+}
+
+// For this thread and all that it starts.
+void bind_memory(const request& request) try {
+  if (request.memory_policy == "local") host::bind_memory(host::memory_policy::local);
+  if (request.memory_policy == "interleave") host::bind_memory(host::memory_policy::interleave);
+} catch (const std::runtime_error& error) {
+  throw bad_request("memory_policy: " + request.memory_policy +
+                    " cannot be had here: " + error.what());
+}
+
+// "default" is the policy of a process that none was given.
+std::string memory_policy(const request& request) {
+  return request.memory_policy.empty() ? "default" : host::memory_policy_in_use();
 }
 
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
@@ -93,9 +134,41 @@ class detach_at_end {
   std::span<worker> workers_;
 };
 
+// What the main thread sees while the others measure.
+struct observed {
+  std::vector<memory_report::moment> resident;
+  host::energy energy;
+};
+
+memory_report::moment resident_since(std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double, std::milli> since = std::chrono::steady_clock::now() - start;
+  return {since.count(), host::resident_bytes()};
+}
+
+// Waits until the measured interval of `duration`, which begins at `start`, is over. Reads the
+// memory in RAM at up to 30 even moments of it, no closer than 10 ms: a reading takes 10 us of a
+// processor that may be measuring, so that all are at most 0.1% of one.
+observed observe_until_end(std::chrono::steady_clock::time_point start,
+                           std::chrono::nanoseconds duration) {
+  using namespace std::chrono_literals;
+  constexpr std::int64_t most = 30;
+  const std::int64_t parts = std::clamp<std::int64_t>(duration / 10ms, 1, most);
+  observed seen;
+  host::energy_meter energy;
+  std::this_thread::sleep_until(start);
+  energy.start();
+  for (std::int64_t i = 0; i < parts; ++i) {
+    std::this_thread::sleep_until(start + i * duration / parts);
+    seen.resident.push_back(resident_since(start));
+  }
+  std::this_thread::sleep_until(start + duration);
+  seen.energy = energy.stop();
+  return seen;
+}
+
 // The warm-up and the measured interval of all threads.
-void measure_together(crew& threads, std::span<worker> workers, const request& request,
-                      const workload::key_space& space, std::uint64_t salt) {
+observed measure_together(crew& threads, std::span<worker> workers, const request& request,
+                          const workload::key_space& space, std::uint64_t salt) {
   using std::chrono::nanoseconds;
   const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
   timetable times{
@@ -105,17 +178,28 @@ void measure_together(crew& threads, std::span<worker> workers, const request& r
   // Everything that allocates or makes a system call, before the common start.
   threads.run([&](unsigned i) {
     worker& self = workers[i];
+    const role& role = request.roles[self.role];
     self.operations = workload::make_generator(
-        space, self.role->work, random::derive_seed(self.seed, measured_stream), self.place);
+        space, role.work, random::derive_seed(self.seed, measured_stream), self.place);
+    self.batch_size = request.batch;
+    if (request.latency > 0) {
+      self.latency.emplace(request.latency, role.work.mix,
+                           random::derive_seed(self.seed, latency_stream));
+    }
+    if (role.arrivals) {
+      self.arrivals.emplace(*role.arrivals, self.place,
+                            random::derive_seed(self.seed, arrivals_stream));
+    }
+    if (request.probes) self.probes.emplace();
     self.series.resize(full_intervals + 1);
     self.meter.emplace();
   });
 
   std::stop_source stop;
-  std::chrono::steady_clock::time_point deadline;
+  std::chrono::steady_clock::time_point start;
   std::barrier common_start(static_cast<std::ptrdiff_t>(workers.size() + 1), [&]() noexcept {
     times.start_ns = host::now_ns();
-    deadline = std::chrono::steady_clock::now() + request.warm_up + request.duration;
+    start = std::chrono::steady_clock::now();
   });
   threads.start([&](unsigned i) {
     worker& self = workers[i];
@@ -124,9 +208,20 @@ void measure_together(crew& threads, std::span<worker> workers, const request& r
     self.last_ran_on = host::last_ran_on();
   });
   common_start.arrive_and_wait();
-  std::this_thread::sleep_until(deadline);
-  stop.request_stop();
-  threads.wait();
+  const auto end = [&] {
+    stop.request_stop();
+    threads.wait();
+  };
+  observed seen;
+  try {
+    seen = observe_until_end(start + request.warm_up, request.duration);
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+  seen.resident.push_back(resident_since(start + request.warm_up));
+  return seen;
 }
 
 std::string describe(const prefill_report& prefill) {
@@ -140,6 +235,14 @@ std::string describe(const prefill_report& prefill) {
   return text.data();
 }
 
+double operations_of(const result& report) {
+  double operations = 0;
+  for (const auto& thread : report.threads) {
+    operations += static_cast<double>(thread.operations.operations());
+  }
+  return operations;
+}
+
 }  // namespace
 
 result run(const request& request, const subject_entry& subject) {
@@ -149,6 +252,9 @@ result run(const request& request, const subject_entry& subject) {
                       std::to_string(request.threads()));
   }
   require_offered(subject, request);
+  require_allocator(request);
+  if (request.probes) probe::check_declared();
+  bind_memory(request);
   const host::placement place = place_threads(request);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, key_space_stream),
@@ -159,6 +265,7 @@ result run(const request& request, const subject_entry& subject) {
   assign_roles(workers, request.roles);
   std::unique_ptr<measured_map> map;
   result report;
+  observed seen;
   {
     crew threads(request.threads());
     threads.run([&](unsigned i) {
@@ -176,15 +283,24 @@ result run(const request& request, const subject_entry& subject) {
       report.metrics["prefill_ms"] =
           milliseconds([&] { report.prefill = prefill(threads, workers, request, space, salt); });
     }
-    measure_together(threads, workers, request, space, salt);
+    seen = measure_together(threads, workers, request, space, salt);
     // The kernel counts both in steps of some pages, and its peak can fall behind what it said
     // before.
     report.metrics["peak_resident_bytes"] = std::max(
         static_cast<double>(host::peak_resident_bytes()), report.metrics["resident_before_bytes"]);
-    threads.run([&](unsigned i) { time_generation(workers[i]); });
+    threads.run([&](unsigned i) {
+      time_generation(workers[i]);
+      if (i == 0 && request.latency > 0) report.latency = {request.latency, clock_cost_ns()};
+    });
+    report.memory = {std::move(seen.resident), memory_policy(request)};
   }
 
+  report.kinds = kinds_of(request.roles);
+  for (const auto& role : request.roles) {
+    report.roles.push_back({.name = role.name, .open_loop = role.arrivals.has_value()});
+  }
   tally total;
+  std::vector<probe::block> recorded;
   for (auto& worker : workers) {
     total += worker.prefilled;
     total += worker.warmed_up;
@@ -194,11 +310,34 @@ result run(const request& request, const subject_entry& subject) {
     } else {
       report.usage.merge(worker.meter->reading());
     }
-    report.threads.push_back({worker.seed, worker.bound_to, worker.last_ran_on, worker.measured_ns,
-                              worker.processor_ns, worker.measured, std::move(worker.series),
-                              worker.unfinished, worker.generation_ns});
+    if (worker.latency) merge(report.roles[worker.role].durations, worker.latency->durations());
+    if (worker.probes) recorded.push_back(*std::move(worker.probes));
+    report.threads.push_back({.seed = worker.seed,
+                              .role = worker.role,
+                              .bound_to = worker.bound_to,
+                              .last_ran_on = worker.last_ran_on,
+                              .measured_ns = worker.measured_ns,
+                              .processor_ns = worker.processor_ns,
+                              .operations = worker.measured,
+                              .series = std::move(worker.series),
+                              .unfinished = worker.unfinished,
+                              .longest_ns = worker.longest_ns,
+                              .arrival = worker.arrival,
+                              .generation_ns = worker.generation_ns});
   }
-  report.metrics.merge(metrics_of(report.threads, report.usage));
+  report.metrics.merge(metrics_of(report.threads, report.kinds, report.usage));
+  report.metrics.merge(metrics_of(report.roles, report.threads));
+  if (request.probes) {
+    report.probes = probe::report(recorded);
+    report.metrics.merge(metrics_of(*report.probes));
+  }
+  report.metrics["resident_end_bytes"] = static_cast<double>(report.memory.resident.back().bytes);
+  report.energy = std::move(seen.energy);
+  if (const auto joules = report.energy.total_joules(); joules && operations_of(report) > 0) {
+    report.metrics["energy_uj_per_operation"] = *joules * 1e6 / operations_of(report);
+  }
+  report.not_replayable_because =
+      random::not_replayable_because(request.roles[0].work.engine, request.threads());
 
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "assay/probe/probe.h"
 #include "assay/trial/streams.h"
 #include "assay/trial/test_maps.h"
 
@@ -255,6 +256,224 @@ TEST(run, neither_prefills_nor_validates_a_map_that_holds_nothing) {
   EXPECT_EQ(result.prefill.method, prefill_method::skipped);
   EXPECT_FALSE(result.contents_check);
   EXPECT_THAT(result.metrics, Not(Contains(Key("prefill_ms"))));
+}
+
+// The trap in which the paper was caught (Kharal and Brown, section 6.2): one number for the key
+// and one for the operation, each modulo, from an engine whose numbers are even and odd in turn.
+// The keys of one thread are then all even or all odd, and the map never holds half of all keys.
+TEST(prefill, of_one_thread_with_fnv1a_does_not_converge_and_is_invalid_for_just_that) {
+  for (const std::uint64_t key_range : {4096U, 20'000U}) {
+    request request = short_request();
+    request.key_range = key_range;
+    request.roles = one_role(1, {50, 50, 0});
+    request.roles[0].work.engine.name = "fnv1a";
+    request.roles[0].work.draws = workload::draws::two;
+    request.roles[0].work.bounding = workload::bounding::modulo;
+    const result trapped = run_with<correct_map>(request);
+    ASSERT_EQ(trapped.problems.size(), 1U);
+    EXPECT_THAT(trapped.problems[0], HasSubstr("the prefill did not converge: after"));
+    EXPECT_NEAR(static_cast<double>(trapped.prefill.size), trapped.prefill.expected_size / 2,
+                trapped.prefill.tolerance);
+
+    request.roles[0].work.engine.name = "xoshiro256pp";
+    EXPECT_THAT(run_with<correct_map>(request).problems, IsEmpty());
+  }
+}
+
+TEST(prefill, of_roles_aims_at_the_steady_state_of_all_their_mixes) {
+  request request = short_request();
+  request.key_range = 1000;
+  request.roles = {{.name = "inserters", .threads = 1, .work = {.mix = {100, 0, 0}}},
+                   {.name = "erasers", .threads = 3, .work = {.mix = {0, 100, 0}}},
+                   {.name = "readers", .threads = 1, .work = {.mix = {0, 0, 100}}}};
+  EXPECT_DOUBLE_EQ(steady_share_of(request.roles), 0.25);
+  const result result = run_with<correct_map>(request);
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_DOUBLE_EQ(result.prefill.expected_size, 250);
+  EXPECT_DOUBLE_EQ(steady_share_of(std::vector{request.roles[2]}), 0.5);
+}
+
+TEST(prefill, for_the_latest_keys_inserts_exactly_the_first_ones) {
+  for (const unsigned threads : {1U, 3U}) {
+    request request = short_request();
+    request.key_range = 1001;
+    request.duration = milliseconds(1);
+    request.roles = one_role(threads, {0, 0, 100});
+    request.roles[0].work.keys.kind = workload::distribution_kind::latest;
+    const result result = run_with<correct_map>(request);
+    EXPECT_THAT(result.problems, IsEmpty());
+    EXPECT_EQ(result.prefill.method, prefill_method::first_keys);
+    EXPECT_EQ(result.prefill.size, 501);
+    ASSERT_TRUE(result.contents_check);
+    EXPECT_EQ(result.contents_check->found.key_sum, 501U * 502 / 2);  // dense keys from 1
+    EXPECT_EQ(to_json(result, {})["prefill"]["method"], "first_keys");
+    for (const auto& thread : result.threads) {  // all that is searched for is there
+      EXPECT_EQ(thread.operations.succeeded[2], thread.operations.attempted[2]);
+    }
+  }
+}
+
+// --- Roles, latency, open loops, and what else is reported
+// ----------------------------------------------
+
+request request_with_roles() {
+  request request = short_request();
+  request.roles = {{.name = "updaters", .threads = 2, .work = {.mix = {50, 50, 0}}},
+                   {.name = "readers", .threads = 1, .work = {.mix = {0, 0, 100}}}};
+  return request;
+}
+
+TEST(run, gives_threads_the_work_of_their_roles_in_order) {
+  const result result = run_with<correct_map>(request_with_roles());
+  EXPECT_THAT(result.problems, IsEmpty());
+  ASSERT_EQ(result.threads.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& thread = result.threads[i];
+    EXPECT_EQ(thread.role, i / 2);
+    EXPECT_EQ(thread.operations.attempted[2] > 0, i == 2);
+    EXPECT_EQ(thread.operations.attempted[0] > 0, i < 2);
+    EXPECT_GT(thread.longest_ns, 0U);
+  }
+  const auto json = to_json(result, {});
+  ASSERT_EQ(json["roles"].size(), 2U);
+  EXPECT_EQ(json["roles"][0]["name"], "updaters");
+  EXPECT_EQ(json["roles"][0]["threads"], 2);
+  EXPECT_EQ(json["roles"][0]["throughput"], result.metrics.at("role_updaters_throughput"));
+  EXPECT_EQ(json["roles"][1]["operations"]["find"]["attempted"],
+            result.threads[2].operations.attempted[2]);
+  EXPECT_FALSE(json["roles"][0].contains("backlog"));
+  EXPECT_EQ(json["threads"][1]["role"], "updaters");
+  EXPECT_EQ(json["threads"][2]["role"], "readers");
+  EXPECT_EQ(json["threads"][2]["operations"].size(), 3U);
+  double shares = 0;
+  for (const auto& thread : json["threads"]) shares += thread["share"].get<double>();
+  EXPECT_NEAR(shares, 1, 1e-9);
+  EXPECT_FALSE(json.contains("latency"));
+}
+
+TEST(run, reports_latency_by_role_and_kind) {
+  request request = request_with_roles();
+  request.latency = 1;
+  const result result = run_with<correct_map>(request);
+  const auto latency = to_json(result, {})["latency"];
+  EXPECT_EQ(latency["sampling"], "all");
+  EXPECT_EQ(latency["from"], "start");
+  EXPECT_GT(latency["clock_ns"], 0);
+  ASSERT_EQ(latency["histograms"].size(), 3U);  // updaters' inserts and erases, readers' searches
+  std::size_t kind = 0;
+  for (const auto& one : latency["histograms"]) {
+    EXPECT_EQ(one["role"], kind == 2 ? "readers" : "updaters");
+    EXPECT_EQ(one["operation"], workload::operation_names[kind]);
+    std::uint64_t attempted = 0;
+    for (const auto& thread : result.threads) attempted += thread.operations.attempted[kind];
+    EXPECT_EQ(one["count"], attempted);
+    std::uint64_t in_buckets = 0;
+    for (const auto& bucket : one["buckets"]) in_buckets += bucket[2].get<std::uint64_t>();
+    EXPECT_EQ(in_buckets, attempted);
+    EXPECT_LE(one["percentiles"]["p50"], one["percentiles"]["p99_99"]);
+    EXPECT_LE(one["percentiles"]["p99_99"], one["max_ns"]);
+    ++kind;
+  }
+  EXPECT_EQ(result.metrics.at("longest_ns"), result.metrics.at("latency_max_ns"));
+
+  request.latency = 16;
+  EXPECT_EQ(to_json(run_with<correct_map>(request), {})["latency"]["sampling"], 16);
+}
+
+TEST(run, reports_what_arrived_in_an_open_loop) {
+  request request = request_with_roles();
+  request.duration = milliseconds(50);
+  request.latency = 1;
+  request.roles[1].arrivals = arrivals{.rate = 10'000, .spacing = spacing::even};
+  const result result = run_with<correct_map>(request);
+  EXPECT_THAT(result.problems, IsEmpty());
+  const auto json = to_json(result, {});
+  EXPECT_FALSE(json["roles"][0].contains("arrived"));
+  const auto& readers = result.threads[2];
+  EXPECT_NEAR(json["roles"][1]["arrived"].get<double>(),
+              static_cast<double>(readers.measured_ns) / 100'000, 2);
+  EXPECT_EQ(json["roles"][1]["arrived"].get<std::uint64_t>(),
+            readers.operations.operations() + json["roles"][1]["backlog"].get<std::uint64_t>());
+  EXPECT_NEAR(result.metrics.at("arrival_rate"), 10'000, 500);
+  EXPECT_EQ(json["latency"]["from"], "arrival");
+  EXPECT_EQ(json["latency"]["histograms"][0]["from"], "start");
+  EXPECT_EQ(json["latency"]["histograms"][2]["from"], "arrival");
+}
+
+TEST(run, tells_whether_the_same_request_draws_the_same_numbers) {
+  request request = short_request();
+  EXPECT_EQ(to_json(run_with<correct_map>(request), {})["replayable"], true);
+  request.roles[0].work.engine.reseed_every = 1000;
+  const auto json = to_json(run_with<correct_map>(request), {});
+  EXPECT_EQ(json["replayable"], false);
+  EXPECT_NE(json["not_replayable_because"], "");
+}
+
+TEST(run, reports_memory_over_the_measured_interval) {
+  for (const int ms : {1, 45, 400}) {
+    request request = short_request();
+    request.duration = milliseconds(ms);
+    const result result = run_with<correct_map>(request);
+    const auto& resident = result.memory.resident;
+    EXPECT_GE(resident.size(), 2U);
+    EXPECT_LE(resident.size(), 32U);
+    for (std::size_t i = 0; i < resident.size(); ++i) {
+      EXPECT_GT(resident[i].bytes, 0U);
+      EXPECT_GE(resident[i].ms, i == 0 ? 0 : resident[i - 1].ms);
+    }
+    EXPECT_GE(resident.back().ms, ms);
+    EXPECT_EQ(result.metrics.at("resident_end_bytes"), static_cast<double>(resident.back().bytes));
+    EXPECT_EQ(to_json(result, {})["memory"]["resident"].size(), resident.size());
+  }
+}
+
+TEST(run, places_memory_as_asked_for) {
+  request request = short_request();
+  EXPECT_EQ(run_with<correct_map>(request).memory.policy, "default");
+  for (const std::string policy : {"interleave", "local"}) {
+    request.memory_policy = policy;
+    EXPECT_EQ(run_with<correct_map>(request).memory.policy, policy);
+  }
+}
+
+TEST(run, refuses_an_allocator_that_is_not_there) {
+  request request = short_request();
+  request.allocator = "mimalloc";
+  EXPECT_THROW(run_with<correct_map>(request), bad_request);
+}
+
+TEST(run, tells_energy_or_why_it_cannot) {
+  const auto json = to_json(run_with<correct_map>(short_request()), {});
+  EXPECT_FALSE(json["energy"]["available"].empty() && json["energy"]["unavailable"].empty());
+}
+
+probe::counter inserted{"test_inserted", "inserts that succeeded"};
+
+struct probed_map : test_map<probed_map> {
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    const bool succeeded = sound_map::insert(key, value);
+    if (succeeded) inserted.add();
+    return succeeded;
+  }
+};
+
+TEST(run, lets_probes_record_over_the_measured_interval_unless_told_not_to) {
+  request request = short_request();
+  const result result = run_with<probed_map>(request);
+  std::uint64_t counted = 0;
+  for (const auto& thread : result.threads) counted += thread.operations.succeeded[0];
+  EXPECT_EQ(result.metrics.at("probe_test_inserted"), static_cast<double>(counted));
+  const auto probe = to_json(result, {})["probes"]["test_inserted"];
+  EXPECT_EQ(probe["kind"], "counter");
+  EXPECT_EQ(probe["description"], "inserts that succeeded");
+  ASSERT_EQ(probe["threads"].size(), 2U);
+  EXPECT_EQ(probe["threads"][1], result.threads[1].operations.succeeded[0]);
+  EXPECT_EQ(probe["sum"], counted);
+
+  request.probes = false;
+  const auto silent = to_json(run_with<probed_map>(request), {});
+  EXPECT_FALSE(silent.contains("probes"));
+  EXPECT_FALSE(silent["metrics"].contains("probe_test_inserted"));
 }
 
 // --- Validation

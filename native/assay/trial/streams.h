@@ -20,7 +20,12 @@ enum trial_stream : std::uint64_t {
 };
 
 // Streams of a thread's seed.
-enum thread_stream : std::uint64_t { prefill_stream, measured_stream };
+enum thread_stream : std::uint64_t {
+  prefill_stream,
+  measured_stream,
+  latency_stream,  // which operations are timed
+  arrivals_stream  // when operations of an open loop are due
+};
 
 [[nodiscard]] constexpr std::uint64_t thread_seed(std::uint64_t trial_seed, unsigned thread_index) {
   return random::derive_seed(trial_seed, first_thread_stream + thread_index);

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "assay/host/usage.h"
+#include "assay/probe/recording.h"
+#include "assay/trial/arrivals.h"
+#include "assay/trial/latency.h"
 #include "assay/trial/measured_map.h"
 #include "assay/trial/request.h"
 #include "assay/trial/tally.h"
@@ -23,15 +26,24 @@ namespace assay::trial {
 // An operation that the stop token interrupted.
 struct unfinished_operation {
   workload::operation operation;
-  std::uint64_t age_ns;  // since its batch began, so up to about 100 us too long
+  // Since it began, if it was to be timed or in an open loop; else since its batch began, so up to
+  // about 100 us too long.
+  std::uint64_t age_ns;
+};
+
+// How the operations of an open loop arrived in the measured interval.
+struct arrival_counts {
+  std::uint64_t arrived = 0;  // were due in it
+  std::uint64_t backlog = 0;  // were due by its end, since whenever, and had not begun
 };
 
 // Aligned so that no two threads write to the same cache line.
 struct alignas(workload::interference_bytes) worker {
   workload::operation_batch batch;  // first, as it is aligned to cache lines
 
-  const trial::role* role = nullptr;
+  std::size_t role = 0;          // number of the request's
   workload::thread_place place;  // among the threads of its role
+  workload::fold fold = workload::fold::count;
   std::uint64_t seed = 0;
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
@@ -39,6 +51,10 @@ struct alignas(workload::interference_bytes) worker {
   std::unique_ptr<attached_handle> handle;
   std::unique_ptr<workload::generator> operations;
   std::optional<host::thread_meter> meter;
+  std::optional<std::size_t> batch_size;    // none: as many as take 100 us
+  std::optional<latency_recorder> latency;  // none: no operation is timed
+  std::optional<arrival_times> arrivals;    // none: a closed loop
+  std::optional<probe::block> probes;       // none: they do not record
 
   tally prefilled;
   tally warmed_up;
@@ -48,6 +64,10 @@ struct alignas(workload::interference_bytes) worker {
   std::vector<std::uint64_t>
       series;  // operations in each interval; the last holds what came after the others
   std::optional<unfinished_operation> unfinished;
+  // No measured operation took longer: the longest batch, or the longest operation where each has
+  // its time (all are timed, or in an open loop).
+  std::uint64_t longest_ns = 0;
+  std::optional<arrival_counts> arrival;
   double generation_ns = 0;
 };
 
@@ -63,6 +83,10 @@ struct timetable {
 // the warm-up; its `measured_ns` counts from there, or from the common start without a warm-up. The
 // worker needs a meter, which is used up, and at least one entry in `series`, whose size is not
 // changed.
+//
+// In a closed loop it performs batch after batch. In an open one (`arrivals`) it performs each
+// operation when it is due, or at once if it was due before, and leaves none out; the clock is read
+// for each.
 void measure(worker& self, const timetable& times, std::uint64_t salt, const std::stop_token& stop);
 
 // Measures how much processor time an operation takes to generate, with nothing done in between,

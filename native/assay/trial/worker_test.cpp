@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -49,6 +51,14 @@ TEST(batch_pacer, shortens_at_once_when_operations_become_slow) {
   for (int i = 0; i < 20; ++i) pacer.took(10);
   pacer.took(1'000'000'000);
   EXPECT_EQ(pacer.size(), 1U);
+}
+
+TEST(batch_pacer, keeps_a_fixed_length) {
+  batch_pacer pacer(7);
+  for (const std::uint64_t ns : {10ULL, 1'000'000'000ULL, 10ULL}) {
+    EXPECT_EQ(pacer.size(), 7U);
+    pacer.took(ns);
+  }
 }
 
 struct notes {
@@ -203,6 +213,266 @@ TEST(measure, does_nothing_when_the_stop_came_first) {
     EXPECT_EQ(self.warmed_up.operations() + self.measured.operations(), 0U);
     EXPECT_FALSE(self.unfinished);
     EXPECT_LE(self.measured_ns, host::now_ns() - start);
+  }
+}
+
+TEST(measure, takes_batches_of_the_length_that_was_asked_for) {
+  std::stop_source stop;
+  notes result;
+  result.self->handle = std::make_unique<noting_handle>(result, microseconds(200), 5, stop);
+  result.self->operations = any_operations();
+  result.self->meter.emplace();
+  result.self->series.resize(1);
+  result.self->batch_size = 3;
+  measure(*result.self, {host::now_ns(), 0, 1}, 0, stop.get_token());
+  EXPECT_EQ(result.sizes, std::vector<std::size_t>(5, 3));
+}
+
+// --- Latency and open loops
+// --------------------------------------------------------------------------------
+
+// A map whose `slow`th operation (from 0) takes `slow_for` or more, and every other `each` or more.
+struct slow_map {
+  microseconds each{0};
+  std::size_t slow = SIZE_MAX;
+  microseconds slow_for{0};
+  std::size_t operations = 0;  // after which a stop is requested
+};
+
+// Notes the lengths of the segments in which it is called.
+class slow_handle final : public attached_handle {
+ public:
+  slow_handle(const slow_map& map, std::stop_source& stop, std::vector<std::size_t>& segments)
+      : map_(map), stop_(stop), segments_(segments) {}
+
+  progress perform(const operation_batch& batch, std::size_t first, std::size_t last, const task&,
+                   tally& sums) override {
+    segments_.push_back(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+      const auto takes = performed_ == map_.slow ? map_.slow_for : map_.each;
+      const std::uint64_t end = host::now_ns() + 1000 * static_cast<std::uint64_t>(takes.count());
+      while (host::now_ns() < end) {
+      }
+      ++sums.attempted[static_cast<std::size_t>(batch.kinds[i])];
+      if (++performed_ == map_.operations) stop_.request_stop();
+    }
+    return {last - first, false};
+  }
+
+ private:
+  slow_map map_;
+  std::stop_source& stop_;
+  std::vector<std::size_t>& segments_;
+  std::size_t performed_ = 0;
+};
+
+struct timed_notes {
+  std::unique_ptr<worker> self = std::make_unique<worker>();
+  std::vector<std::size_t> segments;
+  histogram durations;  // of all kinds
+};
+
+timed_notes measure_timed(const slow_map& map, latency_sampling sampling,
+                          std::optional<arrivals> open = {}, std::uint64_t warm_up_ns = 0) {
+  timed_notes result;
+  worker& self = *result.self;
+  std::stop_source stop;
+  self.handle = std::make_unique<slow_handle>(map, stop, result.segments);
+  self.operations = any_operations();
+  self.meter.emplace();
+  self.series.resize(5);
+  if (sampling > 0) self.latency.emplace(sampling, workload::mix{20, 10, 70}, 1);
+  if (open) self.arrivals.emplace(*open, workload::thread_place{}, 1);
+  measure(self, {host::now_ns(), warm_up_ns, 1'000'000}, 0, stop.get_token());
+  if (self.latency) {
+    for (const auto& kind : self.latency->durations()) {
+      if (kind) result.durations.merge(*kind);
+    }
+  }
+  return result;
+}
+
+// How many lasted at least so long.
+std::uint64_t count_from(const histogram& durations, std::uint64_t ns) {
+  std::uint64_t count = 0;
+  for (const auto& bucket : durations.buckets()) {
+    if (bucket.highest >= ns) count += bucket.count;
+  }
+  return count;
+}
+
+TEST(measure, times_every_operation_where_all_are_asked_for) {
+  const auto noted = measure_timed({.each = microseconds(20), .operations = 100}, 1);
+  EXPECT_EQ(noted.segments, std::vector<std::size_t>(noted.segments.size(), 1));
+  EXPECT_EQ(noted.durations.count(), noted.self->measured.operations());
+  EXPECT_EQ(count_from(noted.durations, 20'000), noted.durations.count());
+  EXPECT_EQ(noted.self->longest_ns, noted.durations.max());
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    EXPECT_EQ(noted.self->latency->durations()[kind]->count(),
+              noted.self->measured.attempted[kind]);
+  }
+}
+
+TEST(measure, times_one_in_so_many_and_performs_the_others_in_segments_between_them) {
+  const auto noted = measure_timed({.operations = 100'000}, 64);
+  const auto operations = static_cast<double>(noted.self->measured.operations());
+  EXPECT_EQ(sum(noted.segments), noted.self->measured.operations());
+  const auto timed = static_cast<double>(noted.durations.count());
+  EXPECT_NEAR(timed, operations / 64, 6 * std::sqrt(operations / 64));
+  EXPECT_LT(static_cast<double>(noted.segments.size()), operations / 64 * 3);
+  EXPECT_GE(noted.self->longest_ns, noted.durations.max());
+}
+
+class noting_keys final : public attached_handle {
+ public:
+  noting_keys(std::vector<std::uint64_t>& keys, std::stop_source& stop)
+      : keys_(keys), stop_(stop) {}
+  progress perform(const operation_batch& batch, std::size_t first, std::size_t last, const task&,
+                   tally&) override {
+    for (std::size_t i = first; i < last; ++i) keys_.push_back(batch.keys[i]);
+    if (keys_.size() >= 5000) stop_.request_stop();
+    return {last - first, false};
+  }
+
+ private:
+  std::vector<std::uint64_t>& keys_;
+  std::stop_source& stop_;
+};
+
+TEST(measure, does_the_same_operations_whether_they_are_timed_or_arrive) {
+  const auto keys_with = [](latency_sampling sampling, std::optional<arrivals> open) {
+    worker self;
+    std::stop_source stop;
+    std::vector<std::uint64_t> keys;
+    self.handle = std::make_unique<noting_keys>(keys, stop);
+    self.operations = any_operations();
+    self.meter.emplace();
+    self.series.resize(1);
+    if (sampling > 0) self.latency.emplace(sampling, workload::mix{20, 10, 70}, 1);
+    if (open) self.arrivals.emplace(*open, workload::thread_place{}, 1);
+    measure(self, {host::now_ns(), 0, 1'000'000}, 0, stop.get_token());
+    keys.resize(5000);
+    return keys;
+  };
+  const auto untimed = keys_with(0, {});
+  EXPECT_EQ(keys_with(1, {}), untimed);
+  EXPECT_EQ(keys_with(16, {}), untimed);
+  EXPECT_EQ(keys_with(0, arrivals{.rate = 1e9}), untimed);
+}
+
+TEST(measure, counts_no_latency_of_the_warm_up) {
+  for (const auto& open : {std::optional<arrivals>(), std::optional<arrivals>({.rate = 20'000})}) {
+    const auto noted =
+        measure_timed({.each = microseconds(20), .operations = 300}, 1, open, 2'000'000);
+    EXPECT_EQ(noted.durations.count(), noted.self->measured.operations());
+    EXPECT_EQ(noted.self->warmed_up.operations() + noted.self->measured.operations(),
+              sum(noted.segments));
+  }
+}
+
+// While one operation stalls for 20 ms, 1000 others fall due. A closed loop sees one slow
+// operation, an open one that all of these were late.
+TEST(measure, does_not_hide_waiting_in_an_open_loop) {
+  constexpr std::uint64_t ms = 1'000'000;
+  const slow_map stalling{.slow = 100, .slow_for = microseconds(20'000), .operations = 2000};
+  const arrivals often{.rate = 50'000, .spacing = spacing::even};
+  const auto closed = measure_timed(stalling, 1);
+  const auto open = measure_timed(stalling, 1, often);
+  // Each of those that fell due in the first 15 ms of the stall waited for 5 ms or more.
+  EXPECT_GE(count_from(open.durations, 5 * ms), 740U);
+  // One, and a few more if this thread itself was stalled.
+  EXPECT_GE(count_from(closed.durations, 5 * ms), 1U);
+  EXPECT_LT(count_from(closed.durations, 5 * ms), 100U);
+}
+
+// Operation k is due at k * 100 us and ends, as each takes 200 us, at (k + 1) * 200 us or later.
+TEST(measure, performs_every_arrival_of_a_map_that_is_too_slow_and_counts_the_backlog) {
+  const arrivals too_many{.rate = 10'000, .spacing = spacing::even};
+  const auto noted = measure_timed({.each = microseconds(200), .operations = 100}, 1, too_many);
+  const worker& self = *noted.self;
+  EXPECT_EQ(noted.durations.count(), 100U);
+  EXPECT_GE(noted.durations.max(), 100U * 200'000 - 99U * 100'000);
+  EXPECT_GE(noted.durations.percentile(50), 50U * 200'000 - 50U * 100'000);
+  ASSERT_TRUE(self.arrival);
+  EXPECT_EQ(self.arrival->arrived, 100 + self.arrival->backlog);
+  EXPECT_NEAR(static_cast<double>(self.arrival->arrived),
+              static_cast<double>(self.measured_ns) / 100'000 + 0.5, 1);
+  EXPECT_GE(self.arrival->backlog, 100U);
+  // What each took for itself, however long it had waited.
+  EXPECT_GE(self.longest_ns, 200'000U);
+  EXPECT_LT(self.longest_ns, noted.durations.max());
+  EXPECT_EQ(sum(self.series), 100U);
+}
+
+TEST(measure, begins_no_operation_before_it_is_due) {
+  for (const auto spacing : {spacing::even, spacing::poisson}) {
+    const arrivals seldom{.rate = 5000, .spacing = spacing};
+    const auto noted = measure_timed({.operations = 50}, 0, seldom);
+    arrival_times times(seldom, {}, 1);
+    for (int i = 0; i < 49; ++i) times.advance();
+    EXPECT_GE(static_cast<double>(noted.self->measured_ns), times.next_ns());
+    EXPECT_EQ(noted.self->measured.operations(), 50U);
+  }
+}
+
+// Arrivals go on through the warm-up. What it leaves is in the backlog, but did not arrive later.
+TEST(measure, counts_arrivals_of_the_measured_interval_alone) {
+  const arrivals too_many{.rate = 100'000, .spacing = spacing::even};
+  const auto noted =
+      measure_timed({.each = microseconds(20), .operations = 500}, 0, too_many, 4'000'000);
+  const worker& self = *noted.self;
+  ASSERT_TRUE(self.arrival);
+  EXPECT_NEAR(static_cast<double>(self.arrival->arrived),
+              static_cast<double>(self.measured_ns) / 10'000, 1);
+  EXPECT_EQ(self.warmed_up.operations() + self.measured.operations(), 500U);
+  EXPECT_GT(self.warmed_up.operations(), 0U);
+  EXPECT_GE(self.arrival->backlog, 500U);  // each takes twice as long as it takes until the next
+}
+
+TEST(measure, ends_while_it_waits_for_an_arrival_that_is_far_away) {
+  worker self;
+  std::stop_source stop;
+  self.operations = any_operations();
+  self.meter.emplace();
+  self.series.resize(1);
+  self.arrivals.emplace(arrivals{.rate = 1e-300}, workload::thread_place{}, 1);
+  const std::jthread stopper([&] { stop.request_stop(); });
+  measure(self, {host::now_ns(), 0, 1'000'000}, 0, stop.get_token());
+  EXPECT_EQ(self.measured.operations(), 0U);
+  ASSERT_TRUE(self.arrival);
+  EXPECT_EQ(self.arrival->arrived, 0U);
+  EXPECT_EQ(self.arrival->backlog, 0U);
+}
+
+class told_generator final : public workload::generator {
+ public:
+  explicit told_generator(std::vector<std::size_t>& told) : told_(told) {}
+  void fill(operation_batch& batch, std::size_t size) override {
+    batch.kinds.fill(workload::operation::find);
+    batch.size = size;
+  }
+  void told(const operation_batch&, std::size_t performed) override { told_.push_back(performed); }
+  [[nodiscard]] bool wants_to_be_told() const override { return true; }
+
+ private:
+  std::vector<std::size_t>& told_;
+};
+
+TEST(measure, tells_the_generator_what_was_performed_between_two_fills) {
+  for (const auto& open : {std::optional<arrivals>(), std::optional<arrivals>({.rate = 1e9})}) {
+    worker self;
+    std::stop_source stop;
+    std::vector<std::size_t> segments;
+    std::vector<std::size_t> told;
+    self.handle = std::make_unique<slow_handle>(slow_map{.operations = 640}, stop, segments);
+    self.operations = std::make_unique<told_generator>(told);
+    self.batch_size = 64;
+    self.meter.emplace();
+    self.series.resize(1);
+    if (open) self.arrivals.emplace(*open, workload::thread_place{}, 1);
+    measure(self, {host::now_ns(), 0, 1'000'000}, 0, stop.get_token());
+    // An open loop has no use for what comes after the last.
+    EXPECT_EQ(told, std::vector<std::size_t>(open ? 9 : 10, 64));
   }
 }
 

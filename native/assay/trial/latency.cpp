@@ -1,0 +1,48 @@
+#include "assay/trial/latency.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "assay/host/clock.h"
+
+namespace assay::trial {
+
+void merge(latencies& sums, const latencies& other) {
+  for (std::size_t kind = 0; kind < sums.size(); ++kind) {
+    if (!other[kind]) continue;
+    if (!sums[kind]) sums[kind].emplace();
+    sums[kind]->merge(*other[kind]);
+  }
+}
+
+double clock_cost_ns() {
+  constexpr int readings = 1000;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  // The least of several, so that an interrupt does not count.
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t start = host::now_ns();
+    std::uint64_t now = start;
+    for (int i = 0; i < readings; ++i) now = host::now_ns();
+    least = std::min(least, now - start);
+  }
+  return static_cast<double>(least) / readings;
+}
+
+latency_recorder::latency_recorder(latency_sampling sampling, const workload::mix& mix,
+                                   std::uint64_t seed)
+    : sampling_(sampling), engine_(seed) {
+  const auto percents = mix.shares();
+  for (std::size_t kind = 0; kind < percents.size(); ++kind) {
+    if (percents[kind] > 0) durations_[kind].emplace();
+  }
+  // The first gap may begin anywhere in one, so that threads do not all time their first operation.
+  if (sampling_ > 1) untimed_ = gap() - 1;
+}
+
+std::size_t latency_recorder::gap() {
+  __extension__ using uint128 = unsigned __int128;
+  const std::uint64_t gaps = 2 * std::uint64_t{sampling_} - 1;
+  return 1 + static_cast<std::size_t>(uint128{engine_()} * gaps >> 64);
+}
+
+}  // namespace assay::trial
