@@ -9,7 +9,23 @@ import random
 import sys
 import time
 
+KNOWN = [
+    "protocol",
+    "subject",
+    "seed",
+    "threads",
+    "pinning",
+    "key_range",
+    "keys",
+    "mix",
+    "duration_ms",
+    "interval_ms",
+]
+
 request = json.load(sys.stdin)
+for setting in request:
+    if setting not in KNOWN:  # it would measure something else than what was asked for
+        sys.exit(f"error: {setting}: this subject does not know it")
 if request["threads"] != 1:
     sys.exit("error: threads: this subject runs on one thread")
 

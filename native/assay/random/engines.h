@@ -36,8 +36,10 @@ inline constexpr bool is_shared = requires { requires E::shared; };
 // What is known of one of them.
 template <engine E>
 [[nodiscard]] engine_facts facts_of() {
-  bool available = true;
-  if constexpr (requires { E::available(); }) available = E::available();
+  const bool available = [] {
+    if constexpr (requires { E::available(); }) return E::available();
+    return true;
+  }();
   return {.name = E::name,
           .description = E::description,
           .source = E::source,

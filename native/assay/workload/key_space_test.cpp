@@ -108,8 +108,8 @@ TEST(key_space, has_intervals_of_as_many_sparse_keys_as_asked_on_average) {
   constexpr std::uint64_t range = 100'000;
   for (const int bits : {63, 31}) {
     const key_space space(range, key_layout::sparse, 5, bits);
-    std::vector<std::uint64_t> keys;
-    for (std::uint64_t index = 0; index < range; ++index) keys.push_back(space.key(index));
+    std::vector<std::uint64_t> keys(range);
+    for (std::uint64_t index = 0; index < range; ++index) keys[index] = space.key(index);
     std::ranges::sort(keys);
     EXPECT_EQ(space.from(keys[3], 1), (key_interval{keys[3], keys[3]}));
     EXPECT_EQ(space.from(keys[3], range), (key_interval{1, space.spread().mask()}));

@@ -51,6 +51,7 @@ def plan(
     Example: `assay plan experiments/quickstart.toml --width 5`
     """
     from assay.analysis.planning import FEWEST_PAIRS, forecast
+    from assay.cli.run import check_machine
     from assay.experiment import load
     from assay.store import Store
 
@@ -66,6 +67,7 @@ def plan(
         if trials:
             found = forecast(list(trials.values()), read, wanted)
         if found is None or found.slowest is None:
+            check_machine(read)
             _say_pilot(read, trials, store)
             pilot = _run_pilot(opened, read, store)
             trials = _earlier(opened, read)

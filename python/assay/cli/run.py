@@ -128,14 +128,16 @@ def _warn(experiment: "Experiment") -> None:
             typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
 
 
-def _plan(experiment: "Experiment") -> "Plan":
-    """Check an experiment against the programs of this machine, and plan its trials."""
+def check_machine(experiment: "Experiment") -> None:
+    """Check that the programs and the processors of this machine can do what an experiment asks for.
+
+    Raises:
+        AssayError: they cannot.
+    """
     import os
-    import secrets
 
     from assay import programs
     from assay.experiment import Engine, check_engines, check_memory, check_processors, check_subjects
-    from assay.plan.make_plan import make_plan
     from assay.runner.allocators import check_allocators
 
     trial = programs.find("assay-trial")
@@ -149,14 +151,31 @@ def _plan(experiment: "Experiment") -> "Plan":
     )
     check_allocators(experiment)
     check_processors(experiment, os.sched_getaffinity(0))
-    memory_limit_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4
-    check_memory(experiment, memory_limit_mb)
+    check_memory(experiment, _memory_limit_mb())
+
+
+def _memory_limit_mb() -> int:
+    """Return what a trial may use where its settings do not say: three quarters of the memory, MiB."""
+    import os
+
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4
+
+
+def _plan(experiment: "Experiment") -> "Plan":
+    """Check an experiment against the programs of this machine, and plan its trials."""
+    import secrets
+
+    from assay import programs
+    from assay.plan.make_plan import make_plan
+
+    check_machine(experiment)
+    trial = programs.find("assay-trial")
     seed = experiment.design.seed
     return make_plan(
         experiment,
         secrets.randbelow(2**53) if seed is None else seed,
         lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
-        memory_limit_mb,
+        _memory_limit_mb(),
     )
 
 

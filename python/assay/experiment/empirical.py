@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError
 from assay.experiment.lines import KeyPath
 from assay.experiment.source import Source
 from assay.experiment.types import Experiment
@@ -28,8 +27,10 @@ def read_digests(source: Source, experiment: Experiment) -> dict[str, str]:
         for inside, distribution in files_of(settings):
             file = distribution["file"]
             if file not in digests:
-                data = _read(source, (*at, *inside, "file"), Path(file))
-                _check(Path(file), data)
+                key = (*at, *inside, "file")
+                data = _read(source, key, Path(file))
+                if why := _mistake(data):
+                    raise source.mistake(key, f"{file}{why}")
                 digests[file] = digest(data)
     return digests
 
@@ -66,12 +67,12 @@ def _read(source: Source, at: KeyPath, file: Path) -> bytes:
     return data
 
 
-def _check(file: Path, data: bytes) -> None:
-    """Check that a text holds weights, some of them above 0."""
+def _mistake(data: bytes) -> str:
+    """Say why a text holds no weights, beginning with the line if there is one; empty where it does."""
     try:
         lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        raise AssayError(f"{file}: is no text; write one weight a line") from error
+    except UnicodeDecodeError:
+        return ": is no text; write one weight a line"
     total, count = 0.0, 0
     for number, padded in enumerate(lines, 1):
         line = padded.strip(" \t\r")
@@ -79,12 +80,11 @@ def _check(file: Path, data: bytes) -> None:
             continue
         weight = float(line) if _NUMBER.fullmatch(line) else math.nan
         if not math.isfinite(weight):
-            raise AssayError(f"{file}:{number}: {line[:40]!r} is no number; write one weight a line")
+            return f":{number}: {line[:40]!r} is no number; write one weight a line"
         if weight < 0:
-            raise AssayError(f"{file}:{number}: the weight {line} is negative; write 0 or more")
+            return f":{number}: the weight {line} is negative; write 0 or more"
         total += weight
         count += 1
     if not count:
-        raise AssayError(f"{file}: holds no weights; write one a line")
-    if total <= 0:
-        raise AssayError(f"{file}: every weight is 0, so that no key could be drawn; write one above 0")
+        return ": holds no weights; write one a line"
+    return "" if total > 0 else ": every weight is 0, so that no key could be drawn; write one above 0"

@@ -114,9 +114,18 @@ def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any
     if trial.extract != "protocol":
         return _extracted(ended, trial.extract)
     status, reason, result = _protocol_result(ended)
-    if status == "valid" and result and (problem := other_allocator(trial.request, result)):
-        return "invalid", problem, result
+    if status == "valid" and result:
+        problem = other_allocator(trial.request, result) or _left_out(trial.request, result)
+        if problem:
+            return "invalid", problem, result
     return status, reason, result
+
+
+def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Say what a trial was asked for and does not tell of: its program measured something else."""
+    asked = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
+    missing = [name for name in asked if asked[name] and name not in result]
+    return f"the result has no {missing[0]}, which the request asked for" if missing else ""
 
 
 def _extracted(

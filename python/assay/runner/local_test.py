@@ -572,3 +572,26 @@ def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Pa
     assert not ran.exists()
     subprocess.run([*LAUNCHER, str(os.getpid()), "1000000", "", subject], check=True)
     assert ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "missing"),
+    [
+        ({"latency": 64}, {}, "latency"),
+        ({"latency": "none"}, {}, None),
+        ({"roles": []}, {}, "roles"),
+        ({"roles": []}, {"roles": []}, None),
+    ],
+)
+def test_a_program_that_ignores_what_it_was_asked_for_gives_no_valid_trial(
+    tmp_path: Path, stop: StopSignals, asked: dict[str, object], told: dict[str, object], missing: str | None
+) -> None:
+    result = json.dumps({**json.loads(VALID), **told})
+    trial = planned(script(tmp_path / "subject", f"print({result!r})"))
+    calibrate = script(tmp_path / "calibrate", f"print({CALIBRATION!r})")
+    outcome = LocalExecutor(calibrate, stop).execute(replace(trial, request={**REQUEST, **asked}))
+    if missing is None:
+        assert outcome.status == "valid"
+    else:
+        assert outcome.status == "invalid"
+        assert outcome.reason == f"the result has no {missing}, which the request asked for"
