@@ -1,5 +1,6 @@
 """Rules about the host and the programs: what should have stayed the same, and what they were."""
 
+import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -183,8 +184,8 @@ class EnvironmentChanged:
         environments: dict[str, dict[str, list[StoredTrial]]] = defaultdict(lambda: defaultdict(list))
         for trial in evidence.valid:
             if trial.environment is not None:
-                subject = evidence.experiment.settings(trial.levels)["subject"]
-                environments[subject][trial.environment].append(trial)
+                settings = evidence.experiment.settings(trial.levels)
+                environments[settings["subject"]][_environment(evidence, trial, settings)].append(trial)
         changed = {
             subject: sorted(seen.values(), key=len, reverse=True)
             for subject, seen in environments.items()
@@ -316,9 +317,10 @@ class DifferentBuilds:
         seen: dict[Any, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
         for trial in evidence.valid:
             content = evidence.environments.get(trial.environment or "")
+            asked_for = "allocator" in evidence.experiment.settings(trial.levels)
             for keys in self._compared:
                 value = _inside(content, *keys)
-                if value is not None:
+                if value is not None and not (asked_for and keys[0] == "allocator"):
                     seen[trial.levels[asked.factor]][keys].add(str(value))
         base = seen.pop(asked.baseline, {})
         where = tuple(
@@ -399,6 +401,17 @@ class FixedLayout:
                 {"subjects": len(where)},
                 "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
             )
+
+
+def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, Any]) -> str:
+    """Return what tells the environment of a trial from others: without an allocator that was asked for.
+
+    The runner has checked that the process used that one, so that it is a setting like any other.
+    """
+    content = evidence.environments.get(trial.environment or "")
+    if "allocator" not in settings or not isinstance(content, dict):
+        return trial.environment or ""
+    return json.dumps({name: part for name, part in content.items() if name != "allocator"}, sort_keys=True)
 
 
 def _environments(evidence: Evidence) -> Mapping[str, list[Any]]:

@@ -226,6 +226,28 @@ def with_environment(**parts: Any) -> dict[str, list[Finding]]:
     )
 
 
+@pytest.mark.parametrize("part", ["allocator", "program"])
+def test_an_allocator_that_was_asked_for_is_a_setting_and_no_change(part: str) -> None:
+    environments = {"usual": ENVIRONMENT, "other": ENVIRONMENT | {part: {"name": "jemalloc"}}}
+
+    def change(block: int, _subject: str, threads: int) -> dict[str, Any]:
+        return {"environment": "other" if threads == 2 or block == 3 else "usual"}
+
+    assert "environment-changed" in findings(change, environments=environments)
+    asked = findings(change, environments=environments, trial='allocator = "jemalloc"')
+    assert ("environment-changed" in asked) == (part == "program")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_compared_allocators_that_were_asked_for_are_no_different_builds(asked: bool) -> None:
+    found = findings(
+        lambda _block, subject, _threads: {"environment": subject},
+        environments={"base": ENVIRONMENT, "other": ENVIRONMENT | {"allocator": {"name": "jemalloc"}}},
+        trial='allocator = "jemalloc"' if asked else "",
+    )
+    assert ("different-builds" in found) != asked
+
+
 @pytest.mark.parametrize(
     ("program", "severity", "place"),
     [

@@ -99,6 +99,34 @@ def test_threads_that_are_not_pinned_may_change_processors() -> None:
     assert set(findings(changed, pinning='"none"')) == {"unpinned"}
 
 
+ROLES = """
+roles = [
+    { name = "updaters", threads = 1, mix = { insert = 50, erase = 50, find = 0 } },
+    { name = "readers", mix = { insert = 0, erase = 0, find = 100 }ARRIVALS },
+]
+"""
+ARRIVALS = "arrivals = { rate = 1000 }"
+
+
+@pytest.mark.parametrize(
+    ("trial", "said"),
+    [
+        ("", {"unsteady", "throughput-drift", "unfair"}),
+        (ARRIVALS, {"unfair"}),
+        (ROLES.replace("ARRIVALS", ""), {"unsteady", "throughput-drift"}),
+        (ROLES.replace("ARRIVALS", f", {ARRIVALS}"), set()),
+    ],
+)
+def test_open_loops_vary_by_chance_and_roles_differ_by_intent(trial: str, said: set[str]) -> None:
+    metrics = METRICS | {
+        "throughput_variation": 0.3,
+        "throughput_drift": 0.1,
+        "slowest_thread_share": 0.1,
+    }
+    found = findings(lambda *_: {"metrics": metrics}, threads="[2, 3]", trial=trial)
+    assert {"unsteady", "throughput-drift", "unfair"} & found.keys() == said
+
+
 def test_enormous_values_are_printed_as_numbers() -> None:
     found = findings(sometimes(metrics=METRICS | {"generation_share": 1.7e308, "throughput_drift": -1.7e308}))
     (generation,), (drift,) = found["generation"], found["throughput-drift"]

@@ -1,7 +1,5 @@
 """Rules about engines, arrivals and roles."""
 
-from typing import Any
-
 import pytest
 
 from assay.audit.testing import METRICS, findings, sometimes
@@ -9,10 +7,15 @@ from assay.engines import KNOWN_FLAWS
 
 
 def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:
-    (found,) = findings(trial='engine = "fnv1a"')["rejected-engine"]
+    exposed = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"'
+    (found,) = findings(trial=exposed)["rejected-engine"]
     assert found.severity == "error"
+    assert found.message.startswith("4 conditions draw their operations with fnv1a: ")
     assert KNOWN_FLAWS["fnv1a"] in found.message
     assert len(found.where) == 4
+    (found,) = findings(trial='engine = "fnv1a"\ndraws = "two"')["rejected-engine"]
+    assert found.severity == "warning"
+    assert "draws = two and bounding = multiply" in found.message
     for engine in ('"xoshiro256pp"', '{ name = "pcg64" }'):
         assert "rejected-engine" not in findings(trial=f"engine = {engine}")
     assert "rejected-engine" not in findings()
@@ -33,13 +36,24 @@ def test_what_does_not_follow_from_the_seed_is_noted(engine: str, conditions: in
     assert all(each.severity == "note" for each in found)
 
 
-def test_a_queue_that_grows_is_a_warning() -> None:
-    def served(backlog: float) -> dict[str, Any]:
-        return {"metrics": {**METRICS, "arrival_rate": 1000.0, "backlog": backlog}}
+@pytest.mark.parametrize(
+    ("backlog", "throughput", "share"),
+    [(300, 700, "30%"), (10, 940, None), (300, 960, None), (1100, 10, "100%")],
+)
+def test_a_queue_that_grows_is_a_warning(backlog: float, throughput: float, share: str | None) -> None:
+    more = {"arrival_rate": 1000.0, "backlog": backlog, "throughput": throughput}
+    found = findings(sometimes(metrics={**METRICS, **more})).get("overloaded", [])
+    assert [each.where for each in found] == ([(f"subject=other, threads=2: {share}",)] if share else [])
 
-    (found,) = findings(sometimes(**served(300)))["overloaded"]
-    assert found.where == ("subject=other, threads=2: 30%",)
-    assert "overloaded" not in findings(sometimes(**served(10)))
+
+def test_what_a_closed_loop_beside_it_does_keeps_no_queue_from_growing() -> None:
+    role = "arrivals = { rate = 1000 }"
+    roles = f'roles = [{{ name = "a", threads = 1, {role} }}, {{ name = "b" }}]'
+    more = {"arrival_rate": 1000.0, "backlog": 300, "throughput": 1e6}
+    for served, said in ((700, True), (990, False)):
+        metrics = {**METRICS, **more, "role_a_throughput": served, "role_b_throughput": 1e6}
+        found = findings(lambda *_, m=metrics: {"metrics": m}, threads="[2, 3]", trial=roles)
+        assert ("overloaded" in found) == said
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the whole record of one trial.
+    """Show the record of one trial; the buckets of its histograms are left to --json.
 
     Example: `assay show 17`
     """
@@ -60,7 +60,7 @@ def show(
     if as_json:
         _print_json(record)
     else:
-        typer.echo("\n".join(_outline(record)))
+        typer.echo("\n".join(_outline(_without_buckets(record))))
 
 
 def query(
@@ -207,6 +207,26 @@ def _printable(text: str) -> str:
         char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
         for char in text
     )
+
+
+def _without_buckets(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record in which the buckets of latencies and probes are a line that says how many there are."""
+
+    def brief(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {
+                name: f"{len(inner)}, which --json shows"
+                if name == "buckets" and isinstance(inner, list) and inner
+                else brief(inner)
+                for name, inner in part.items()
+            }
+        return [brief(each) for each in part] if isinstance(part, list) else part
+
+    result = record.get("result")
+    if not isinstance(result, Mapping):
+        return dict(record)
+    shortened = {name: brief(result[name]) for name in ("latency", "probes") if name in result}
+    return {**record, "result": {**result, **shortened}}
 
 
 def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:

@@ -29,6 +29,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "status": "valid",
             "metrics": {"throughput": 12345678.9},
             "threads": [{"seed": "0x1"}],
+            "latency": {"histograms": [{"count": 5, "buckets": [[100, 101, 2], [200, 203, 3]]}]},
+            "probes": {"batch": {"kind": "histogram", "sum": 77, "buckets": [[64, 127, 1]]}},
+            "details": {"buckets": [1, 2]},
         },
         stdout="",
         stderr="",
@@ -125,6 +128,15 @@ def test_show_gives_the_whole_record_and_no_control_characters(store: Path) -> N
     assert "\n  threads:\n    0:\n      seed: 0x1\n" in assay("show", "1")
     with Store.open(store) as opened:
         assert json.loads(assay("show", "2", "--json")) == opened.record_of(2)
+
+
+def test_show_leaves_the_buckets_of_histograms_to_json() -> None:
+    shown = assay("show", "1")
+    assert "count: 5\n        buckets: 2, which --json shows\n" in shown
+    assert "      sum: 77\n      buckets: 1, which --json shows\n" in shown
+    assert "    buckets: [1, 2]\n" in shown
+    assert "203" not in shown
+    assert "203" in assay("show", "1", "--json")
 
 
 def test_query_prints_a_table_or_json() -> None:

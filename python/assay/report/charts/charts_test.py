@@ -379,6 +379,14 @@ def test_fairness_is_of_several_threads() -> None:
         assert found == pytest.approx(expected)
 
 
+def test_fairness_is_not_of_threads_with_different_roles() -> None:
+    roles = 'roles = [{ name = "a", threads = 1 }, { name = "b" }]'
+    factors = 'subject = ["noop", "std_map_mutex"]\nthreads = [2, 8]'
+    for trial, drawn in ((MIX, True), (f"{MIX}\n{roles}", False)):
+        given = example_report(experiment_text(factors, trial=trial), metrics)
+        assert any(figure.kind == "fairness" for figure in figures(given)) == drawn
+
+
 def test_calibrations_tell_the_modes_and_the_rule_between_them() -> None:
     modes = report().analysis.host_modes
     assert modes is not None

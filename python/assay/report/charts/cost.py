@@ -117,7 +117,9 @@ def _fairness(panels: Panels) -> Iterator[Drawn]:
         rows: list[list[Any]] = []
         for condition in panel.conditions:
             values = [value for value, _ in condition.values(share)]
-            if not values or panels.settings(condition).get("threads") == 1:
+            settings = panels.settings(condition)
+            # Threads of different roles are not meant to do the same.
+            if not values or settings.get("threads") == 1 or len(settings.get("roles", ())) > 1:
                 continue
             if panels.by_threads:
                 name, x = panels.series_of(condition.levels), str(condition.levels["threads"])

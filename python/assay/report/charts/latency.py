@@ -16,9 +16,13 @@ PERCENTILES = {
     "p99": "99%",
     "p99_9": "99.9%",
     "p99_99": "99.99%",
-    "max": "100%",
+    "max": "longest timed",
 }
-"""As metrics name them -> the share of operations that took at most so long."""
+"""As metrics name them -> the share of operations that took at most so long.
+
+The longest is of those that were timed and ended: sampling misses longer ones, and an operation that never
+ended is not among them.
+"""
 
 # docs/reference/metrics.md: role_NAME_latency_p50_ns, latency_KIND_p50_ns, latency_p50_ns
 _METRIC = re.compile(rf"((?:role_[a-z0-9_]+_)?latency_(?:[a-z]+_)??)({'|'.join(PERCENTILES)})_ns")
