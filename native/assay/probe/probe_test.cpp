@@ -304,6 +304,22 @@ TEST(Declaration, OfANameThatIsTakenIsAnErrorThatNamesBothPlaces) {
               ".*probe_test.cpp:[0-9]+; rename one");
 }
 
+TEST(Declaration, OfANameThatAnothersLargestValueHasIsAnErrorThatNamesBothPlaces) {
+  const auto declare_another = [] {
+    static const maximum another{"by_power_max", "of something else", "times"};
+    try {
+      check_declared();
+    } catch (const std::logic_error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::_Exit(1);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(declare_another(), testing::ExitedWithCode(1),
+              "the metric probe_by_power_max would be of two probes, by_power at "
+              ".*probe_test.cpp:[0-9]+ and by_power_max at .*probe_test.cpp:[0-9]+; rename one");
+}
+
 TEST(CompiledOut, LinksWithCodeThatHasProbes) {
   EXPECT_EQ(search(5, 1), 5);
   for (const auto& each : report({})) EXPECT_THAT(each.name, testing::Not(HasSubstr("measured")));

@@ -72,6 +72,21 @@ std::vector<declared_probe> checked() {
                            text(std::next(twice)->declaration.place) +
                            "; rename one, or declare it once in a header");
   }
+  // These two kinds give a second metric.
+  for (const declared_probe& probe : probes) {
+    if (probe.declaration.kind != kind::histogram && probe.declaration.kind != kind::series) {
+      continue;
+    }
+    const std::string largest = std::string(probe.declaration.name) + "_max";
+    const auto other = std::ranges::find_if(
+        probes, [&](const declared_probe& each) { return each.declaration.name == largest; });
+    if (other != probes.end()) {
+      throw std::logic_error("the metric probe_" + largest + " would be of two probes, " +
+                             probe.declaration.name + " at " + text(probe.declaration.place) +
+                             " and " + largest + " at " + text(other->declaration.place) +
+                             "; rename one");
+    }
+  }
   return probes;
 }
 

@@ -113,7 +113,9 @@ metric_map metrics_of(std::span<const thread_report> threads,
   double operations = 0;
   double processor_ns = 0;
   std::uint64_t longest_ns = 0;
+  bool any_open = false;
   for (const auto& thread : threads) {
+    any_open = any_open || thread.arrival;
     generation.push_back(thread.generation_ns);
     slowest =
         std::min(slowest, rate({&thread, 1}, [](const tally& sums) { return sums.operations(); }));
@@ -123,9 +125,11 @@ metric_map metrics_of(std::span<const thread_report> threads,
   }
   metrics["longest_ns"] = static_cast<double>(longest_ns);
   metrics["generation_ns"] = median(std::move(generation));
-  if (throughput > 0) {
+  if (throughput > 0 && !any_open) {  // whose threads spin while nothing is due
     metrics["processor_ns_per_operation"] = processor_ns / operations;
     metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
+  }
+  if (throughput > 0) {
     metrics["slowest_thread_share"] = slowest * threads_count / throughput;
   }
   add_series_metrics(metrics, summed_series(threads));
@@ -142,6 +146,19 @@ metric_map metrics_of(std::span<const thread_report> threads,
     }
   }
   return metrics;
+}
+
+std::string counted_from(std::span<const role_report> roles) {
+  const auto times_some = [](const role_report& role) {
+    return std::ranges::any_of(role.durations, [](const auto& kind) { return kind.has_value(); });
+  };
+  bool open = false;
+  bool closed = false;
+  for (const auto& role : roles) {
+    if (times_some(role)) (role.open_loop ? open : closed) = true;
+  }
+  if (open && closed) return "mixed";
+  return open ? "arrival" : "start";
 }
 
 metric_map metrics_of(std::span<const role_report> roles, std::span<const thread_report> threads) {
@@ -168,6 +185,7 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
     metrics["arrival_rate"] = arrival_rate;
     metrics["backlog"] = backlog;
   }
+  if (counted_from(roles) == "mixed") return metrics;
   for (std::size_t kind = 0; kind < all.size(); ++kind) {
     if (!all[kind]) continue;
     const auto name = to_string(static_cast<workload::operation>(kind));

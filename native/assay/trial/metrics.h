@@ -44,7 +44,12 @@ inline constexpr std::array<named_percentile, 5> latency_percentiles{
                                     std::span<const workload::operation> kinds,
                                     const host::usage& usage);
 
-// Metrics of open loops, of latencies, and of each role if there are several.
+// Since when the durations of these roles count: "start" of the operation, or its "arrival" in an
+// open loop; "mixed" if there are both.
+[[nodiscard]] std::string counted_from(std::span<const role_report> roles);
+
+// Metrics of open loops, of latencies, and of each role if there are several. Durations that count
+// from different moments are not taken together: there are then only those of each role.
 [[nodiscard]] metric_map metrics_of(std::span<const role_report> roles,
                                     std::span<const thread_report> threads);
 

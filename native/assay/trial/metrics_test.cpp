@@ -150,8 +150,32 @@ TEST(metrics, of_roles_are_there_where_there_are_several) {
   EXPECT_THAT(alone, Not(Contains(Key("backlog"))));
 }
 
+TEST(metrics, of_latency_do_not_mix_times_from_the_start_with_times_from_the_arrival) {
+  two_roles any = any_two_roles();
+  EXPECT_EQ(counted_from(any.roles), "mixed");
+  for (const auto& [name, value] : metrics_of(any.roles, any.threads)) {
+    EXPECT_FALSE(name.starts_with("latency")) << name << ' ' << value;
+  }
+  any.roles[0].durations = {};
+  EXPECT_EQ(counted_from(any.roles), "arrival");
+  EXPECT_EQ(metrics_of(any.roles, any.threads).at("latency_max_ns"), 500);
+  any.roles[1].open_loop = false;
+  EXPECT_EQ(counted_from(any.roles), "start");
+}
+
+TEST(metrics, of_processor_time_are_left_out_where_threads_spin_until_an_operation_is_due) {
+  std::vector threads{thread(10, {5, 5, 10}, {0}), thread(10, {5, 5, 10}, {0})};
+  EXPECT_THAT(metrics_of(threads, every_maps, {}), Contains(Key("processor_ns_per_operation")));
+  threads[1].arrival.emplace();
+  const auto metrics = metrics_of(threads, every_maps, {});
+  EXPECT_THAT(metrics, Not(Contains(Key("processor_ns_per_operation"))));
+  EXPECT_THAT(metrics, Not(Contains(Key("generation_share"))));
+  EXPECT_THAT(metrics, Contains(Key("slowest_thread_share")));
+}
+
 TEST(metrics, of_latency_are_over_all_and_by_kind) {
-  const auto [threads, roles] = any_two_roles();
+  auto [threads, roles] = any_two_roles();
+  for (auto& role : roles) role.open_loop = false;
   const auto metrics = metrics_of(roles, threads);
   EXPECT_EQ(metrics.at("latency_p50_ns"), 300);
   EXPECT_EQ(metrics.at("latency_p99_99_ns"), 500);

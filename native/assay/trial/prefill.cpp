@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "assay/random/permutation.h"
 #include "assay/trial/streams.h"
@@ -64,10 +66,14 @@ prefill_report insert_each(crew& threads, std::span<worker> workers,
 }  // namespace
 
 double steady_share_of(std::span<const role> roles) {
+  const bool have_rates = std::ranges::all_of(roles, [](const role& role) {
+    return role.arrivals || role.work.mix.insert + role.work.mix.erase == 0;
+  });
   workload::mix all{0, 0, 0};
   for (const auto& role : roles) {
-    all.insert += role.threads * role.work.mix.insert;
-    all.erase += role.threads * role.work.mix.erase;
+    const double weight = have_rates && role.arrivals ? role.arrivals->rate : role.threads;
+    all.insert += weight * role.work.mix.insert;
+    all.erase += weight * role.work.mix.erase;
   }
   return all.steady_share();
 }
@@ -111,18 +117,19 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
                                     .bounding = measured.bounding,
                                     .mix = updates};
   uniform_updates.engine.array.reset();
+  std::vector<std::unique_ptr<workload::generator>> generators(workers.size());
   threads.run([&](unsigned i) {
-    workers[i].operations = workload::make_generator(
-        space, uniform_updates, random::derive_seed(workers[i].seed, prefill_stream),
-        {i, request.threads()});
+    generators[i] = workload::make_generator(space, uniform_updates,
+                                             random::derive_seed(workers[i].seed, prefill_stream),
+                                             {i, request.threads()});
   });
   const auto update = [&](std::uint64_t total) {
     threads.run([&](unsigned i) {
       worker& self = workers[i];
       const auto [begin, end] = part_of(total, i, workers.size());
       for (std::uint64_t left = end - begin; left > 0; left -= self.batch.size) {
-        self.operations->fill(self.batch, static_cast<std::size_t>(std::min<std::uint64_t>(
-                                              left, operation_batch::capacity)));
+        generators[i]->fill(self.batch, static_cast<std::size_t>(std::min<std::uint64_t>(
+                                            left, operation_batch::capacity)));
         self.handle->perform(self.batch, 0, self.batch.size, {.salt = salt}, self.prefilled);
       }
     });

@@ -37,8 +37,8 @@ struct steady_state {
   std::uint64_t updates;
 };
 
-// The share of inserts among updates in all roles' mixes, weighted by their threads; one half if no
-// role updates.
+// The share of inserts among updates in all roles' mixes, weighted by the rates of their arrivals
+// if all that update have some, else by their threads; one half if no role updates.
 [[nodiscard]] double steady_share_of(std::span<const role> roles);
 
 // `share` is that of inserts among updates, above 0 and below 1.

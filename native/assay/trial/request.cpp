@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -256,6 +257,37 @@ void parse_work(const json_node& node, std::uint64_t key_range, role& role) {
   if (node.has("arrivals")) role.arrivals = parse_arrivals(node.at("arrivals"));
 }
 
+// Threads of a role take each other to insert and erase as they do, and know nothing of those of
+// other roles: two roles would insert the same keys, and one that inserts nothing would search for
+// what was there at first.
+void check_latest(const json_node& list, std::span<const role> roles) {
+  const auto draws_latest = [](const role& role) {
+    return role.work.keys.kind == distribution_kind::latest;
+  };
+  const auto by = std::ranges::find_if(roles, draws_latest);
+  if (by == roles.end() || roles.size() == 1) return;
+  const auto node_of = [&](auto role) {
+    return list.at(static_cast<std::size_t>(role - roles.begin()));
+  };
+  if (by->work.mix.insert == 0) {
+    node_of(by).refuse(
+        "draws the latest keys and inserts none; give it inserts, or another distribution");
+  }
+  for (auto other = roles.begin(); other != roles.end(); ++other) {
+    if (other == by) continue;
+    if (draws_latest(*other)) {
+      node_of(other).refuse("draws the latest keys, as " + host::shown(by->name) +
+                            " does, and neither would know of the other's; give one of them "
+                            "another distribution, or make them one role");
+    }
+    if (other->work.mix.insert > 0 || other->work.mix.erase > 0) {
+      node_of(other).refuse("inserts or erases, of which " + host::shown(by->name) +
+                            ", which draws the latest keys, would not know; leave updates to " +
+                            host::shown(by->name) + ", or give that another distribution");
+    }
+  }
+}
+
 std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range) {
   const auto threads = static_cast<unsigned>(request.at("threads").whole_number(1, 4096));
   role common{.threads = threads};
@@ -306,6 +338,7 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
     request.at("threads").refuse("must be the sum of all roles' threads, " + std::to_string(sum) +
                                  ", not " + std::to_string(threads));
   }
+  check_latest(list, roles);
   return roles;
 }
 

@@ -321,6 +321,34 @@ TEST(parse_request, needs_no_mix_of_its_own_if_every_role_has_one) {
   EXPECT_EQ(refusal_of(request.dump()), "");
 }
 
+TEST(parse_request, refuses_the_latest_keys_where_roles_would_not_know_of_each_other) {
+  const json latest = {{"kind", "latest"}, {"exponent", 0.5}};
+  const auto mix = [](int insert, int erase) {
+    return json{{"insert", insert}, {"erase", erase}, {"find", 100 - insert - erase}};
+  };
+  const auto refusal = [&](const json& first, const json& second, bool second_too) {
+    json request = with_roles();
+    request["roles"][0]["mix"] = first;
+    request["roles"][0]["distribution"] = latest;
+    request["roles"][1]["mix"] = second;
+    if (second_too) request["roles"][1]["distribution"] = latest;
+    return refusal_of(request.dump());
+  };
+  EXPECT_EQ(refusal(mix(10, 10), mix(0, 0), false), "");
+  EXPECT_THAT(refusal(mix(10, 10), mix(0, 0), true),
+              StartsWith("roles[1]: draws the latest keys, as \"updaters\" does"));
+  EXPECT_THAT(refusal(mix(0, 10), mix(0, 0), false),
+              StartsWith("roles[0]: draws the latest keys and inserts none"));
+  EXPECT_THAT(refusal(mix(10, 10), mix(0, 1), false),
+              StartsWith("roles[1]: inserts or erases, of which \"updaters\""));
+  json alone = good();
+  alone["distribution"] = latest;
+  alone["mix"] = mix(0, 0);
+  EXPECT_EQ(refusal_of(alone.dump()), "");
+  alone["roles"] = json::array({{{"name", "all"}, {"threads", alone["threads"]}}});
+  EXPECT_EQ(refusal_of(alone.dump()), "");
+}
+
 TEST(parse_request, refuses_roles_that_are_none) {
   struct mistake {
     const char* place;

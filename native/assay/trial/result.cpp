@@ -1,6 +1,5 @@
 #include "assay/trial/result.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -65,6 +64,7 @@ json to_json_roles(const result& result) {
                     {"threads", totals.threads},
                     {"throughput", totals.throughput},
                     {"operations", to_json(totals.operations, result.kinds)},
+                    {"visited", totals.operations.visited},
                     {"longest_ns", totals.longest_ns}});
     if (totals.arrival) {
       list.back()["arrived"] = totals.arrival->arrived;
@@ -83,10 +83,12 @@ json to_json(const histogram& durations) {
   for (const auto& [lowest, highest, count] : durations.buckets()) {
     buckets.push_back({lowest, highest, count});
   }
-  return {{"count", durations.count()},
-          {"max_ns", durations.max()},
-          {"percentiles", std::move(percentiles)},
-          {"buckets", std::move(buckets)}};
+  json report{{"count", durations.count()}, {"buckets", std::move(buckets)}};
+  if (durations.count() > 0) {
+    report["max_ns"] = durations.max();
+    report["percentiles"] = std::move(percentiles);
+  }
+  return report;
 }
 
 json to_json(const latency_report& latency, std::span<const role_report> roles) {
@@ -101,10 +103,9 @@ json to_json(const latency_report& latency, std::span<const role_report> roles) 
       histograms.push_back(std::move(one));
     }
   }
-  const bool any_open = std::ranges::any_of(roles, &role_report::open_loop);
   json report{{"sampling", "all"},
               {"clock_ns", latency.clock_ns},
-              {"from", any_open ? "arrival" : "start"},
+              {"from", counted_from(roles)},
               {"histograms", std::move(histograms)}};
   if (latency.sampling > 1) report["sampling"] = latency.sampling;
   return report;
@@ -156,8 +157,21 @@ json to_json(const prefill_report& prefill) {
   return report;
 }
 
+json to_json(const observation& seen) {
+  json report{{"operation", to_string(seen.by)}, {"ended", seen.ended}};
+  if (seen.by == workload::operation::size) {
+    report["size"] = seen.found.size;
+  } else {
+    report["found"] = to_json(seen.found);
+  }
+  if (seen.by == workload::operation::range) report["ascending"] = seen.ascending;
+  return report;
+}
+
 json to_json(const std::optional<validation>& check) {
   if (!check) return {{"performed", false}};
+  json observations = json::array();
+  for (const auto& seen : check->observations) observations.push_back(to_json(seen));
   return {{"performed", true},
           {"expected", to_json(check->expected)},
           {"found", to_json(check->found)},
@@ -166,7 +180,11 @@ json to_json(const std::optional<validation>& check) {
           {"foreign_keys", check->foreign_keys},
           {"duplicate_keys", check->duplicate_keys},
           {"missed_searches", check->missed_searches},
-          {"phantom_searches", check->phantom_searches}};
+          {"phantom_searches", check->phantom_searches},
+          {"wrong_visits", check->wrong_visits},
+          {"checked_parts", check->checked_parts},
+          {"wrong_parts", check->wrong_parts},
+          {"observations", std::move(observations)}};
 }
 
 json to_json(const host::usage& usage) {

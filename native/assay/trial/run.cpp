@@ -114,9 +114,26 @@ void bind_memory(const request& request) try {
                     " cannot be had here: " + error.what());
 }
 
-// "default" is the policy of a process that none was given.
-std::string memory_policy(const request& request) {
-  return request.memory_policy.empty() ? "default" : host::memory_policy_in_use();
+std::string memory_policy() try {
+  return host::memory_policy_in_use();
+} catch (const std::system_error&) {
+  return "unknown";  // some containers forbid the question
+}
+
+// Why the same request would not draw the same numbers again; empty if it would.
+std::string not_replayable_because(const request& request) {
+  std::string why = random::not_replayable_because(request.roles[0].work.engine, request.threads());
+  const auto batches_as_time_has_it = [&](const role& role) {
+    return role.work.keys.kind == workload::distribution_kind::latest && !request.batch &&
+           !role.arrivals;
+  };
+  if (std::ranges::any_of(request.roles, batches_as_time_has_it)) {
+    why += why.empty() ? "" : "; ";
+    why +=
+        "the latest keys are those of the batches before, whose lengths depend on time unless the "
+        "request gives them (batch)";
+  }
+  return why;
 }
 
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
@@ -166,16 +183,11 @@ observed observe_until_end(std::chrono::steady_clock::time_point start,
   return seen;
 }
 
-// The warm-up and the measured interval of all threads.
-observed measure_together(crew& threads, std::span<worker> workers, const request& request,
-                          const workload::key_space& space, std::uint64_t salt) {
-  using std::chrono::nanoseconds;
-  const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
-  timetable times{
-      .start_ns = 0, .warm_up_ns = in_ns(request.warm_up), .interval_ns = in_ns(request.interval)};
+// Gives threads what they need to measure: everything that allocates or makes a system call. Before
+// the map is built, so that what memory grows by from there on is the map's.
+void prepare(crew& threads, std::span<worker> workers, const request& request,
+             const workload::key_space& space) {
   const auto full_intervals = static_cast<std::size_t>(request.duration / request.interval);
-
-  // Everything that allocates or makes a system call, before the common start.
   threads.run([&](unsigned i) {
     worker& self = workers[i];
     const role& role = request.roles[self.role];
@@ -194,7 +206,15 @@ observed measure_together(crew& threads, std::span<worker> workers, const reques
     self.series.resize(full_intervals + 1);
     self.meter.emplace();
   });
+}
 
+// The warm-up and the measured interval of all threads.
+observed measure_together(crew& threads, std::span<worker> workers, const request& request,
+                          std::uint64_t salt) {
+  using std::chrono::nanoseconds;
+  const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  timetable times{
+      .start_ns = 0, .warm_up_ns = in_ns(request.warm_up), .interval_ns = in_ns(request.interval)};
   std::stop_source stop;
   std::chrono::steady_clock::time_point start;
   std::barrier common_start(static_cast<std::ptrdiff_t>(workers.size() + 1), [&]() noexcept {
@@ -272,6 +292,7 @@ result run(const request& request, const subject_entry& subject) {
       workers[i].seed = thread_seed(request.seed, i);
       pin(workers[i], i, request.pinning, place);
     });
+    prepare(threads, workers, request, space);
 
     report.metrics["resident_before_bytes"] = static_cast<double>(host::resident_bytes());
     report.metrics["build_ms"] = milliseconds([&] {
@@ -283,7 +304,7 @@ result run(const request& request, const subject_entry& subject) {
       report.metrics["prefill_ms"] =
           milliseconds([&] { report.prefill = prefill(threads, workers, request, space, salt); });
     }
-    seen = measure_together(threads, workers, request, space, salt);
+    seen = measure_together(threads, workers, request, salt);
     // The kernel counts both in steps of some pages, and its peak can fall behind what it said
     // before.
     report.metrics["peak_resident_bytes"] = std::max(
@@ -292,7 +313,7 @@ result run(const request& request, const subject_entry& subject) {
       time_generation(workers[i]);
       if (i == 0 && request.latency > 0) report.latency = {request.latency, clock_cost_ns()};
     });
-    report.memory = {std::move(seen.resident), memory_policy(request)};
+    report.memory = {std::move(seen.resident), memory_policy()};
   }
 
   report.kinds = kinds_of(request.roles);
@@ -336,8 +357,7 @@ result run(const request& request, const subject_entry& subject) {
   if (const auto joules = report.energy.total_joules(); joules && operations_of(report) > 0) {
     report.metrics["energy_uj_per_operation"] = *joules * 1e6 / operations_of(report);
   }
-  report.not_replayable_because =
-      random::not_replayable_because(request.roles[0].work.engine, request.threads());
+  report.not_replayable_because = not_replayable_because(request);
 
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {

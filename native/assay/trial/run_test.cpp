@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "assay/host/memory_policy.h"
 #include "assay/probe/probe.h"
 #include "assay/trial/streams.h"
 #include "assay/trial/test_maps.h"
@@ -291,6 +292,11 @@ TEST(prefill, of_roles_aims_at_the_steady_state_of_all_their_mixes) {
   EXPECT_THAT(result.problems, IsEmpty());
   EXPECT_DOUBLE_EQ(result.prefill.expected_size, 250);
   EXPECT_DOUBLE_EQ(steady_share_of(std::vector{request.roles[2]}), 0.5);
+
+  request.roles[0].arrivals = arrivals{.rate = 900};
+  EXPECT_DOUBLE_EQ(steady_share_of(request.roles), 0.25);  // erasers do what they can
+  request.roles[1].arrivals = arrivals{.rate = 100};
+  EXPECT_DOUBLE_EQ(steady_share_of(request.roles), 0.9);
 }
 
 TEST(prefill, for_the_latest_keys_inserts_exactly_the_first_ones) {
@@ -395,7 +401,7 @@ TEST(run, reports_what_arrived_in_an_open_loop) {
   EXPECT_EQ(json["roles"][1]["arrived"].get<std::uint64_t>(),
             readers.operations.operations() + json["roles"][1]["backlog"].get<std::uint64_t>());
   EXPECT_NEAR(result.metrics.at("arrival_rate"), 10'000, 500);
-  EXPECT_EQ(json["latency"]["from"], "arrival");
+  EXPECT_EQ(json["latency"]["from"], "mixed");
   EXPECT_EQ(json["latency"]["histograms"][0]["from"], "start");
   EXPECT_EQ(json["latency"]["histograms"][2]["from"], "arrival");
 }
@@ -407,6 +413,35 @@ TEST(run, tells_whether_the_same_request_draws_the_same_numbers) {
   const auto json = to_json(run_with<correct_map>(request), {});
   EXPECT_EQ(json["replayable"], false);
   EXPECT_NE(json["not_replayable_because"], "");
+
+  request = short_request();
+  request.roles[0].work.keys.kind = workload::distribution_kind::latest;
+  EXPECT_THAT(run_with<correct_map>(request).not_replayable_because, HasSubstr("latest"));
+  request.batch = 8;
+  EXPECT_THAT(run_with<correct_map>(request).not_replayable_because, IsEmpty());
+}
+
+TEST(run, gives_no_percentiles_of_operations_that_never_were) {
+  request request = short_request();
+  request.latency = 1;
+  request.roles[0].arrivals = arrivals{.rate = 1e-6, .spacing = spacing::even};
+  const auto histograms = to_json(run_with<correct_map>(request), {})["latency"]["histograms"];
+  ASSERT_EQ(histograms.size(), 3U);
+  int never = 0;
+  for (const auto& one : histograms) {
+    never += one["count"] == 0;
+    EXPECT_EQ(one.contains("percentiles"), one["count"] > 0);
+    EXPECT_EQ(one.contains("max_ns"), one["count"] > 0);
+  }
+  EXPECT_GE(never, 2);  // one operation is due at once, the next in some days
+}
+
+// What the threads need to measure is there before the map and not counted as the map's.
+TEST(run, counts_no_memory_of_its_own_as_the_maps) {
+  request request = short_request();
+  request.roles[0].work.engine.array = 4'000'000;  // 32 MB for each of two threads
+  const auto metrics = run_with<correct_map>(request).metrics;
+  EXPECT_LT(metrics.at("peak_resident_bytes") - metrics.at("resident_before_bytes"), 32e6);
 }
 
 TEST(run, reports_memory_over_the_measured_interval) {
@@ -429,7 +464,7 @@ TEST(run, reports_memory_over_the_measured_interval) {
 
 TEST(run, places_memory_as_asked_for) {
   request request = short_request();
-  EXPECT_EQ(run_with<correct_map>(request).memory.policy, "default");
+  EXPECT_EQ(run_with<correct_map>(request).memory.policy, host::memory_policy_in_use());
   for (const std::string policy : {"interleave", "local"}) {
     request.memory_policy = policy;
     EXPECT_EQ(run_with<correct_map>(request).memory.policy, policy);
@@ -734,6 +769,9 @@ TEST(to_json, says_what_the_result_says) {
   EXPECT_EQ(valid["threads"][0]["seed"].get<std::string>().size(), 18U);
   EXPECT_EQ(valid["prefill"]["method"], "updates");
   EXPECT_EQ(valid["validation"]["expected"], valid["validation"]["found"]);
+  EXPECT_EQ(valid["validation"]["wrong_visits"], 0);
+  EXPECT_EQ(valid["validation"]["observations"], nlohmann::json::array());
+  EXPECT_EQ(valid["roles"][0]["visited"], 0);
   EXPECT_FALSE(valid["counters"]["available"].empty() && valid["counters"]["unavailable"].empty());
 
   const auto invalid = to_json(run_with<losing_map>(request), {});

@@ -122,6 +122,7 @@ validation validate(measured_map& map, const workload::key_space& space, const t
     report.observations.push_back(
         map.observe(by, all.first, all.last, static_cast<std::uint64_t>(most)));
     if (by == operation::range) {
+      report.checked_parts = held.empty() ? 0 : parts;
       report.wrong_parts = wrong_parts_of(map, held, static_cast<std::uint64_t>(most), engine);
     }
   }
@@ -190,7 +191,7 @@ std::string validation::problem() const {
     }
   }
   if (wrong_parts != 0) {
-    add(std::to_string(wrong_parts) + " of " + std::to_string(parts) +
+    add(std::to_string(wrong_parts) + " of " + std::to_string(checked_parts) +
         " ranges over parts of the map at rest met other keys than the walk, expected 0");
   }
   return problems;

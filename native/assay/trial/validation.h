@@ -24,6 +24,7 @@ struct validation {
   bool walk_ended = true;          // false: it was given up after more elements than there can be
   std::uint64_t wrong_visits = 0;  // elements that ranges and whole visits met
   std::vector<observation> observations{};  // of the map at rest
+  std::uint64_t checked_parts = 0;          // ranges over parts of the map at rest
   std::uint64_t wrong_parts = 0;  // ranges over parts of the map at rest that differ from the walk
 
   // What is wrong, with what was expected and what was found; empty if nothing is.

@@ -100,6 +100,8 @@ class closed_loop {
 // Each operation when it is due: a step is one operation, or a wait for one.
 class open_loop {
  public:
+  static constexpr std::size_t few = 64;  // operations that are generated at once
+
   open_loop(worker& self, task task, std::uint64_t start_ns)
       : self_(self), task_(std::move(task)), arrivals_(*self.arrivals), start_ns_(start_ns) {
     self_.batch.size = 0;
@@ -159,7 +161,6 @@ class open_loop {
   // Generating takes time while operations fall due, so that it is done for few of them at once,
   // some 100 ns for uniform keys.
   void generate() {
-    constexpr std::size_t few = 64;
     if (next_ > 0) self_.operations->told(self_.batch, next_);
     self_.operations->fill(self_.batch, self_.batch_size.value_or(few));
     next_ = 0;
@@ -236,20 +237,23 @@ void measure(worker& self, const timetable& times, std::uint64_t salt,
 }
 
 void time_generation(worker& self) {
-  constexpr std::size_t batches = 64;
+  // As many operations at once as were measured, up to what a closed loop grows to.
+  const std::size_t size = self.batch_size.value_or(
+      self.arrivals ? open_loop::few : workload::operation_batch::capacity);
+  const std::size_t batches = 64 * workload::operation_batch::capacity / size;
   std::array<std::uint64_t, 5> rounds;
   for (auto& round : rounds) {
     const std::uint64_t start = processor_time_ns();
     for (std::size_t i = 0; i < batches; ++i) {
-      self.operations->fill(self.batch, workload::operation_batch::capacity);
+      self.operations->fill(self.batch, size);
       self.operations->told(self.batch, self.batch.size);
     }
     round = processor_time_ns() - start;
   }
   // The median, so that an interrupt or a cold cache does not count.
   std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
-  self.generation_ns = static_cast<double>(rounds[rounds.size() / 2]) /
-                       static_cast<double>(batches * workload::operation_batch::capacity);
+  self.generation_ns =
+      static_cast<double>(rounds[rounds.size() / 2]) / static_cast<double>(batches * size);
 }
 
 }  // namespace assay::trial

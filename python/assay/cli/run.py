@@ -137,7 +137,14 @@ def check_machine(experiment: "Experiment") -> None:
     import os
 
     from assay import programs
-    from assay.experiment import Engine, check_engines, check_memory, check_processors, check_subjects
+    from assay.experiment import (
+        Engine,
+        check_engines,
+        check_latest,
+        check_memory,
+        check_processors,
+        check_subjects,
+    )
     from assay.runner.allocators import check_allocators
 
     trial = programs.find("assay-trial")
@@ -149,6 +156,7 @@ def check_machine(experiment: "Experiment") -> None:
             for each in programs.engines(trial)
         },
     )
+    check_latest(experiment)
     check_allocators(experiment)
     check_processors(experiment, os.sched_getaffinity(0))
     check_memory(experiment, _memory_limit_mb())

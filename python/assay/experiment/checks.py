@@ -121,6 +121,47 @@ def check_engines(experiment: Experiment, known: Mapping[str, Engine]) -> None:
             raise source.mistake((*where, "reseed_every"), why)
 
 
+def check_latest(experiment: Experiment) -> None:
+    """Check that the latest keys are drawn by one role at most, which alone changes what the map holds.
+
+    Threads of a role take each other to insert and erase as they do, and know nothing of those of others.
+    Programs of one's own may know better.
+
+    Raises:
+        AssayError: another role draws them, inserts or erases too, or the one that does inserts nothing.
+    """
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        roles = settings.get("roles", ())
+        if settings["subject"] in experiment.programs or len(roles) < 2:
+            continue
+        mixes = [role.get("mix", settings.get("mix", {})) for role in roles]
+        draws = [role.get("distribution", settings.get("distribution", {})) for role in roles]
+        latest = [number for number, keys in enumerate(draws) if keys.get("kind") == "latest"]
+        if not latest:
+            continue
+        by = latest[0]
+        name = show(roles[by]["name"])
+        for number, mix in enumerate(mixes):
+            if number == by and not mix.get("insert", 0):
+                why = "draws the latest keys and inserts none; give it inserts, or another distribution"
+            elif number != by and number in latest:
+                why = (
+                    f"draws the latest keys, as {name} does, and neither would know of the other's; give one "
+                    "of them another distribution, or make them one role"
+                )
+            elif number != by and (mix.get("insert", 0) or mix.get("erase", 0)):
+                why = (
+                    f"inserts or erases, of which {name}, which draws the latest keys, would not know; leave "
+                    f"updates to {name}, or give that another distribution"
+                )
+            else:
+                continue
+            source = Source(experiment.path, experiment.source)
+            where = (*source.origin(experiment, condition, "roles"), number)
+            raise source.mistake(where, f"{show(roles[number]['name'])} {why}")
+
+
 def check_memory(experiment: Experiment, limit_mb: int) -> None:
     """Check that the arrays of random numbers of every condition fit into the memory that its trials may use.
 

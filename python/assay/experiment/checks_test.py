@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Engine, Experiment, Offer, check_engines, check_memory, check_subjects, parse
+from assay.experiment import (
+    Engine,
+    Experiment,
+    Offer,
+    check_engines,
+    check_latest,
+    check_memory,
+    check_subjects,
+    parse,
+)
 
 FILE = Path("x.toml")
 TEXT = """\
@@ -125,6 +134,36 @@ def test_an_engine_that_there_is_may_be_used() -> None:
 def test_a_program_of_ones_own_may_have_engines_of_its_own() -> None:
     programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
     check_engines(read(f'{FIND}engine = "mine"\n{programs}'), ENGINES)
+
+
+LATEST = 'distribution = { kind = "latest", exponent = 0.9 }\n'
+READ = "mix = { insert = 0, erase = 0, find = 100 }\n"
+
+
+def roles(first: str, second: str) -> str:
+    return f'{FIND}[[role]]\nname = "a"\nthreads = 1\n{first}[[role]]\nname = "b"\nthreads = 1\n{second}'
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (roles(LATEST, READ + LATEST), 'x.toml:19: role: "b" draws the latest keys, as "a" does'),
+        (roles(LATEST + READ, READ), 'x.toml:15: role: "a" draws the latest keys and inserts none; give'),
+        (roles(LATEST, ""), 'x.toml:19: role: "b" inserts or erases, of which "a"'),
+        (LATEST + roles("", READ), 'x.toml:19: role: "b" draws the latest keys, as "a" does'),
+    ],
+)
+def test_roles_that_would_not_know_of_each_others_latest_keys_are_a_mistake(more: str, message: str) -> None:
+    with pytest.raises(AssayError, match=re.escape(message)):
+        check_latest(read(more))
+
+
+def test_one_role_may_draw_the_latest_keys() -> None:
+    check_latest(read(FIND + LATEST))
+    check_latest(read(READ + LATEST))
+    check_latest(read(roles(LATEST, READ)))
+    programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
+    check_latest(read(roles(LATEST, "") + programs))
 
 
 def test_arrays_fit_into_the_memory_of_a_trial() -> None:

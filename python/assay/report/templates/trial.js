@@ -103,6 +103,12 @@ function figure(caption, note, specification, name) {
 
 const PERCENTILES = { p50: "50%", p90: "90%", p99: "99%", p99_9: "99.9%", p99_99: "99.99%" };
 
+const COUNTED_FROM = {
+  start: "Counted from the start of each.",
+  arrival: "Counted from the moment at which each was due.",
+  mixed: "In an open loop counted from the moment at which each was due, else from its start.",
+};
+
 // The share of operations that took longer than each bucket ends, on two logarithmic scales: what is rare is
 // as wide as what is common.
 function latency_figure({ histograms, from }, trial) {
@@ -123,7 +129,7 @@ function latency_figure({ histograms, from }, trial) {
       tooltip: [{ field: "series" }, { field: "ns", format: ".4s" }, { field: "share", format: ".3~%" }],
     },
   };
-  return figure("Share of operations that took longer", `Counted from ${from === "arrival" ? "the moment at which each was due" : "the start of each"}.`, specification, `trial-${trial}-latency`);
+  return figure("Share of operations that took longer", COUNTED_FROM[from] ?? COUNTED_FROM.start, specification, `trial-${trial}-latency`);
 }
 
 function latency(told, trial) {
