@@ -309,9 +309,10 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   }
 
   const json_node list = request.at("roles");
-  if (!list.value().is_array() || list.value().empty()) {
-    list.refuse("must be a list of at least one role, not " + host::shown(list.value()));
+  if (!list.value().is_array()) {
+    list.refuse("must be a list of roles, not " + host::shown(list.value()));
   }
+  if (list.value().empty()) list.refuse("is empty; name a role, or leave the key out");
   if (list.value().size() > most_roles) {
     list.refuse("must be at most " + std::to_string(most_roles) + ", not " +
                 std::to_string(list.value().size()));

@@ -356,7 +356,7 @@ TEST(parse_request, refuses_roles_that_are_none) {
     const char* refusal;
   };
   for (const auto& [place, value, refusal] : std::initializer_list<mistake>{
-           {"/roles", "[]", "roles: must be a list"},
+           {"/roles", "[]", "roles: is empty; name a role"},
            {"/roles", "{}", "roles: must be a list"},
            {"/roles/0", "1", "roles[0]: must be an object"},
            {"/roles/0/threads", "0", "roles[0].threads: "},
