@@ -37,6 +37,12 @@ latency_recorder::latency_recorder(latency_sampling sampling, const workload::mi
   }
   // The first gap may begin anywhere in one, so that threads do not all time their first operation.
   if (sampling_ > 1) untimed_ = gap() - 1;
+  before_.reserve(workload::operation_batch::capacity);
+}
+
+void latency_recorder::begin() {
+  begun_ = true;
+  for (const auto& [kind, ns] : before_) durations_[static_cast<std::size_t>(kind)]->add(ns);
 }
 
 std::size_t latency_recorder::gap() {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "assay/random/xoshiro256pp.h"
 #include "assay/trial/histogram.h"
@@ -37,23 +38,26 @@ class latency_recorder {
   // `sampling` is not 0. All memory is taken here, for the kinds in `mix`.
   latency_recorder(latency_sampling sampling, const workload::mix& mix, std::uint64_t seed);
 
-  [[nodiscard]] bool times_all() const { return sampling_ == 1; }
-
   // How many operations come before the next one to be timed.
   [[nodiscard]] std::size_t untimed() const { return untimed_; }
 
   // Takes note that `operations` <= untimed() were performed.
   void pass(std::size_t operations) { untimed_ -= operations; }
 
-  // Takes note that one was performed and took so long, and chooses the next. It counts only after
-  // begin().
+  // Takes note that one was performed and took so long, and chooses the next. Before begin(), no
+  // more than a batch of them between two calls of forget().
   void timed(workload::operation kind, std::uint64_t ns) {
-    if (begun_) durations_[static_cast<std::size_t>(kind)]->add(ns);
+    if (begun_) {
+      durations_[static_cast<std::size_t>(kind)]->add(ns);
+    } else {
+      before_.push_back({kind, ns});
+    }
     untimed_ = sampling_ == 1 ? 0 : gap() - 1;
   }
 
-  // From now on durations count: the measured interval begins.
-  void begin() { begun_ = true; }
+  // The measured interval begins: durations count from now on, and those since the last forget().
+  void begin();
+  void forget() { before_.clear(); }
 
   [[nodiscard]] const latencies& durations() const { return durations_; }
 
@@ -64,6 +68,11 @@ class latency_recorder {
   random::xoshiro256pp engine_;
   std::size_t untimed_ = 0;
   bool begun_ = false;
+  struct duration {
+    workload::operation kind;
+    std::uint64_t ns;
+  };
+  std::vector<duration> before_;  // begin()
   latencies durations_;
 };
 

@@ -83,6 +83,8 @@ role_totals totals_of(std::span<const thread_report> threads, std::size_t role) 
     if (!totals.arrival) totals.arrival.emplace();
     totals.arrival->arrived += thread.arrival->arrived;
     totals.arrival->backlog += thread.arrival->backlog;
+    totals.arrival->oldest_waiting_ns =
+        std::max(totals.arrival->oldest_waiting_ns, thread.arrival->oldest_waiting_ns);
     totals.arrival_rate += static_cast<double>(thread.arrival->arrived) * 1e9 /
                            static_cast<double>(thread.measured_ns);
   }
@@ -166,6 +168,7 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
   latencies all;
   double arrival_rate = 0;
   double backlog = 0;
+  double oldest_waiting_ns = 0;
   bool any_open = false;
   for (std::size_t role = 0; role < roles.size(); ++role) {
     const role_totals totals = totals_of(threads, role);
@@ -174,16 +177,23 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
       any_open = true;
       arrival_rate += totals.arrival_rate;
       backlog += static_cast<double>(totals.arrival->backlog);
+      oldest_waiting_ns =
+          std::max(oldest_waiting_ns, static_cast<double>(totals.arrival->oldest_waiting_ns));
     }
     if (roles.size() == 1) continue;
     const std::string prefix = "role_" + roles[role].name + "_";
     metrics[prefix + "throughput"] = totals.throughput;
     metrics[prefix + "longest_ns"] = static_cast<double>(totals.longest_ns);
+    if (totals.arrival) {
+      metrics[prefix + "oldest_waiting_ns"] =
+          static_cast<double>(totals.arrival->oldest_waiting_ns);
+    }
     add_latency_metrics(metrics, prefix + "latency_", merged(roles[role].durations));
   }
   if (any_open) {
     metrics["arrival_rate"] = arrival_rate;
     metrics["backlog"] = backlog;
+    metrics["oldest_waiting_ns"] = oldest_waiting_ns;
   }
   if (counted_from(roles) == "mixed") return metrics;
   for (std::size_t kind = 0; kind < all.size(); ++kind) {

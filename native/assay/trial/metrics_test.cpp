@@ -122,8 +122,8 @@ two_roles any_two_roles() {
   any.threads[0].longest_ns = 9;
   any.threads[1].longest_ns = 5;
   any.threads[2].longest_ns = 7;
-  any.threads[1].arrival = arrival_counts{.arrived = 30, .backlog = 10};
-  any.threads[2].arrival = arrival_counts{.arrived = 25, .backlog = 5};
+  any.threads[1].arrival = arrival_counts{.arrived = 30, .backlog = 10, .oldest_waiting_ns = 60};
+  any.threads[2].arrival = arrival_counts{.arrived = 25, .backlog = 5, .oldest_waiting_ns = 40};
   any.threads[1].role = any.threads[2].role = 1;
   any.roles = {{.name = "writers"}, {.name = "readers", .open_loop = true}};
   any.roles[0].durations[0].emplace().add(100);
@@ -143,6 +143,9 @@ TEST(metrics, of_roles_are_there_where_there_are_several) {
   EXPECT_EQ(metrics.at("role_readers_latency_max_ns"), 500);
   EXPECT_DOUBLE_EQ(metrics.at("arrival_rate"), 30 + 50);
   EXPECT_EQ(metrics.at("backlog"), 15);
+  EXPECT_EQ(metrics.at("oldest_waiting_ns"), 60);
+  EXPECT_EQ(metrics.at("role_readers_oldest_waiting_ns"), 60);
+  EXPECT_THAT(metrics, Not(Contains(Key("role_writers_oldest_waiting_ns"))));
   EXPECT_EQ(metrics_of(threads, every_maps, {}).at("longest_ns"), 9);
 
   const auto alone = metrics_of(std::vector{roles[0]}, std::vector{threads[0]});

@@ -49,6 +49,7 @@ json to_json(const thread_report& thread, const result& result, std::uint64_t op
         static_cast<double>(thread.operations.operations()) / static_cast<double>(operations);
   }
   if (thread.last_ran_on) report["last_ran_on"] = *thread.last_ran_on;
+  if (thread.arrival) report["oldest_waiting_ns"] = thread.arrival->oldest_waiting_ns;
   if (thread.unfinished) {
     report["unfinished"] = {{"operation", to_string(thread.unfinished->operation)},
                             {"age_ns", thread.unfinished->age_ns}};
@@ -69,6 +70,7 @@ json to_json_roles(const result& result) {
     if (totals.arrival) {
       list.back()["arrived"] = totals.arrival->arrived;
       list.back()["backlog"] = totals.arrival->backlog;
+      list.back()["oldest_waiting_ns"] = totals.arrival->oldest_waiting_ns;
     }
   }
   return list;

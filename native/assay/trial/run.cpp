@@ -194,6 +194,7 @@ void prepare(crew& threads, std::span<worker> workers, const request& request,
     self.operations = workload::make_generator(
         space, role.work, random::derive_seed(self.seed, measured_stream), self.place);
     self.batch_size = request.batch;
+    self.any_rare = role.work.mix.any_rare();
     if (request.latency > 0) {
       self.latency.emplace(request.latency, role.work.mix,
                            random::derive_seed(self.seed, latency_stream));

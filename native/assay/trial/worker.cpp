@@ -23,68 +23,90 @@ std::uint64_t processor_time_ns() {
 
 // The two loops work by steps, from one reading of the clock to another. `measure` lets them.
 
-// As fast as possible: a step is a batch.
+// As fast as possible: a step is a batch, or of one with rare operations, one of these or those up
+// to the next.
 class closed_loop {
  public:
   closed_loop(worker& self, task task)
-      : self_(self), task_(std::move(task)), pacer_(self.batch_size) {}
+      : self_(self), task_(std::move(task)), pacer_(self.batch_size) {
+    self_.batch.size = 0;
+  }
 
   [[nodiscard]] std::uint64_t now() const { return now_; }
   void look_at_clock() { now_ = host::now_ns(); }
 
   // Performs operations, adds what came of them to `sums`, and returns how many it were.
   std::size_t step(tally& sums) {
-    const std::uint64_t start = now_;
-    since_ = start;
-    self_.operations->fill(self_.batch, pacer_.size());
-    const progress done = self_.latency ? perform_timed(sums) : perform(0, self_.batch.size, sums);
-    now_ = host::now_ns();
-    pacer_.took(now_ - start);
-    longest_batch_ns_ = std::max(longest_batch_ns_, now_ - start);
-    self_.operations->told(self_.batch, done.performed);
-    if (done.gave_up) self_.unfinished = {self_.batch.kinds[done.performed], now_ - since_};
-    return done.performed;
+    if (next_ == self_.batch.size) generate();
+    const std::size_t first = next_;
+    const std::size_t last = self_.any_rare ? end_of_stretch() : self_.batch.size;
+    if (self_.latency) {
+      perform_timed(last, sums);
+    } else {
+      perform(last, sums);
+    }
+    if (next_ == self_.batch.size) pacer_.took(now_ - batch_start_);
+    if (next_ == self_.batch.size || next_ < last) self_.operations->told(self_.batch, next_);
+    return next_ - first;
   }
   std::size_t step_until(std::uint64_t /*ns*/, tally& sums) { return step(sums); }
 
-  // The measured interval begins, or has ended.
+  // What was done so far was the warm-up.
+  void forget() {
+    if (self_.latency) self_.latency->forget();
+    longest_ns_ = 0;
+  }
+  // All else is measured, and that it was since then.
   void begin(std::uint64_t /*since*/) {
     if (self_.latency) self_.latency->begin();
-    longest_batch_ns_ = longest_timed_ns_ = 0;
   }
-  void end() {
-    const bool each_timed = self_.latency && self_.latency->times_all();
-    self_.longest_ns = each_timed ? longest_timed_ns_ : longest_batch_ns_;
-  }
+  void end() { self_.longest_ns = longest_ns_; }
 
  private:
-  progress perform(std::size_t first, std::size_t last, tally& sums) {
-    return self_.handle->perform(self_.batch, first, last, task_, sums);
+  void generate() {
+    batch_start_ = now_;
+    self_.operations->fill(self_.batch, pacer_.size());
+    next_ = 0;
+    if (self_.any_rare) look_at_clock();
   }
 
-  // The batch in segments: those of operations that are not timed, and each one that is.
-  progress perform_timed(tally& sums) {
+  [[nodiscard]] std::size_t end_of_stretch() const {
+    const auto& kinds = self_.batch.kinds;
+    if (workload::is_rare(kinds[next_])) return next_ + 1;
+    const auto end = kinds.begin() + self_.batch.size;
+    return static_cast<std::size_t>(std::find_if(kinds.begin() + next_, end, workload::is_rare) -
+                                    kinds.begin());
+  }
+
+  // Performs those from the next to `last` - 1, from one reading of the clock to another, and says
+  // whether all were.
+  bool perform(std::size_t last, tally& sums) {
+    const progress done = self_.handle->perform(self_.batch, next_, last, task_, sums);
+    const std::uint64_t start = std::exchange(now_, host::now_ns());
+    next_ += done.performed;
+    if (done.performed > 0) longest_ns_ = std::max(longest_ns_, now_ - start);
+    if (done.gave_up) self_.unfinished = {self_.batch.kinds[next_], now_ - start};
+    return next_ == last;
+  }
+
+  // The same in segments: those of operations that are not timed, and each one that is.
+  void perform_timed(std::size_t last, tally& sums) {
     latency_recorder& latency = *self_.latency;
-    const std::size_t size = self_.batch.size;
-    for (std::size_t next = 0;;) {
-      const std::size_t segment = std::min(latency.untimed(), size - next);
+    for (;;) {
+      const std::size_t first = next_;
+      const std::size_t segment = std::min(latency.untimed(), last - first);
       if (segment > 0) {
-        const progress done = perform(next, next + segment, sums);
-        latency.pass(done.performed);
-        next += done.performed;
-        if (done.performed < segment) return {next, done.gave_up};
+        const bool all = perform(first + segment, sums);
+        latency.pass(next_ - first);
+        if (!all) return;
+      } else {
+        look_at_clock();  // to take note of the last took time
       }
-      if (next == size) return {size, false};
-      const std::uint64_t start = host::now_ns();
-      const progress done = perform(next, next + 1, sums);
-      const std::uint64_t took = host::now_ns() - start;
-      if (done.performed == 0) {
-        since_ = start;
-        return {next, done.gave_up};
-      }
-      latency.timed(self_.batch.kinds[next], took);
-      longest_timed_ns_ = std::max(longest_timed_ns_, took);
-      ++next;
+      if (next_ == last) return;
+      const std::uint64_t start = now_;
+      if (!perform(next_ + 1, sums)) return;
+      latency.timed(self_.batch.kinds[next_ - 1], now_ - start);
+      if (next_ == last) return;
     }
   }
 
@@ -92,9 +114,9 @@ class closed_loop {
   task task_;
   batch_pacer pacer_;
   std::uint64_t now_ = 0;
-  std::uint64_t since_ = 0;  // an operation that does not finish has been running, at most
-  std::uint64_t longest_batch_ns_ = 0;
-  std::uint64_t longest_timed_ns_ = 0;
+  std::uint64_t batch_start_ = 0;
+  std::size_t next_ = 0;  // operation of the batch
+  std::uint64_t longest_ns_ = 0;
 };
 
 // Each operation when it is due: a step is one operation, or a wait for one.
@@ -120,17 +142,16 @@ class open_loop {
     const std::uint64_t due = due_at();
     if (now_ < due) {
       now_ = wait_until(std::min(due, ns), task_.stop);
-      if (now_ < due || task_.stop.stop_requested()) return 0;
+      return 0;
     }
-    const std::uint64_t begun = now_;
+    const progress done = self_.handle->perform(self_.batch, next_, next_ + 1, task_, sums);
+    const std::uint64_t begun = std::exchange(now_, host::now_ns());
+    if (done.performed == 0 && !done.gave_up) return 0;  // the stop came before it began
     counts_.arrived += due >= measured_since_;
     arrivals_.advance();
-    const progress done = self_.handle->perform(self_.batch, next_, next_ + 1, task_, sums);
-    now_ = host::now_ns();
     const workload::operation kind = self_.batch.kinds[next_];
-    if (done.gave_up) self_.unfinished = {kind, now_ - begun};
-    if (done.performed == 0) {
-      counts_.backlog += !done.gave_up;  // the stop came before it began
+    if (done.gave_up) {
+      self_.unfinished = {kind, now_ - begun};
       return 0;
     }
     ++next_;
@@ -139,13 +160,18 @@ class open_loop {
     return 1;
   }
 
-  void begin(std::uint64_t since) {
-    if (self_.latency) self_.latency->begin();
-    measured_since_ = since;
+  void forget() {
+    if (self_.latency) self_.latency->forget();
+    measured_since_ = now_;
     counts_ = {};
     longest_ns_ = 0;
   }
+  void begin(std::uint64_t since) {
+    if (self_.latency) self_.latency->begin();
+    measured_since_ = since;
+  }
   void end() {
+    if (const std::uint64_t due = due_at(); due < now_) counts_.oldest_waiting_ns = now_ - due;
     const auto pass_until = [&](std::uint64_t ns) {
       return ns < start_ns_ ? 0 : arrivals_.pass_until(static_cast<double>(ns - start_ns_));
     };
@@ -194,34 +220,62 @@ class open_loop {
 template <class Loop>
 void measure_by(Loop loop, worker& self, const timetable& times, const std::stop_token& stop) {
   const std::uint64_t series_start = times.start_ns + times.warm_up_ns;
-  loop.look_at_clock();
-  std::uint64_t own_start = std::min(loop.now(), series_start);
-  while (loop.now() < series_start && !stop.stop_requested()) {
-    loop.step_until(series_start, self.warmed_up);
-    own_start = loop.now();
-  }
-
-  // Some microseconds of system calls. They count as measured time, so that they are no gap.
-  self.meter->start();
-  const std::uint64_t processor_start = processor_time_ns();
-  if (self.probes) probe::begin_recording(*std::move(self.probes));
-  loop.begin(own_start);
   std::size_t slot = 0;
   std::uint64_t slot_end = series_start + times.interval_ns;
-  loop.look_at_clock();
-  while (!stop.stop_requested()) {
-    const std::size_t performed = loop.step(self.measured);
+  const auto add_to_series = [&](std::size_t performed) {
     while (loop.now() >= slot_end && slot + 1 < self.series.size()) {
       ++slot;
       slot_end += times.interval_ns;
     }
     self.series[slot] += performed;
+  };
+
+  // The processor clock is a system call, so that it is not read before every short step: up to
+  // this much of the warm-up may be taken for the measured interval's.
+  constexpr std::uint64_t between_readings_ns = 10'000;
+  std::uint64_t processor_start = 0;
+  std::uint64_t next_reading = 0;
+  bool under_way = false;
+  loop.look_at_clock();
+  std::uint64_t own_start = std::min(loop.now(), series_start);
+  while (loop.now() < series_start && !stop.stop_requested()) {
+    own_start = loop.now();
+    if (own_start >= next_reading) {
+      processor_start = processor_time_ns();
+      next_reading = own_start + between_readings_ns;
+    }
+    loop.forget();
+    tally sums;
+    const std::size_t performed = loop.step_until(series_start, sums);
+    under_way = loop.now() >= series_start && (performed > 0 || self.unfinished);
+    if (under_way) {
+      self.measured += sums;
+      add_to_series(performed);
+    } else {
+      self.warmed_up += sums;
+      own_start = loop.now();
+    }
   }
+
+  // Some microseconds of system calls. They count as measured time, so that they are no gap, but
+  // not as processor time of the operations.
+  const std::uint64_t pause = processor_time_ns();
+  if (!under_way) {
+    processor_start = pause;
+    loop.forget();
+  }
+  self.meter->start();
+  if (self.probes) probe::begin_recording(*std::move(self.probes));
+  loop.begin(own_start);
+  processor_start += processor_time_ns() - pause;
+  loop.look_at_clock();
+  while (!stop.stop_requested()) add_to_series(loop.step(self.measured));
   self.measured_ns = loop.now() - own_start;
   self.processor_ns = processor_time_ns() - processor_start;
   if (self.probes) self.probes = probe::end_recording();
   self.meter->stop();
   loop.end();
+  if (self.unfinished) self.longest_ns = std::max(self.longest_ns, self.unfinished->age_ns);
 }
 
 }  // namespace

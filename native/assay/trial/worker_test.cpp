@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -402,6 +404,8 @@ TEST(measure, performs_every_arrival_of_a_map_that_is_too_slow_and_counts_the_ba
   EXPECT_GE(self.longest_ns, 200'000U);
   EXPECT_LT(self.longest_ns, noted.durations.max());
   EXPECT_EQ(sum(self.series), 100U);
+  // Operation 100, due after 10 ms, is the first that had not begun.
+  EXPECT_EQ(self.arrival->oldest_waiting_ns, self.measured_ns - 10'000'000);
 }
 
 TEST(measure, begins_no_operation_before_it_is_due) {
@@ -442,6 +446,7 @@ TEST(measure, ends_while_it_waits_for_an_arrival_that_is_far_away) {
   ASSERT_TRUE(self.arrival);
   EXPECT_EQ(self.arrival->arrived, 0U);
   EXPECT_EQ(self.arrival->backlog, 0U);
+  EXPECT_EQ(self.arrival->oldest_waiting_ns, 0U);
 }
 
 class told_generator final : public workload::generator {
@@ -473,6 +478,204 @@ TEST(measure, tells_the_generator_what_was_performed_between_two_fills) {
     measure(self, {host::now_ns(), 0, 1'000'000}, 0, stop.get_token());
     // An open loop has no use for what comes after the last.
     EXPECT_EQ(told, std::vector<std::size_t>(open ? 9 : 10, 64));
+  }
+}
+
+// A generator of one kind of operation.
+class only final : public workload::generator {
+ public:
+  explicit only(workload::operation kind) : kind_(kind) {}
+  void fill(operation_batch& batch, std::size_t size) override {
+    batch.kinds.fill(kind_);
+    batch.size = size;
+  }
+
+ private:
+  workload::operation kind_;
+};
+
+// What is under way when the warm-up ends may be all that a thread ever does.
+TEST(measure, measures_what_is_under_way_when_the_warm_up_ends) {
+  constexpr std::uint64_t ms = 1'000'000;
+  for (const auto& open : {std::optional<arrivals>(), std::optional<arrivals>({.rate = 1e9})}) {
+    for (const latency_sampling sampling : {0U, 1U}) {
+      const auto noted =
+          measure_timed({.each = microseconds(5000), .operations = 1}, sampling, open, ms);
+      const worker& self = *noted.self;
+      EXPECT_EQ(self.warmed_up.operations(), 0U);
+      EXPECT_EQ(self.measured.operations(), 1U);
+      EXPECT_EQ(sum(self.series), 1U);
+      EXPECT_EQ(self.series[0], 0U);  // it ended after 4 ms
+      EXPECT_GE(self.measured_ns, 4 * ms);
+      EXPECT_GE(self.longest_ns, 5 * ms);
+      EXPECT_EQ(noted.durations.count(), sampling);
+    }
+  }
+}
+
+TEST(measure, measures_a_long_batch_that_is_under_way_when_the_warm_up_ends) {
+  notes result;
+  std::stop_source stop;
+  result.self->handle = std::make_unique<noting_handle>(result, microseconds(100), 1, stop);
+  result.self->operations = any_operations();
+  result.self->batch_size = 64;
+  result.self->meter.emplace();
+  result.self->series.resize(1);
+  measure(*result.self, {host::now_ns(), 2'000'000, 1}, 0, stop.get_token());
+  EXPECT_EQ(result.self->measured.operations(), 64U);
+  EXPECT_EQ(result.self->series[0], 64U);
+}
+
+std::uint64_t processor_ns() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// One operation that needs 3 ms of the processor.
+class working_handle final : public attached_handle {
+ public:
+  explicit working_handle(std::stop_source& stop) : stop_(stop) {}
+  progress perform(const operation_batch&, std::size_t, std::size_t, const task&,
+                   tally& sums) override {
+    for (const std::uint64_t end = processor_ns() + 3'000'000; processor_ns() < end;) {
+    }
+    ++sums.attempted[0];
+    stop_.request_stop();
+    return {1, false};
+  }
+
+ private:
+  std::stop_source& stop_;
+};
+
+TEST(measure, counts_the_processor_time_of_what_is_under_way_when_the_warm_up_ends) {
+  worker self;
+  std::stop_source stop;
+  self.handle = std::make_unique<working_handle>(stop);
+  self.operations = std::make_unique<only>(workload::operation::insert);
+  self.meter.emplace();
+  self.series.resize(1);
+  // A thread that comes late has no warm-up; this one has enough of it.
+  measure(self, {host::now_ns(), 2'000'000, 1}, 0, stop.get_token());
+  EXPECT_EQ(self.measured.operations(), 1U);
+  EXPECT_GE(self.processor_ns, 3'000'000U);
+}
+
+class mixed final : public workload::generator {
+ public:
+  void fill(operation_batch& batch, std::size_t size) override {
+    using workload::operation;
+    constexpr std::array kinds{operation::find, operation::insert, operation::range,
+                               operation::size, operation::erase};
+    for (std::size_t i = 0; i < size; ++i) batch.kinds[i] = kinds[i % kinds.size()];
+    batch.size = size;
+  }
+};
+
+TEST(measure, performs_rare_operations_one_by_one_and_the_others_together) {
+  for (const bool any_rare : {false, true}) {
+    worker self;
+    std::stop_source stop;
+    std::vector<std::size_t> segments;
+    self.handle = std::make_unique<slow_handle>(slow_map{.operations = 20}, stop, segments);
+    self.operations = std::make_unique<mixed>();
+    self.batch_size = 10;
+    self.any_rare = any_rare;
+    self.meter.emplace();
+    self.series.resize(1);
+    measure(self, {host::now_ns(), 0, 1}, 0, stop.get_token());
+    EXPECT_EQ(segments, any_rare
+                            ? (std::vector<std::size_t>{2, 1, 1, 3, 1, 1, 1, 2, 1, 1, 3, 1, 1, 1})
+                            : (std::vector<std::size_t>{10, 10}));
+    EXPECT_EQ(sum(self.series), 20U);
+  }
+}
+
+// Each operation takes 2 ms, until the tenth waits for the stop for 2 ms and gives up.
+class giving_up_handle final : public attached_handle {
+ public:
+  explicit giving_up_handle(std::stop_source& stop) : stop_(stop) {}
+  progress perform(const operation_batch& batch, std::size_t first, std::size_t last, const task&,
+                   tally& sums) override {
+    for (std::size_t i = first; i < last; ++i) {
+      for (const std::uint64_t end = host::now_ns() + 2'000'000; host::now_ns() < end;) {
+      }
+      if (++performed_ == 10) {
+        stop_.request_stop();
+        return {i - first, true};
+      }
+      ++sums.attempted[static_cast<std::size_t>(batch.kinds[i])];
+    }
+    return {last - first, false};
+  }
+
+ private:
+  std::stop_source& stop_;
+  std::size_t performed_ = 0;
+};
+
+TEST(measure, times_rare_operations_and_puts_each_into_its_interval_in_batches_too) {
+  constexpr std::uint64_t ms = 1'000'000;
+  for (const latency_sampling sampling : {0U, 1000U}) {
+    worker self;
+    std::stop_source stop;
+    self.handle = std::make_unique<giving_up_handle>(stop);
+    self.operations = std::make_unique<only>(workload::operation::size);
+    self.batch_size = 16;
+    self.any_rare = true;
+    self.meter.emplace();
+    self.series.resize(1000);
+    if (sampling > 0) self.latency.emplace(sampling, workload::mix{0, 0, 0, 0, 100}, 1);
+    measure(self, {host::now_ns(), 0, ms}, 0, stop.get_token());
+    EXPECT_EQ(self.measured.operations(), 9U);
+    EXPECT_EQ(sum(self.series), 9U);
+    // No interval is long enough for two.
+    EXPECT_LE(*std::max_element(self.series.begin(), self.series.end() - 1), 1U);
+    // The nine others took 2 ms each.
+    ASSERT_TRUE(self.unfinished);
+    EXPECT_GE(self.unfinished->age_ns, 2 * ms);
+    EXPECT_LE(self.unfinished->age_ns, self.measured_ns - 9 * 2 * ms);
+    EXPECT_GE(self.longest_ns, self.unfinished->age_ns);
+    EXPECT_LE(self.longest_ns, self.measured_ns - 9 * 2 * ms);
+  }
+}
+
+// Waits until the stop is requested, which it does itself, and gives up.
+class waiting_handle final : public attached_handle {
+ public:
+  explicit waiting_handle(std::stop_source& stop) : stop_(stop) {}
+  progress perform(const operation_batch&, std::size_t, std::size_t, const task&, tally&) override {
+    for (const std::uint64_t end = host::now_ns() + 2'000'000; host::now_ns() < end;) {
+    }
+    stop_.request_stop();
+    return {0, true};
+  }
+
+ private:
+  std::stop_source& stop_;
+};
+
+TEST(measure, reports_no_longest_operation_that_is_shorter_than_the_unfinished_one) {
+  for (const auto& open : {std::optional<arrivals>(), std::optional<arrivals>({.rate = 1e9})}) {
+    for (const latency_sampling sampling : {0U, 1U, 100U}) {
+      worker self;
+      std::stop_source stop;
+      self.handle = std::make_unique<waiting_handle>(stop);
+      self.operations = any_operations();
+      self.meter.emplace();
+      self.series.resize(1);
+      if (sampling > 0) self.latency.emplace(sampling, workload::mix{20, 10, 70}, 1);
+      if (open) self.arrivals.emplace(*open, workload::thread_place{}, 1);
+      measure(self, {host::now_ns(), 0, 1}, 0, stop.get_token());
+      ASSERT_TRUE(self.unfinished);
+      EXPECT_GE(self.unfinished->age_ns, 2'000'000U);
+      EXPECT_EQ(self.longest_ns, self.unfinished->age_ns);
+      EXPECT_EQ(self.measured.operations(), 0U);
+      if (!open) continue;
+      EXPECT_EQ(self.arrival->arrived, self.arrival->backlog + 1);
+    }
   }
 }
 

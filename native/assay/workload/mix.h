@@ -28,6 +28,8 @@ struct mix {
     return {insert, erase, find, range, size, snapshot, iterate};
   }
 
+  [[nodiscard]] constexpr bool any_rare() const { return range + size + snapshot + iterate > 0; }
+
   // The share of inserts among updates, which is the share of the keys that a map holds in its
   // steady state. A mix without updates says nothing about it; one half is what the field assumes.
   [[nodiscard]] constexpr double steady_share() const {

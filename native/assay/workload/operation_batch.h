@@ -34,6 +34,9 @@ inline constexpr std::size_t operation_kinds = 7;
 inline constexpr std::array<std::string_view, operation_kinds> operation_names{
     "insert", "erase", "find", "range", "size", "snapshot", "iterate"};
 
+// Those that take a microsecond at least, so that each may be timed at no cost that counts.
+constexpr bool is_rare(operation kind) { return kind > operation::find; }
+
 struct operation_batch {
   static constexpr std::size_t capacity = 512;
 
