@@ -75,6 +75,7 @@ def threads(count: int) -> list[dict[str, Any]]:
             "last_ran_on": 0,
             "measured_ns": 232_000_000,
             "operations": {kind: {"attempted": 2, "succeeded": 1} for kind in ("insert", "erase", "find")},
+            "unfinished": {"operation": "find", "age_ns": 1_500_000 * (number + 1)},
             "series": [100 + number * 10 + (place < 4) * 50 for place in range(23)] + [7],
         }
         for number in range(count)
@@ -98,7 +99,8 @@ def inside() -> dict[str, Any]:
             "from": "start",
             "histograms": [
                 {"role": "constructor", "operation": "find", **histogram},
-                {"role": "scanners", "operation": "range", **histogram},
+                {"role": "scanners", "operation": "range", **histogram, "percentiles": {"p50": 100}},
+                {"role": "scanners", "operation": "size", "count": 0, "buckets": []},
             ],
         },
         "probes": {
@@ -122,6 +124,8 @@ def inside() -> dict[str, Any]:
                 "max": 12,
                 "buckets": [[0, 1, 1], [2, 3, 0], [4, 7, 1], [8, 15, 1]],
             },
+            "resizes": {"kind": "counter", "threads": [0, 0], "sum": 0, "mean": 0, "min": 0, "max": 0},
+            "waits": {"kind": "histogram", "threads": [None, None], "sum": 0, "buckets": []},
         },
         "memory": {"policy": "local", "resident": [[0, 2**20], [100, 3 * 2**20], [200, 2**21]]},
     }
@@ -134,7 +138,7 @@ def outcome(ordinal: int, levels: Mapping[str, Any]) -> Outcome:
     result = {
         "protocol": 1,
         "status": "valid",
-        "metrics": {METRIC: speed, "peak_resident_bytes": 1e6},
+        "metrics": {METRIC: speed, "peak_resident_bytes": 1e6, "latency_p50_ns": 100, "probe_retries": 7},
         "threads": threads(int(levels["threads"])),
         **inside(),
         "details": {ATTACK: ATTACK, "__proto__": 1, "half": "\ud800", "large": 2**63 - 1},

@@ -193,11 +193,20 @@ def test_a_trial_shows_its_roles_latency_probes_and_memory(visitor: Visitor, sto
     }
     for caption, words in {
         "Roles": ("scanners", "500,000", "2.5", "0 of 1"),
-        "Latency, ns": ("99.99%", "constructor", "2,009"),
+        "Latency, ns": ("99.99%", "constructor", "2,009", "too few"),
         "Probes": ("retries", "counter", "3; 4", "6.5"),
     }.items():
         for word in words:
             assert word in tables[caption].inner_text()
+    assert "2 operations were unfinished at the end and are not counted here, the oldest 3 ms old" in (
+        page.locator("section", has=tables["Latency, ns"]).inner_text()
+    )
+    assert page.get_by_text("Nothing recorded: resizes, waits.").is_visible()
+    assert "resizes" not in tables["Probes"].inner_text()
+    folded = page.locator("details", has_text="Metrics of roles, latency and probes")
+    assert not folded.locator("table").is_visible()
+    assert "probe_retries" in (folded.text_content() or "")
+    assert "probe_retries" not in page.get_by_role("table", name="Metrics", exact=True).inner_text()
     for name in (
         "Share of operations that took longer",
         "Resident memory over the measured interval",

@@ -210,7 +210,7 @@ def _printable(text: str) -> str:
 
 
 def _without_buckets(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record in which the buckets of latencies and probes are a line that says how many there are."""
+    """Return a record in which buckets of latencies and probes are a line that says how many there are."""
 
     def brief(part: Any) -> Any:
         if isinstance(part, Mapping):

@@ -132,27 +132,44 @@ function latency_figure({ histograms, from }, trial) {
   return figure("Share of operations that took longer", COUNTED_FROM[from] ?? COUNTED_FROM.start, specification, `trial-${trial}-latency`);
 }
 
-function latency(told, trial) {
+// Operations that the end of the trial interrupted have no latency, and would be the longest ones.
+function unfinished(threads) {
+  const ages = threads.flatMap(({ unfinished: left }) => (left ? [left.age_ns] : []));
+  if (!ages.length) return "";
+  const many = ages.length === 1 ? "1 operation was" : `${number(ages.length)} operations were`;
+  return ` ${many} unfinished at the end and ${ages.length === 1 ? "is" : "are"} not counted here, the oldest ${number(in_ms(Math.max(...ages)))} ms old.`;
+}
+
+function latency(told, threads, trial) {
   const { histograms = [], sampling, clock_ns } = told;
   const sampled = sampling === "all" ? "every operation" : `one operation in ${number(sampling)}`;
-  const content = [create("p", {}, `Of ${sampled}. Reading the clock takes ${number(clock_ns)} ns.`)];
+  const clock = clock_ns === undefined ? "" : ` Reading the clock takes ${number(clock_ns)} ns.`;
+  const content = [create("p", {}, `Of ${sampled}.${clock}${unfinished(threads)}`)];
   if (!histograms.length) return [...content, create("p", {}, "None was sampled.")];
   return [...content,
     table_of("Latency, ns", [
       ["role", ({ role }) => role],
       ["operation", ({ operation }) => operation],
       ["sampled", ({ count }) => count],
-      ...Object.entries(PERCENTILES).map(([name, shown]) => [shown, ({ percentiles }) => percentiles?.[name]]),
-      ["longest", ({ max_ns }) => max_ns],
+      ...Object.entries(PERCENTILES).map(([name, shown]) => [shown, ({ count, percentiles }) => (count ? percentiles?.[name] ?? "too few" : undefined)]),
+      ["longest timed", ({ max_ns }) => max_ns],
     ], histograms),
-    latency_figure(told, trial)];
+    ...(histograms.some(({ count }) => count) ? [latency_figure(told, trial)] : [])];
+}
+
+// A histogram that recorded only zeros has a bucket for them.
+function recorded({ sum, max, threads = [], buckets = [], values = [] }) {
+  return Boolean(sum || max || threads.some(Boolean) || buckets.some(([, , count]) => count) || values.some((each) => each.length));
 }
 
 function probes(told, trial) {
-  const named = Object.entries(told).map(([name, probe]) => ({ name, ...probe }));
+  const every = Object.entries(told).map(([name, probe]) => ({ name, ...probe }));
+  const named = every.filter(recorded);
+  const silent = every.filter((probe) => !recorded(probe)).map(({ name }) => name);
   const drawn = named.filter(({ buckets }) => buckets?.length);
   return [
-    table_of("Probes", [
+    ...(silent.length ? [create("p", {}, `Nothing recorded: ${silent.join(", ")}.`)] : []),
+    ...(!named.length ? [] : [table_of("Probes", [
       ["probe", ({ name }) => name],
       ["kind", ({ kind }) => kind],
       ["what it counts", ({ description }) => description],
@@ -161,7 +178,7 @@ function probes(told, trial) {
       ["by thread", ({ threads }) => threads?.map(number).join("; ")],
       ["recorded", ({ values }) => values && create("details", {}, create("summary", {}, "values"),
         ...values.map((each, i) => create("p", {}, `Thread ${i}: ${each.map(number).join(", ")}`)))],
-    ], named),
+    ], named)]),
     ...drawn.map(({ name, description, unit, buckets }, i) => figure(`${name}: ${description}`, `Records in each bucket${unit ? `; ${unit}` : ""}.`, {
       data: { values: buckets.map(([low, high, count]) => ({ bucket: low === high ? `${low}` : `${number(low)} to ${number(high)}`, count })) },
       mark: { type: "bar" },
@@ -182,7 +199,7 @@ function memory({ resident = [], policy }, trial) {
     data: { values: rows },
     mark: { type: "line", point: { size: 16 } },
     encoding: {
-      x: { field: "ms", type: "quantitative", title: "milliseconds since the measured interval began" },
+      x: { field: "ms", type: "quantitative", scale: { domainMin: 0 }, title: "milliseconds since the measured interval began" },
       y: { field: "mib", type: "quantitative", title: "MiB" },
       tooltip: [{ field: "ms" }, { field: "mib", format: ".5~g" }],
     },
@@ -268,6 +285,17 @@ function calibrations(record) {
   return [...error, table("Calibrations of the host", ["calibration", "before", "after"], rows)];
 }
 
+// What roles, latency and probes tell stands in sections of their own; as metrics they are folded away.
+function metrics_tables(metrics) {
+  const rows = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
+  const folded = rows.filter(([name]) => /^(role|latency|probe)_/.test(name));
+  const caption = "Metrics of roles, latency and probes";
+  return [
+    table("Metrics", ["metric", "value"], rows.filter((row) => !folded.includes(row))),
+    ...(folded.length ? [create("details", {}, create("summary", {}, caption), table(caption, ["metric", "value"], folded))] : []),
+  ];
+}
+
 // What a perturbation of a setting moved is in percent; environment_bytes says its unit.
 function drawn({ seed, perturbation: { key_range: moved, ...others } }) {
   const share = moved === undefined ? {} : { "key range": `moved by ${number(moved)}%` };
@@ -301,14 +329,14 @@ async function show(match) {
     section("Throughput over time", series_figure(record)),
     create("div", { class: "columns" },
       section(record.status === "valid" ? "Metrics" : "Metrics, which do not count",
-        table("Metrics", ["metric", "value"], Object.entries({ ...derived, ...metrics }).sort(([a], [b]) => (a < b ? -1 : 1)))),
+        ...metrics_tables({ ...derived, ...metrics })),
       create("div", {},
         section("Condition", outline(levels)),
         section("Calibrations", ...calibrations(record)),
         section("Drawn at random", drawn(record)))),
     ...(roles.length > 1 || roles[0]?.arrived !== undefined ? [section("Roles", roles_table(roles))] : []),
     ...(threads.length ? [section("Threads", threads_table(threads))] : []),
-    ...(latencies ? [section("Latency", ...latency(latencies, id))] : []),
+    ...(latencies ? [section("Latency", ...latency(latencies, threads, id))] : []),
     ...(Object.keys(probed).length ? [section("Probes", ...probes(probed, id))] : []),
     ...(resident ? [section("Memory", ...memory(resident, id))] : []),
     create("div", { class: "columns" },
