@@ -1,5 +1,6 @@
 """The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -7,8 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.analysis import median
 from assay.analysis.aa import false_alarms
-from assay.audit import Finding
+from assay.audit import Finding, condition_name
 from assay.experiment.types import Severity
 from assay.report import words
 from assay.report.gather import Report
@@ -16,6 +18,8 @@ from assay.report.gather import Report
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+_PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9"}
+_ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -74,7 +78,45 @@ def print_report(report: Report, console: Console) -> None:
             console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
     for line in (*words.wholes(report), *_false_alarms(report)):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
+    _print_inside(report, console)
     console.print()
+
+
+def _print_inside(report: Report, console: Console) -> None:
+    """Print throughput and longest operation of each role, and latencies: medians over the valid trials.
+
+    A campaign whose trials tell of neither has no such table.
+    """
+    rows = []
+    for condition in report.experiment.conditions():
+        trials = [
+            trial for trial in report.trials if trial.status == "valid" and trial.levels == dict(condition)
+        ]
+        names = {name for trial in trials for name in trial.metrics}
+        typical = {
+            name: words.number(median([trial.metrics[name] for trial in trials if name in trial.metrics]))
+            for name in names
+            if name.startswith(("role_", "latency_"))
+        }
+        roles = sorted(found[1] for name in names if (found := _ROLE.fullmatch(name)))
+        latencies = [typical.get(f"latency_{percentile}_ns", "") for percentile in _PERCENTILES]
+        if roles or any(latencies):
+            rows.append([condition_name(condition), "", "", *latencies])
+        for role in roles:
+            shown = [typical.get(f"role_{role}_{of}", "") for of in ("throughput", "longest_ns")]
+            # A role's own percentiles, not those over all roles again.
+            of_role = [typical.get(f"role_{role}_latency_{percentile}_ns", "") for percentile in _PERCENTILES]
+            rows.append([f"  {role}", *shown, *of_role])
+    if not rows:
+        return
+    console.print(_text("Roles and latency: medians over trials; times in ns", "bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
+    table.add_column("condition, role", overflow="fold", ratio=1)
+    for title in ("op/s", "longest", *_PERCENTILES.values()):
+        table.add_column(title, justify="right", min_width=6, no_wrap=True)
+    for name, *values in rows:
+        table.add_row(_text(name), *values)
+    console.print(table)
 
 
 def print_finding(finding: Finding, console: Console) -> None:

@@ -111,7 +111,8 @@ const COUNTED_FROM = {
 
 // The share of operations that took longer than each bucket ends, on two logarithmic scales: what is rare is
 // as wide as what is common.
-function latency_figure({ histograms, from }, trial) {
+function latency_figure({ histograms: every, from }, trial) {
+  const histograms = every.filter(({ count }) => count);
   const names = histograms.map(({ role, operation }) => `${role}: ${operation}`);
   const rows = histograms.flatMap(({ buckets, count }, i) => {
     let left = count;
@@ -150,6 +151,7 @@ function latency(told, threads, trial) {
     table_of("Latency, ns", [
       ["role", ({ role }) => role],
       ["operation", ({ operation }) => operation],
+      ["counted from", ({ from }) => from],
       ["sampled", ({ count }) => count],
       ...Object.entries(PERCENTILES).map(([name, shown]) => [shown, ({ count, percentiles }) => (count ? percentiles?.[name] ?? "too few" : undefined)]),
       ["longest timed", ({ max_ns }) => max_ns],
