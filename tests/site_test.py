@@ -387,5 +387,5 @@ comparison = { metric = "throughput", factor = "subject", baseline = "noop", sma
         assert chart.locator(MARKS).count(), chart.get_attribute("aria-label")
     trial = visitor.shown("trial.html#1")
     trial.wait_for_selector(".series svg.marks")
-    assert trial.locator(".series .mark-line path").count() in (1, 3)
+    assert trial.locator(f"{THROUGHPUT} .mark-line path").count() in (1, 3)
     visitor.leave()

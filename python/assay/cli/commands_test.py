@@ -14,7 +14,7 @@ def paths(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 def test_the_help_of_every_command_shows_an_example() -> None:
     found = paths(typer.main.get_command(app))
-    assert len(found) == 15
+    assert len(found) == 16
     for path in found:
         shown = CliRunner().invoke(app, [*path, "--help"]).output
         assert "Example: " in shown, path
