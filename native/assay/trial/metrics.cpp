@@ -47,6 +47,7 @@ void add_latency_metrics(metric_map& metrics, const std::string& prefix,
                          const histogram& durations) {
   if (durations.count() == 0) return;
   for (const auto& [name, percent] : latency_percentiles) {
+    if (!tell_of(durations.count(), percent)) break;
     metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
   }
   metrics[prefix + "max_ns"] = static_cast<double>(durations.max());

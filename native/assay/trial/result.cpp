@@ -79,6 +79,7 @@ json to_json_roles(const result& result) {
 json to_json(const histogram& durations) {
   json percentiles = json::object();
   for (const auto& [name, percent] : latency_percentiles) {
+    if (!tell_of(durations.count(), percent)) break;
     percentiles[name] = durations.percentile(percent);
   }
   json buckets = json::array();
