@@ -42,17 +42,25 @@ class histogram {
   void add(std::uint64_t duration) {
     ++counts_[index_of(std::min(duration, longest))];
     ++count_;
+    sum_ += duration;
     max_ = std::max(max_, duration);
   }
 
   void merge(const histogram& other) {
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
     count_ += other.count_;
+    sum_ += other.sum_;
     max_ = std::max(max_, other.max_);
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
+
+  // Of what was added, exactly, where it adds to less than 584 years; 0 of nothing. A clock that
+  // steps by 10 ns tells durations of 40 ns and 43 ns apart only in the mean.
+  [[nodiscard]] double mean() const {
+    return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
+  }
 
   // The least duration, to the bucket, that at least `percent` > 0 of all did not exceed; 0 if
   // there are none.
@@ -94,6 +102,7 @@ class histogram {
 
   std::vector<std::uint64_t> counts_;
   std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
   std::uint64_t max_ = 0;
 };
 

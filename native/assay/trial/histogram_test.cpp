@@ -91,6 +91,18 @@ TEST(histogram, merged_is_that_of_all_durations_together) {
   EXPECT_EQ(odd.buckets(), all.buckets());
 }
 
+TEST(histogram, knows_the_mean_of_what_was_added_more_exactly_than_its_buckets) {
+  histogram some;
+  EXPECT_EQ(some.mean(), 0);
+  some.add(1'000'000'001);
+  some.add(1'000'000'002);
+  EXPECT_EQ(some.mean(), 1'000'000'001.5);
+  histogram more;
+  more.add(1'000'000'006);
+  some.merge(more);
+  EXPECT_EQ(some.mean(), 1'000'000'003);
+}
+
 TEST(histogram, counts_what_is_beyond_its_buckets_and_knows_how_long_it_was) {
   histogram some;
   some.add(UINT64_MAX);

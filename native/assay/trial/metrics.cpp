@@ -42,7 +42,7 @@ void add_series_metrics(metric_map& metrics, std::span<const double> series) {
   if (first > 0) metrics["throughput_drift"] = sum(series.last(half)) / first - 1;
 }
 
-// Percentiles and the maximum under names that begin with `prefix`; none of no durations.
+// Percentiles, mean and maximum under names that begin with `prefix`; none of no durations.
 void add_latency_metrics(metric_map& metrics, const std::string& prefix,
                          const histogram& durations) {
   if (durations.count() == 0) return;
@@ -50,6 +50,7 @@ void add_latency_metrics(metric_map& metrics, const std::string& prefix,
     if (!tell_of(durations.count(), percent)) break;
     metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
   }
+  metrics[prefix + "mean_ns"] = durations.mean();
   metrics[prefix + "max_ns"] = static_cast<double>(durations.max());
 }
 

@@ -192,6 +192,8 @@ TEST(metrics, of_latency_are_over_all_and_by_kind) {
   EXPECT_EQ(metrics.at("latency_max_ns"), 500);
   EXPECT_THAT(metrics, Not(Contains(Key("latency_find_p90_ns"))));  // of two durations
   EXPECT_EQ(metrics.at("latency_find_p50_ns"), 300);
+  EXPECT_EQ(metrics.at("latency_find_mean_ns"), 400);
+  EXPECT_EQ(metrics.at("latency_mean_ns"), 300);
   EXPECT_EQ(metrics.at("latency_find_max_ns"), 500);
   EXPECT_THAT(metrics, Not(Contains(Key("latency_erase_p50_ns"))));
 
