@@ -89,6 +89,7 @@ function roles_table(roles) {
     ["longest operation at most, ms", ({ longest_ns }) => in_ms(longest_ns)],
     ["arrived", ({ arrived }) => arrived],
     ["due but not begun at the end", ({ backlog }) => backlog],
+    ["the oldest of them, ms", ({ oldest_waiting_ns }) => in_ms(oldest_waiting_ns)],
     ...operations_columns(roles),
   ], roles);
 }
