@@ -429,7 +429,6 @@ TEST(measure, counts_arrivals_of_the_measured_interval_alone) {
   EXPECT_NEAR(static_cast<double>(self.arrival->arrived),
               static_cast<double>(self.measured_ns) / 10'000, 1);
   EXPECT_EQ(self.warmed_up.operations() + self.measured.operations(), 500U);
-  EXPECT_GT(self.warmed_up.operations(), 0U);
   EXPECT_GE(self.arrival->backlog, 500U);  // each takes twice as long as it takes until the next
 }
 
