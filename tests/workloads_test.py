@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay import programs
+from assay import programs, protocol
 from assay.cli import run
 from assay.errors import AssayError
 from assay.experiment import load
@@ -38,6 +38,49 @@ mix = { insert = 25, erase = 25, find = 50 }
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_every_experiment_can_be_run(path: Path) -> None:
     run._plan(load(path))
+
+
+def test_roles_skew_strings_and_latency_arrive_in_the_store_and_the_report(
+    assay: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "weights").write_text("# the upper half\n0\n1\n")
+    (tmp_path / "x.toml").write_text(f"""{HEAD}{TRIAL}
+threads = 3
+engine = {{ name = "pcg64", reseed_every = 1000 }}
+distribution = {{ kind = "zipf", exponent = 0.99 }}
+key_type = {{ bytes = {{ from = 8, to = 40 }} }}
+value_type = {{ bytes = 100 }}
+latency = 2
+batch = 16
+[[role]]
+name = "updaters"
+mix = {{ insert = 50, erase = 50, find = 0 }}
+[[role]]
+name = "readers"
+threads = 2
+distribution = {{ kind = "empirical", file = "weights" }}
+mix = {{ insert = 0, erase = 0, find = 90, range = 10 }}
+range = {{ length = {{ from = 1, to = 20 }}, fold = "sum" }}
+arrivals = {{ rate = 10_000 }}
+""")
+    assay("run", "x.toml")
+    trial = json.loads(assay("show", "1", "--json").stdout)
+    assert [role["threads"] for role in trial["request"]["roles"]] == [1, 2]
+    protocol.validator("trial-request").validate(trial["request"])
+    result = trial["result"]
+    assert [thread["role"] for thread in result["threads"]] == ["updaters", "readers", "readers"]
+    assert result["replayable"] is False
+    updaters, readers = result["roles"]
+    assert updaters["operations"]["insert"]["attempted"] > 0
+    assert updaters["operations"].get("range", {"attempted": 0})["attempted"] == 0
+    assert readers["operations"]["range"]["attempted"] > 0
+    assert readers["arrived"] > 0
+    timed = {(each["role"], each["operation"]) for each in result["latency"]["histograms"] if each["count"]}
+    assert timed >= {("updaters", "insert"), ("updaters", "erase"), ("readers", "find")}
+    columns = "role_readers_throughput, role_readers_latency_p50_ns, role_updaters_latency_p50_ns, backlog"
+    rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
+    assert len(rows) == 2
+    assert all(value is not None for row in rows for value in row)
 
 
 def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
