@@ -33,8 +33,8 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 .PHONY: lint
 lint: develop ## Check format, types and known mistakes in all code.
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
-	cmake --build --preset debug --parallel $(JOBS)
-	run-clang-tidy-19 -quiet -j $(JOBS) -p build/debug "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
+	cmake --build --preset tsan --parallel $(JOBS) --target assay_build_info_header
+	run-clang-tidy-19 -quiet -j $(JOBS) -p build/tsan "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
 	  || { grep -E 'error:|warning:' build/clang-tidy.log | sort -u; exit 1; }
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
@@ -65,7 +65,7 @@ packages:
 	@tools/install-packages $(BUILD_PACKAGES)
 
 .PHONY: develop
-develop: all-packages .venv/.ready $(foreach preset,release debug asan tsan,build/$(preset)/build.ninja)
+develop: all-packages .venv/.ready $(foreach preset,release asan tsan,build/$(preset)/build.ninja)
 
 .PHONY: all-packages
 all-packages:

@@ -36,7 +36,6 @@ using assay::workload::key_layout;
 using assay::workload::key_space;
 using assay::workload::mix;
 using assay::workload::operation_batch;
-using assay::workload::options;
 
 constexpr std::uint64_t zipf_range = 1'000'000'000;
 constexpr double zipf_exponent = 0.99;
@@ -53,7 +52,7 @@ std::uint64_t processor_time_ns() {
 double generalised_harmonic(double n, double s) {
   constexpr double first = 10'000;
   double sum = 0;
-  for (double k = 1; k < first; ++k) sum += std::pow(k, -s);
+  for (int k = 1; k < static_cast<int>(first); ++k) sum += std::pow(k, -s);
   const auto integral = [&](double x) { return std::pow(x, 1 - s) / (1 - s); };
   return sum + integral(n) - integral(first) + (std::pow(first, -s) + std::pow(n, -s)) / 2 +
          s / 12 * (std::pow(first, -s - 1) - std::pow(n, -s - 1));
@@ -109,7 +108,7 @@ void keep(T& written) {
 std::vector<contender> contenders() {
   std::vector<contender> all;
   const auto batch = std::make_shared<operation_batch>();
-  const auto add = [&](std::string name, std::shared_ptr<assay::workload::generator> next) {
+  const auto add = [&](std::string name, const std::shared_ptr<assay::workload::generator>& next) {
     all.push_back({std::move(name), [batch, next] {
                      next->fill(*batch, operation_batch::capacity);
                      keep(*batch);

@@ -22,7 +22,7 @@ class std_map_mutex_twice {
       const std::scoped_lock guard(mutex_);
       return operate(map);
     };
-    const auto answer = locked(first_);
+    auto answer = locked(first_);
     const auto discarded = locked(second_);
     asm volatile("" ::"m"(discarded));  // or the compiler might leave the second search out
     return answer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <system_error>
 
@@ -29,13 +30,9 @@ std::optional<std::string> first_line(const path& file, std::string& reason) {
 std::optional<std::uint64_t> number(const path& file, std::string& reason) {
   const auto line = first_line(file, reason);
   if (!line) return std::nullopt;
-  try {
-    std::size_t end = 0;
-    const std::uint64_t value = std::stoull(*line, &end);
-    if (end == line->size()) return value;
-  } catch (const std::exception&) {
-    // Said below, as for a number that something follows.
-  }
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(line->data(), line->data() + line->size(), value);
+  if (error == std::errc{} && end == line->data() + line->size()) return value;
   reason = file.string() + " holds no number";
   return std::nullopt;
 }

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -22,12 +22,14 @@ using testing::Pair;
 
 // A directory that looks like the kernel's powercap tree.
 class energy_test : public testing::Test {
+ public:
+  ~energy_test() override { std::filesystem::remove_all(directory_); }
+
  protected:
   energy_test() {
     std::string name = (std::filesystem::temp_directory_path() / "assay-energy-XXXXXX").string();
     directory_ = mkdtemp(name.data());
   }
-  ~energy_test() override { std::filesystem::remove_all(directory_); }
 
   void zone(const std::string& folder, const std::string& name, const std::string& energy_uj,
             const std::string& range_uj = "1000000000") {

@@ -34,7 +34,7 @@ TEST(memory_policy, of_one_thread_is_not_that_of_those_before) {
     std::thread([] {
       try {
         bind_memory(memory_policy::interleave);
-      } catch (const std::system_error&) {
+      } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
         // Then there is nothing to tell apart.
       }
     }).join();

@@ -19,7 +19,9 @@
 #include "assay/probe/probe_test_shared.h"
 #include "assay/probe/recording.h"
 
-std::uint64_t search(std::uint64_t from, std::uint64_t to);  // in probe_test_measured.cpp
+// In probe_test_measured.cpp.
+// NOLINTNEXTLINE(misc-use-internal-linkage)
+std::uint64_t search(std::uint64_t from, std::uint64_t to);
 
 namespace assay::probe {
 namespace {
@@ -262,7 +264,7 @@ TEST(Recording, IntoABlockMadeBefore) {
 
 TEST(Recording, LeavesOutAProbeThatItsBlockIsTooOldFor) {
   const auto visit = [] {
-    static histogram late{"declared_late", "when first reached", logarithmic()};
+    static const histogram late{"declared_late", "when first reached", logarithmic()};
     late.record(1);
   };
   EXPECT_EQ(after("declared_late", visit, visit).count, 1);

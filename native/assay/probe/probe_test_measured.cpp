@@ -13,12 +13,13 @@
 
 PROBE(static assay::probe::counter steps{"measured_steps", "that a search took"};)
 PROBE(static assay::probe::maximum longest{"measured_longest", "search", "steps"};)
-PROBE(inline assay::probe::histogram lengths{"measured_lengths", "of searches",
+PROBE(static assay::probe::histogram lengths{"measured_lengths", "of searches",
                                              assay::probe::logarithmic(), "steps"};)
-PROBE(inline assay::probe::histogram parts{"measured_parts", "of searches",
+PROBE(static assay::probe::histogram parts{"measured_parts", "of searches",
                                            assay::probe::linear(0, 100, 10), "steps"};)
 PROBE(static assay::probe::series first{"measured_first", "searches", 10'000, "steps"};)
 
+// NOLINTNEXTLINE(misc-use-internal-linkage): the test calls it
 std::uint64_t search(std::uint64_t from, std::uint64_t to);
 std::uint64_t search(std::uint64_t from, std::uint64_t to) {
   std::uint64_t taken = 0;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -185,7 +186,8 @@ void read_histograms(const buckets& buckets,
 
   const auto filled = [](std::uint64_t count) { return count > 0; };
   const auto first = std::ranges::find_if(counts, filled) - counts.begin();
-  const auto end = std::find_if(counts.rbegin(), counts.rend(), filled).base() - counts.begin();
+  const auto end =
+      std::ranges::find_if(std::views::reverse(counts), filled).base() - counts.begin();
   for (auto i = static_cast<std::uint32_t>(first); i < end; ++i) {
     const auto [low, high] = bounds(buckets, i, largest);
     result.buckets.push_back({low, high, counts[i]});

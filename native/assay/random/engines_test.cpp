@@ -26,7 +26,6 @@ namespace assay::random {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 
 template <class Engine>
 std::vector<std::uint64_t> first(std::size_t count, const Engine& from) {
@@ -252,7 +251,7 @@ TEST(c_rand, draws_from_the_state_of_the_process) {
 TEST(c_rand, is_seeded_once_by_the_first) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto draw_from_two = [] {
-    c_rand engine(7);
+    const c_rand first(7);
     const std::uint64_t drawn = c_rand(8)();
     // NOLINTBEGIN(cert-msc30-c,cert-msc50-cpp,concurrency-mt-unsafe): there is one thread
     std::srand(static_cast<unsigned>(splitmix64(7)()));

@@ -26,7 +26,7 @@ std::size_t repetitions(std::vector<std::uint64_t> numbers) {
 // would repeat one with a probability of 4 in 10 million.
 TEST(derive_seed, gives_every_thread_of_every_trial_its_own) {
   std::vector<std::uint64_t> seeds;
-  seeds.reserve(1000 * 4096);
+  seeds.reserve(std::size_t{1000} * 4096);
   for (std::uint64_t trial = 0; trial < 1000; ++trial) {
     for (std::uint64_t thread = 0; thread < 4096; ++thread) {
       seeds.push_back(derive_seed(derive_seed(trial, thread), 1));

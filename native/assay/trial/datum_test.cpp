@@ -35,8 +35,8 @@ const std::vector<datum> value_types{bytes(0, 0),  bytes(1, 1),     bytes(0, 9),
                                      bytes(3, 40), bytes(100, 100), bytes(0, 4096)};
 
 TEST(codec, of_numbers_is_nothing_or_their_low_bits) {
-  codec<std::uint64_t> whole;
-  codec<std::uint32_t> low;
+  const codec<std::uint64_t> whole;
+  const codec<std::uint32_t> low;
   for (const std::uint64_t number : numbers()) {
     EXPECT_EQ(whole.encode(number), number);
     EXPECT_EQ(whole.decode(number), number);

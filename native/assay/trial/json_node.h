@@ -91,7 +91,7 @@ class json_node {
   }
 
   // What the name that stands here means; `rest` ends the message about any other.
-  template <class Meaning, std::size_t n>
+  template <class Meaning, std::size_t n>  // NOLINTNEXTLINE(modernize-avoid-c-arrays): for its n
   [[nodiscard]] Meaning one_of(const std::pair<const char*, Meaning> (&names)[n],
                                const std::string& rest = {}) const {
     std::string list;

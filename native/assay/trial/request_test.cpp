@@ -105,7 +105,7 @@ TEST(parse_request, takes_every_distribution) {
   const auto keys_of = [](const char* value) {
     return parsed_with("distribution", value).roles[0].work.keys;
   };
-  const auto expect_order = [&](std::string value, bool scrambled) {
+  const auto expect_order = [&](const std::string& value, bool scrambled) {
     EXPECT_EQ(keys_of(value.c_str()).scrambled, scrambled) << value;
     for (const bool other : {false, true}) {
       const std::string order = other ? "scrambled" : "ordered";

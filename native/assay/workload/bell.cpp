@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <numbers>
+#include <ranges>
 
 namespace assay::workload {
 namespace {
@@ -16,14 +17,14 @@ double stirling_error(double n) {
   constexpr double exact_below = 16;
   if (n < exact_below) {
     double factorial = 1;
-    for (double i = 2; i <= n; ++i) factorial *= i;
+    for (int i = 2; i <= static_cast<int>(n); ++i) factorial *= i;
     return std::log(factorial) - n * std::log(n) + n - std::log(2 * std::numbers::pi * n) / 2;
   }
   // The next term of the series is below 1e-15 from 16 on.
   constexpr std::array<double, 6> terms{1.0 / 12,    -1.0 / 360, 1.0 / 1260,
                                         -1.0 / 1680, 1.0 / 1188, -691.0 / 360360};
   double sum = 0;
-  for (auto term = terms.rbegin(); term != terms.rend(); ++term) sum = sum / (n * n) + *term;
+  for (const double term : std::views::reverse(terms)) sum = sum / (n * n) + term;
   return sum / n;
 }
 

@@ -1,5 +1,6 @@
 #include "assay/workload/scramble.h"
 
+#include <array>
 #include <cstddef>
 
 #if defined(__x86_64__)
@@ -30,8 +31,8 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
   const __m128i shift = _mm_cvtsi32_si128(half);
   std::size_t i = 0;
   for (; i + vectors * lanes <= indices.size(); i += vectors * lanes) {
-    __m512i walking[vectors];
-    __mmask8 outside[vectors];
+    std::array<__m512i, vectors> walking;
+    std::array<__mmask8, vectors> outside;
     for (std::size_t v = 0; v < vectors; ++v) {
       walking[v] = _mm512_loadu_si512(&indices[i + v * lanes]);
       outside[v] = all;
@@ -39,8 +40,7 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
     bool any = true;
     while (any) {
       any = false;
-      __m512i x[vectors];
-      for (std::size_t v = 0; v < vectors; ++v) x[v] = walking[v];
+      std::array<__m512i, vectors> x = walking;
       for (const auto& [odd, addend] : rounds) {
         for (auto& each : x) {
           each = _mm512_add_epi64(_mm512_mullo_epi64(each, spread_of(odd)), spread_of(addend));

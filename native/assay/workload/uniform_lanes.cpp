@@ -74,9 +74,9 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
     const __m256i x = engine.next();
     const __m256i x_high = _mm256_srli_epi64(x, 32);
     const __m256i lowest = _mm256_mul_epu32(x, ranges);
-    __m256i middle =
+    __m256i middle =  // NOLINT(misc-const-correctness): not where the range is wide
         _mm256_add_epi64(_mm256_mul_epu32(x_high, ranges), _mm256_srli_epi64(lowest, 32));
-    __m256i high = _mm256_srli_epi64(middle, 32);
+    __m256i high = _mm256_srli_epi64(middle, 32);  // NOLINT(misc-const-correctness)
     if constexpr (Range == range_is::wide) {
       const __m256i range_high = _mm256_srli_epi64(ranges, 32);
       high = _mm256_add_epi64(high, _mm256_mul_epu32(x_high, range_high));
@@ -182,13 +182,13 @@ ASSAY_AVX512 void fill_avx512(words& state, std::uint64_t range, const operation
   constexpr std::size_t together = 8;  // steps whose kinds fill a vector
   std::size_t at = 0;
   for (; at + together <= steps; at += together) {
-    __m512i bytes = least;
+    __m512i bytes = least;  // NOLINT(misc-const-correctness)
 #pragma GCC unroll 4
-    for (unsigned pair = 0; pair < together / 2; ++pair) {
+    for (std::size_t pair = 0; pair < together / 2; ++pair) {
       const __m512i even = step(at + 2 * pair);
       const __m512i odd = step(at + 2 * pair + 1);
       if constexpr (Kinds == kinds_are::chosen) {
-        add_kinds(bytes, even, odd, _mm512_set1_epi32(1 << 8 * pair));
+        add_kinds(bytes, even, odd, _mm512_set1_epi32(1 << 8 * static_cast<int>(pair)));
       }
     }
     if constexpr (Kinds == kinds_are::chosen) {
@@ -196,7 +196,7 @@ ASSAY_AVX512 void fill_avx512(words& state, std::uint64_t range, const operation
     }
   }
   if (at < steps) {
-    __m512i bytes = least;
+    __m512i bytes = least;  // NOLINT(misc-const-correctness)
     __m512i byte = _mm512_set1_epi32(1);
     for (std::size_t next = at; next < steps; next += 2, byte = _mm512_slli_epi32(byte, 8)) {
       const __m512i even = step(next);

@@ -14,7 +14,7 @@ std::vector<hat> zipf::hats() const {
     if (hats.size() + 1 == strip_table::most_strips) {
       end = range_ + 1;
     } else if (first > single) {
-      const double step = static_cast<double>(hats.size() + 1 - single);
+      const auto step = static_cast<double>(hats.size() + 1 - single);
       const double wanted = std::ceil(single * std::exp(log_ratio * step));
       end = std::clamp(static_cast<std::uint64_t>(wanted), end, range_ + 1);
     }

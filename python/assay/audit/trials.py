@@ -125,7 +125,11 @@ class NoSteadyState:
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield one finding for the conditions in which the share of such trials is above what is noted."""
-        told = evidence.by_condition(lambda trial: trial.status == "valid" and "steady" in trial.metrics)
+        told = evidence.by_condition(
+            lambda trial: (
+                trial.status == "valid" and "steady" in trial.metrics and not _waits(evidence, trial)
+            )
+        )
         without = {
             name: [trial for trial in trials if trial.metrics["steady"] == 0] for name, trials in told.items()
         }
@@ -172,7 +176,9 @@ class WarmUp:
         for name, trials in evidence.valid_by_condition.items():
             settings = evidence.experiment.settings(trials[0].levels)
             after = [
-                trial.metrics["steady_after_ms"] for trial in trials if "steady_after_ms" in trial.metrics
+                trial.metrics["steady_after_ms"]
+                for trial in trials
+                if "steady_after_ms" in trial.metrics and not _waits(evidence, trial)
             ]
             typical = median(after) if after else 0.0
             if after and typical > self.limit * settings["duration_ms"]:
@@ -249,17 +255,17 @@ def reported(name: str) -> Callable[[Evidence, StoredTrial], float | None]:
 
 
 def _of_closed_loop(name: str) -> Callable[[Evidence, StoredTrial], float | None]:
-    """Return what gives a metric of a trial none of whose threads wait for arrivals.
+    """Return what gives a metric of a trial none of whose threads wait for arrivals."""
+    return lambda evidence, trial: None if _waits(evidence, trial) else trial.metrics.get(name)
 
-    Where they do, chance decides how many operations fall into an interval: 10 on average vary by 32%.
+
+def _waits(evidence: Evidence, trial: StoredTrial) -> bool:
+    """Return whether threads of a trial wait for arrivals.
+
+    Then chance decides how many operations fall into an interval: 10 on average vary by 32%.
     """
-
-    def number(evidence: Evidence, trial: StoredTrial) -> float | None:
-        settings = evidence.experiment.settings(trial.levels)
-        waits = any("arrivals" in each for each in (settings, *settings.get("roles", ())))
-        return None if waits else trial.metrics.get(name)
-
-    return number
+    settings = evidence.experiment.settings(trial.levels)
+    return any("arrivals" in each for each in (settings, *settings.get("roles", ())))
 
 
 def _share_of_slowest(evidence: Evidence, trial: StoredTrial) -> float | None:

@@ -178,6 +178,12 @@ def test_warm_up_that_is_measured(after_ms: float, found: bool) -> None:
         assert "trial.warm_up_ms to 51," in finding.remedy
 
 
+def test_operations_that_wait_for_arrivals_need_no_steady_state() -> None:
+    assert findings(steady(20, everywhere=True), blocks=20, trial=ARRIVALS) == {}
+    changed = sometimes(metrics=METRICS | {"steady_after_ms": 900.0})
+    assert findings(changed, trial=ARRIVALS) == {}
+
+
 def test_a_warm_up_that_is_too_short_is_lengthened() -> None:
     changed = sometimes(metrics=METRICS | {"steady_after_ms": 200.0})
     (finding,) = findings(changed, trial="warm_up_ms = 300")["warm-up"]

@@ -11,6 +11,7 @@ from assay.engines import KNOWN_FLAWS
 from assay.store.types import StoredTrial
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
+_FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
 _KEEPS_UP = 0.95  # of the rate of arrivals
 
 
@@ -36,7 +37,7 @@ class RejectedEngine:
                 use = (settings.get("draws", "one"), settings.get("bounding", "multiply"))
                 found[name, *use].append(condition_name(condition))
         for (name, draws, bounding), where in found.items():
-            exposed = (draws, bounding) == ("two", "modulo")
+            exposed = bounding == "modulo" and (draws == "two" or name in _FLAWED_WITH_ONE_DRAW_TOO)
             yield Finding(
                 self.id,
                 f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"

@@ -16,6 +16,8 @@ def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:
     (found,) = findings(trial='engine = "fnv1a"\ndraws = "two"')["rejected-engine"]
     assert found.severity == "warning"
     assert "draws = two and bounding = multiply" in found.message
+    (found,) = findings(trial='engine = "lcg64"\nbounding = "modulo"')["rejected-engine"]
+    assert found.severity == "error"  # the low bits of its one draw are the key's
     for engine in ('"xoshiro256pp"', '{ name = "pcg64" }'):
         assert "rejected-engine" not in findings(trial=f"engine = {engine}")
     assert "rejected-engine" not in findings()

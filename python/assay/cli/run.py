@@ -142,6 +142,7 @@ def check_machine(experiment: "Experiment") -> None:
         check_engines,
         check_latest,
         check_memory,
+        check_metrics,
         check_processors,
         check_subjects,
     )
@@ -157,6 +158,7 @@ def check_machine(experiment: "Experiment") -> None:
         },
     )
     check_latest(experiment)
+    check_metrics(experiment)
     check_allocators(experiment)
     check_processors(experiment, os.sched_getaffinity(0))
     check_memory(experiment, _memory_limit_mb())

@@ -4,6 +4,7 @@ from assay.experiment.checks import (
     check_engines,
     check_latest,
     check_memory,
+    check_metrics,
     check_processors,
     check_subjects,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "check_engines",
     "check_latest",
     "check_memory",
+    "check_metrics",
     "check_processors",
     "check_subjects",
     "load",

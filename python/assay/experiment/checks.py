@@ -1,5 +1,6 @@
 """Checks an experiment against the programs and the machine that are to run it."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -160,6 +161,77 @@ def check_latest(experiment: Experiment) -> None:
             source = Source(experiment.path, experiment.source)
             where = (*source.origin(experiment, condition, "roles"), number)
             raise source.mistake(where, f"{show(roles[number]['name'])} {why}")
+
+
+_LATENCY = re.compile(rf"latency_(?:({'|'.join(OPERATIONS)})_)?(?:p[0-9_]+|mean|max)_ns")
+_ROLE = re.compile(r"role_(.+?)_(throughput|longest_ns|oldest_waiting_ns|latency_.*)")
+_RATE = re.compile(rf"({'|'.join(OPERATIONS)})_throughput")
+_OF_ARRIVALS = frozenset({"arrival_rate", "backlog", "oldest_waiting_ns"})
+_FEWEST_ROLES = 2  # that have metrics of their own
+_NO_LATENCY = "latency is not recorded; give [trial] latency = 64"
+
+
+def check_metrics(experiment: Experiment) -> None:
+    """Check that some condition can have each metric of latencies, roles and operations that is compared.
+
+    Other metrics, such as those of probes, are known only once a trial has ended.
+
+    Raises:
+        AssayError: none can, as the settings are.
+    """
+    source = Source(experiment.path, experiment.source)
+    settings = [experiment.settings(condition) for condition in experiment.conditions()]
+    if any(each["subject"] in experiment.programs for each in settings):
+        return
+    metrics = [
+        ("metric", experiment.comparison.metric),
+        *(("also", name) for name in experiment.comparison.also),
+    ]
+    for key, metric in metrics:
+        reasons = [_lacks(metric, each) for each in settings]
+        if None not in reasons:
+            raise source.mistake(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
+
+
+def _lacks(metric: str, settings: Mapping[str, Any]) -> str | None:
+    """Return why trials with some settings cannot have a metric, with a remedy; None if they may."""
+    roles = settings.get("roles", ())
+    why = None
+    if match := _ROLE.fullmatch(metric):
+        why = _role_lacks(match[1], match[2], settings)
+    elif match := _LATENCY.fullmatch(metric) or _RATE.fullmatch(metric):
+        if match[1]:
+            why = _never_done(match[1], settings)
+        if _no_latency(metric, settings):
+            why = _NO_LATENCY
+    elif metric in _OF_ARRIVALS and not any("arrivals" in each for each in (settings, *roles)):
+        why = "operations begin as fast as they end; give [trial] arrivals, or compare another"
+    return why
+
+
+def _role_lacks(name: str, rest: str, settings: Mapping[str, Any]) -> str | None:
+    """Return why a role cannot have what a metric of it is called without its name; None if it may."""
+    roles = settings.get("roles", ())
+    names = [role["name"] for role in roles]
+    if len(names) < _FEWEST_ROLES:
+        return "metrics of roles are those of two or more [[role]] tables; add them, or compare another"
+    if name not in names:
+        return f"there is no role {show(name)}; {nearest(name, names)}"
+    if rest == "oldest_waiting_ns" and "arrivals" not in settings | roles[names.index(name)]:
+        return f"nothing waits in the closed loop of {show(name)}; give it arrivals, or compare another"
+    return _NO_LATENCY if _no_latency(rest, settings) else None
+
+
+def _no_latency(metric: str, settings: Mapping[str, Any]) -> bool:
+    return metric.startswith("latency_") and settings.get("latency", "none") == "none"
+
+
+def _never_done(operation: str, settings: Mapping[str, Any]) -> str | None:
+    """Return that no mix holds an operation, with a remedy; None if one does."""
+    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
+    if any(mix.get(operation, 0) > 0 for mix in mixes):
+        return None
+    return f"no mix holds {operation}; give it a share, or compare another metric"
 
 
 def check_memory(experiment: Experiment, limit_mb: int) -> None:

@@ -13,6 +13,7 @@ from assay.experiment import (
     check_engines,
     check_latest,
     check_memory,
+    check_metrics,
     check_subjects,
     parse,
 )
@@ -175,3 +176,38 @@ def test_arrays_fit_into_the_memory_of_a_trial() -> None:
     ):
         check_memory(read(array), 305)
     check_memory(read(f"{array}memory_limit_mb = 306"), 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "why"),
+    [
+        ("latency_p99_ns", FIND, "latency is not recorded; give"),
+        ("latency_range_p99_ns", f"{FIND}latency = 64\n", "no mix holds range; give it a share"),
+        ("range_throughput", FIND, "no mix holds range; give it a share"),
+        ("role_a_throughput", FIND, "metrics of roles are those of two or more"),
+        ("role_c_throughput", roles("", ""), 'there is no role "c"; '),
+        ("role_a_latency_p50_ns", roles("", ""), "latency is not recorded"),
+        ("role_a_oldest_waiting_ns", roles("", ""), 'nothing waits in the closed loop of "a"; give it'),
+        ("backlog", FIND, "operations begin as fast as they end; give"),
+    ],
+)
+def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more: str, why: str) -> None:
+    experiment = parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE)
+    message = f'x.toml:8: comparison.metric: no trial has "{metric}": {why}'
+    with pytest.raises(AssayError, match=re.escape(message)):
+        check_metrics(experiment)
+
+
+@pytest.mark.parametrize(
+    ("metric", "more"),
+    [
+        ("latency_find_p99_9_ns", f"latency = 64\n{FIND}"),
+        ("insert_throughput", FIND),
+        ("role_b_latency_mean_ns", f"latency = 64\n{roles('', '')}"),
+        ("role_a_oldest_waiting_ns", f"arrivals = {{ rate = 5 }}\n{roles('', '')}"),
+        ("backlog", f"{FIND}arrivals = {{ rate = 5 }}\n"),
+        ("probe_restarts", FIND),
+    ],
+)
+def test_a_metric_that_some_trial_may_have_can_be_compared(metric: str, more: str) -> None:
+    check_metrics(parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE))

@@ -382,3 +382,22 @@ def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
         (tmp_path / "x.toml").write_text(text)
         with pytest.raises(AssayError, match=r"(role|factors\.f\.a)\.distribution\.file: there is no file"):
             load(tmp_path / "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ("range = { length = 20_001 }", 15),
+        ("range = { length = { from = 1, to = 20_001 } }", 15),
+        ('[[role]]\nname = "a"\nthreads = 1\nrange = { length = 20_001 }', 15),
+    ],
+)
+def test_a_range_is_no_longer_than_there_are_keys(more: str, line: int) -> None:
+    why = 'a range of 20,001 keys is longer than the key_range of 20,000; shorten it, or write length = "all"'
+    with pytest.raises(AssayError, match=rf"^{FILE}:{line}: .*{re.escape(why)}"):
+        settings(more)
+
+
+@pytest.mark.parametrize("length", ["20_000", '"all"', "{ from = 1, to = 20_000 }"])
+def test_a_range_may_span_every_key(length: str) -> None:
+    assert settings(f"range = {{ length = {length} }}")
