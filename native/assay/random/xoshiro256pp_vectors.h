@@ -8,7 +8,6 @@
 #ifndef ASSAY_RANDOM_XOSHIRO256PP_VECTORS_H_
 #define ASSAY_RANDOM_XOSHIRO256PP_VECTORS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -76,7 +75,8 @@ class xoshiro256pp_avx2 {
         s3_(load(from[3].data() + first)) {}
 
   ASSAY_AVX2 void store(words& to, std::size_t first) const {
-    const std::array<__m256i, 4> all{s0_, s1_, s2_, s3_};
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays): as template arguments vectors lose their attributes
+    const __m256i all[] = {s0_, s1_, s2_, s3_};
     for (std::size_t word = 0; word < 4; ++word) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to[word].data() + first), all[word]);
     }

@@ -1,6 +1,5 @@
 #include "assay/workload/scramble.h"
 
-#include <array>
 #include <cstddef>
 
 #if defined(__x86_64__)
@@ -31,8 +30,9 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
   const __m128i shift = _mm_cvtsi32_si128(half);
   std::size_t i = 0;
   for (; i + vectors * lanes <= indices.size(); i += vectors * lanes) {
-    std::array<__m512i, vectors> walking;
-    std::array<__mmask8, vectors> outside;
+    // NOLINTBEGIN(modernize-avoid-c-arrays): as template arguments vectors lose their attributes
+    __m512i walking[vectors];
+    __mmask8 outside[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
       walking[v] = _mm512_loadu_si512(&indices[i + v * lanes]);
       outside[v] = all;
@@ -40,7 +40,8 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
     bool any = true;
     while (any) {
       any = false;
-      std::array<__m512i, vectors> x = walking;
+      __m512i x[vectors];
+      for (std::size_t v = 0; v < vectors; ++v) x[v] = walking[v];
       for (const auto& [odd, addend] : rounds) {
         for (auto& each : x) {
           each = _mm512_add_epi64(_mm512_mullo_epi64(each, spread_of(odd)), spread_of(addend));
@@ -56,6 +57,7 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
     }
     for (std::size_t v = 0; v < vectors; ++v)
       _mm512_storeu_si512(&indices[i + v * lanes], walking[v]);
+    // NOLINTEND(modernize-avoid-c-arrays)
   }
   return i;
 }
