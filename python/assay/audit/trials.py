@@ -185,12 +185,14 @@ class WarmUp:
                 late[name] = typical
                 wanted = max(wanted, settings.get("warm_up_ms", 0) + typical)
         if late:
+            soonest, latest = min(late.values()), max(late.values())
+            span = f"{latest:.0f}" if round(soonest) == round(latest) else f"{soonest:.0f} to {latest:.0f}"
             yield Finding(
                 self.id,
-                f"The typical trial of {counted(late, 'condition')} becomes steady only after"
-                f" {min(late.values()):.0f} to {max(late.values()):.0f} ms of what is measured.",
+                f"The typical trial of {counted(late, 'condition')} becomes steady only after {span} ms of"
+                " what is measured.",
                 tuple(f"{name}: {typical:.0f} ms" for name, typical in late.items()),
-                {"conditions": len(late), "latest_ms": max(late.values())},
+                {"conditions": len(late), "latest_ms": latest},
                 f"Set trial.warm_up_ms to {ceil(wanted)}, the same for all that is compared.",
             )
 
