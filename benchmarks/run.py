@@ -21,7 +21,7 @@ from assay.store import Store
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent / "build/release/bin"
 PROCESSES = 15
-SAMPLING_PROCESSES = 9  # of some 8 s
+SAMPLING_PROCESSES = 9  # of some 6 s each
 
 
 def main() -> None:

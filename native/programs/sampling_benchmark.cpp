@@ -50,6 +50,7 @@ double measure(trial::worker& self, trial::latency_sampling sampling, std::uint6
   self.meter.emplace();
   self.measured = {};
   std::stop_source stop;
+  // Sleeps for the stretch's whole length, so that it takes no processor from what is measured.
   const std::jthread timer([&stop] {
     std::this_thread::sleep_for(stretch);
     stop.request_stop();
