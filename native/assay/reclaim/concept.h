@@ -1,0 +1,99 @@
+// When may a node that was unlinked from a concurrent structure be freed?
+//
+// Not at once: another thread may have read a pointer to it just before and be about to follow it.
+// A structure therefore hands what it has unlinked to a reclamation policy, which frees it once no
+// thread can hold it any more. The policy is a template parameter of the structure, so that
+// structures can be compared with their memory reclaimed alike (Kharal and Brown 2022, section 5):
+//
+//     template <class K, class V, class Reclaim = assay::reclaim::epochs>
+//     class my_map {
+//       Reclaim domain_;                                  // outlives every participant
+//      public:
+//       class handle {
+//         typename Reclaim::participant me_;              // from map.domain_.join()
+//         bool erase(const K& key) {
+//           auto guard = me_.pin();                       // from here on, what is read stays
+//           node* old = guard.protect(0, map_->head_);
+//           ...                                           // unlink it
+//           guard.retire(old);                            // `delete old`, later
+//         }                                               // the guard ends
+//       };
+//     };
+//
+// A domain is shared by the threads of one structure. `join()` makes the calling thread a
+// participant; there may be any number, and what a participant leaves behind is freed by others or
+// with the domain. A participant is used by the thread that joined, for one guard at a time.
+//
+// What a guard protects depends on the policy:
+//
+// - `protection::everything`: whatever is reached from the structure's roots after pin() stays
+// until
+//   the guard ends, also through nodes that were unlinked meanwhile. `protect` is an acquire load.
+// - `protection::named`: only what `protect(slot, source)` returned last for each slot stays. It
+//   returns a pointer that `source` held after it had been announced; that the node was not retired
+//   before, because it was still linked then, is for the structure to establish.
+//
+// A structure that relies on the former says so where it is instantiated, by
+// static_assert(Reclaim::protects == protection::everything, "..."), in words that a user
+// understands.
+
+#ifndef ASSAY_RECLAIM_CONCEPT_H_
+#define ASSAY_RECLAIM_CONCEPT_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "assay/sync/atomics.h"
+
+namespace assay::reclaim {
+
+enum class protection : std::uint8_t { everything, named };
+
+// How many pointers a guard can protect by name.
+inline constexpr std::size_t slots = 8;
+
+// How many nodes a guard can retire without an allocation, which pin() has made sure of: retire()
+// never fails.
+inline constexpr std::size_t retires_per_guard = 256;
+
+// A type of node to state the concept with.
+struct any_node {};
+
+// The calls and what they promise:
+//
+//   domain()                       may throw std::bad_alloc
+//   ~domain()                      frees all that was retired; no participant is left, and no
+//   thread
+//                                  is inside a call (checked in debug builds)
+//   domain.join()                  a participant for the calling thread; lock-free; std::bad_alloc
+//   participant.pin()              a guard; std::bad_alloc, with nothing changed
+//   ~participant()                 leaves; its thread is inside no guard; never blocks, never fails
+//   guard.protect(slot, source)    the pointer in `source`, protected as above; never fails
+//   guard.protect(slot, source, pointer_of)
+//                                  the same for a word that holds a pointer and marks:
+//                                  pointer_of(word) is the pointer; returns the word
+//   guard.retire(node)             `node`, from new, was unlinked by this thread and will be
+//   deleted
+//                                  once; its destructor must not throw nor use the domain
+//   domain.unfreed()               how many retired nodes wait to be freed; an estimate while
+//                                  threads are inside calls
+template <class P>
+concept policy =
+    requires(P& domain, typename P::participant& participant, typename P::guard& guard,
+             any_node* node, const atomic<any_node*>& source, const atomic<std::uintptr_t>& word,
+             any_node* (*pointer_of)(std::uintptr_t)) {
+      { P::protects } -> std::convertible_to<protection>;
+      { domain.join() } -> std::same_as<typename P::participant>;
+      { participant.pin() } -> std::same_as<typename P::guard>;
+      { guard.protect(std::size_t{0}, source) } -> std::same_as<any_node*>;
+      { guard.protect(std::size_t{0}, word, pointer_of) } -> std::same_as<std::uintptr_t>;
+      { guard.retire(node) } noexcept -> std::same_as<void>;
+      { domain.unfreed() } -> std::same_as<std::uint64_t>;
+      requires std::is_move_constructible_v<typename P::participant>;
+    };
+
+}  // namespace assay::reclaim
+
+#endif  // ASSAY_RECLAIM_CONCEPT_H_

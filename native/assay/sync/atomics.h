@@ -1,0 +1,30 @@
+// The atomic types that Assay's own concurrent code is written with.
+//
+// They are the standard's. A model checker of small lock-free cores (relacy) replaces them: a test
+// that defines ASSAY_ATOMICS_HEADER gives the header that defines these names instead, and then
+// instantiates the very headers that users include.
+
+#ifndef ASSAY_SYNC_ATOMICS_H_
+#define ASSAY_SYNC_ATOMICS_H_
+
+#ifdef ASSAY_ATOMICS_HEADER
+#include ASSAY_ATOMICS_HEADER
+#else
+
+#include <atomic>
+
+namespace assay {
+
+using std::atomic;
+using std::atomic_thread_fence;
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+
+}  // namespace assay
+
+#endif
+
+#endif  // ASSAY_SYNC_ATOMICS_H_
