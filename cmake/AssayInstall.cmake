@@ -2,7 +2,8 @@
 #
 #   find_package(assay)                              assay::assay, headers that depend on nothing, and
 #                                                    assay::workload, which draws operations, and
-#                                                    assay::probe, for probes in measured code
+#                                                    assay::probe, for probes in measured code, and
+#                                                    assay::reclaim, when to free what was unlinked
 #   find_package(assay REQUIRED COMPONENTS trial)    assay::trial as well, a main() that runs trials
 #
 # A project that takes Assay in by add_subdirectory has the same two targets, and installs nothing of it.
@@ -10,12 +11,14 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
-install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/maps
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay" FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE)
+install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/reclaim native/assay/sync
+    native/assay/maps
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE)
 install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h native/assay/trial/tally.h native/assay/trial/datum.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
 install(FILES native/assay/host/compiled_as.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
-install(TARGETS assay assay_random assay_workload assay_probe EXPORT assay-targets)
+install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
 install(TARGETS assay_host assay_trial_loop assay_trial EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-calibrate assay-engines assay-meter)
 

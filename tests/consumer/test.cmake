@@ -1,6 +1,6 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
-# that of docs/guide/probes.md.
+# that of docs/guide/probes.md. Builds and runs all programs of docs/guide/reclamation.md too.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -32,6 +32,24 @@ endif()
 file(WRITE "${work}/probed_source/my_map.cpp" "${CMAKE_MATCH_1}")
 file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
+
+# Each block of C++ in that page is a program, whose first line says its name.
+file(READ "${source}/docs/guide/reclamation.md" guide)
+set(fence "```cpp\n")
+string(FIND "${guide}" "${fence}" start)
+while(start GREATER -1)
+  math(EXPR start "${start} + 7")  # the length of the fence
+  string(SUBSTRING "${guide}" ${start} -1 guide)
+  string(FIND "${guide}" "```" end)
+  string(SUBSTRING "${guide}" 0 ${end} program)
+  if(NOT program MATCHES "^// ([a-z]+.cpp): ")
+    message(FATAL_ERROR "a program in docs/guide/reclamation.md does not say its name:\n${program}")
+  endif()
+  file(WRITE "${work}/examples_source/${CMAKE_MATCH_1}" "${program}")
+  string(FIND "${guide}" "${fence}" start)
+endwhile()
+build(examples "${CMAKE_CURRENT_LIST_DIR}/examples" examples
+  "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DEXAMPLES=${work}/examples_source")
 
 run("${work}/headers/draw_operations")
 file(WRITE "${work}/request.json" [[

@@ -1,0 +1,65 @@
+// Epochs under relacy: two readers follow a shared pointer under guards, and a writer replaces the
+// node and retires it, and is pinned often enough to free it.
+
+#include "assay/reclaim/model.h"
+// The product's own headers, with relacy's atomics.
+#include "assay/reclaim/epochs.h"
+
+namespace assay::reclaim {
+namespace {
+
+struct model_settings {
+  static constexpr std::int32_t period = 1;
+  static constexpr std::size_t records_per_chunk = 3;
+  static constexpr std::size_t bags = planted == PLANTED_too_few_bags ? 2 : 3;
+};
+
+struct epochs_model : rl::test_suite<epochs_model, 3> {
+  using domain = basic_epochs<model_settings>;
+
+  void before() {
+    domain_.emplace();
+    root_.store(nodes_.make(), memory_order_relaxed);
+  }
+
+  void thread(unsigned index) {
+    auto me = domain_->join();
+    if (index == 0) {
+      write(me);
+    } else {
+      read(me);
+    }
+  }
+
+  void after() {
+    delete root_.load(memory_order_relaxed);
+    domain_.reset();
+  }
+
+ private:
+  void read(domain::participant& me) {
+    for (int round = 0; round < 2; ++round) {
+      auto guard = me.pin();
+      const model_nodes::node* const found = guard.protect(0, root_);
+      found->expect_alive();
+      found->expect_alive();
+    }
+  }
+
+  void write(domain::participant& me) {
+    for (int round = 0; round < 2; ++round) {
+      auto guard = me.pin();
+      guard.retire(root_.exchange(nodes_.make(), memory_order_acq_rel));
+    }
+    for (int round = 0; round < 4; ++round) me.pin();
+  }
+
+  model_nodes nodes_;
+  std::optional<domain> domain_;
+  atomic<model_nodes::node*> root_;
+};
+
+}  // namespace
+}  // namespace assay::reclaim
+
+int main() { return assay::reclaim::judge<assay::reclaim::epochs_model>(20'000); }

@@ -1,0 +1,113 @@
+// How much of a structure's time goes into reclaiming memory? To know, measure it without.
+//
+//     assay::reclaim::none domain;
+//     auto me = domain.join();
+//     auto guard = me.pin();
+//     node* old = guard.protect(0, head);     // an acquire load
+//     guard.retire(old);                      // nothing: the node is never freed
+//
+// Every node that is retired is leaked, so that protection costs nothing and memory grows with
+// every update for as long as the program runs. This is the baseline of comparisons (Kharal and
+// Brown 2022, figure 5, "none"), and no policy for programs that run for long.
+//
+// LeakSanitizer is told that the leaks are meant.
+
+#ifndef ASSAY_RECLAIM_NONE_H_
+#define ASSAY_RECLAIM_NONE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/reclaim/checks.h"
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/participant.h"
+#include "assay/reclaim/probes.h"
+#include "assay/reclaim/records.h"
+#include "assay/sync/atomics.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ASSAY_LEAKS_ARE_FOUND 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASSAY_LEAKS_ARE_FOUND 1
+#endif
+#endif
+#ifndef ASSAY_LEAKS_ARE_FOUND
+#define ASSAY_LEAKS_ARE_FOUND 0
+#endif
+#if ASSAY_LEAKS_ARE_FOUND
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace assay::reclaim {
+
+class none {
+  struct alignas(detail::record_alignment) record : detail::record {
+    atomic<std::uint64_t> retired{0};  // written by the owner
+  };
+
+ public:
+  static constexpr protection protects = protection::everything;
+  using participant = detail::participant<none>;
+
+  class guard {
+   public:
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() { record_->use.unpin(); }
+
+    // What `source` holds. Wait-free.
+    template <class T>
+    T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
+      return source.load(memory_order_acquire);  // pairs with the store that linked the node
+    }
+    template <class Word, class PointerOf>
+    Word protect(std::size_t /*slot*/, const atomic<Word>& source, PointerOf /*pointer_of*/) const {
+      return source.load(memory_order_acquire);  // likewise
+    }
+
+    // Forgets the node. Wait-free.
+    template <class T>
+    void retire([[maybe_unused]] T* node) noexcept {
+      detail::require(node != nullptr, "a null pointer is retired");
+      record_->retired.store(record_->retired.load(memory_order_relaxed) + 1,
+                             memory_order_relaxed);
+      detail::retired_probe.add();
+#if ASSAY_LEAKS_ARE_FOUND
+      __lsan_ignore_object(node);
+#endif
+    }
+
+   private:
+    friend participant;
+    guard(none& /*domain*/, record& mine) : record_(&mine) { mine.use.pin(); }
+    record* record_;
+  };
+
+  // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
+  participant join() { return participant(*this, records_.claim()); }
+
+  // How many nodes were retired, all of which still take memory. By any thread; wait-free.
+  std::uint64_t unfreed() {
+    std::uint64_t nodes = 0;
+    records_.all([&nodes](record& one) {
+      nodes += one.retired.load(memory_order_relaxed);  // an estimate: pairs with nothing
+      return true;
+    });
+    return nodes;
+  }
+
+ private:
+  friend participant;
+
+  // Wait-free.
+  void leave(record& mine) { records_.release(mine); }
+
+  detail::record_list<record, 8> records_;
+};
+
+static_assert(policy<none>);
+
+}  // namespace assay::reclaim
+
+#endif  // ASSAY_RECLAIM_NONE_H_

@@ -1,0 +1,537 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/epochs.h"
+#include "assay/reclaim/hazard_pointers.h"
+#include "assay/reclaim/none.h"
+
+namespace {
+
+// What the calling thread may still allocate, and what it has.
+constexpr std::int64_t without_limit = -1;
+thread_local std::int64_t allocations_left = without_limit;
+thread_local std::uint64_t allocations = 0;
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
+  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  if (void* const memory = std::aligned_alloc(alignment, rounded)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+// Those for arrays and those that do not throw call these.
+void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace assay::reclaim {
+namespace {
+
+// A node that knows how many of its kind there are, and spoils what it holds as it is freed.
+class node {
+ public:
+  explicit node(std::uint64_t value = 0) : value_(value), complement_(~value) { ++live; }
+  ~node() {
+    value_ = 0;
+    complement_ = 0;
+    if (freed_ != nullptr) *freed_ = true;
+    --live;
+  }
+  node(const node&) = delete;
+  node& operator=(const node&) = delete;
+
+  bool intact() const { return value_ == ~complement_; }
+  void tell(bool& freed) { freed_ = &freed; }
+
+  // Not counted, so that tests can fail the policies' allocations only.
+  static void* operator new(std::size_t size) { return std::malloc(size); }
+  static void operator delete(void* memory) { std::free(memory); }
+
+  static inline std::atomic<std::uint64_t> live{0};
+
+ private:
+  // Volatile, so that the compiler does not drop the destructor's stores.
+  volatile std::uint64_t value_;
+  volatile std::uint64_t complement_;
+  bool* freed_ = nullptr;
+};
+
+// Frees at once. No policy at all, but what tests of protection must reject.
+struct hasty {
+  struct guard {
+    template <class T>
+    T* protect(std::size_t /*slot*/, const atomic<T*>& source) {
+      return source.load();
+    }
+    void retire(node* old) { delete old; }
+  };
+  struct participant {
+    guard pin() { return {}; }
+  };
+  participant join() { return {}; }
+};
+
+template <class P>
+constexpr bool frees = !std::is_same_v<P, none>;
+
+template <class P>
+class reclaim : public testing::Test {
+ protected:
+  void SetUp() override { node::live = 0; }
+  // Under `none` all that is retired stays.
+  void expect_live(std::uint64_t retired) { EXPECT_EQ(node::live, frees<P> ? 0 : retired); }
+};
+using policies = testing::Types<none, epochs, hazard_pointers>;
+TYPED_TEST_SUITE(reclaim, policies);
+
+template <class Participant>
+void retire(Participant& me, std::uint64_t nodes) {
+  for (std::uint64_t i = 0; i < nodes; ++i) {
+    auto guard = me.pin();
+    guard.retire(new node);
+  }
+}
+
+// More than enough for a participant to look at the others many times.
+constexpr std::uint64_t many = 20'000;
+
+TYPED_TEST(reclaim, satisfies_the_concept) { static_assert(policy<TypeParam>); }
+
+TYPED_TEST(reclaim, frees_all_exactly_once_in_the_end) {
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    retire(me, 1000);
+    EXPECT_EQ(node::live, domain.unfreed());
+  }
+  this->expect_live(1000);
+}
+
+TYPED_TEST(reclaim, frees_while_it_runs) {
+  TypeParam domain;
+  auto me = domain.join();
+  retire(me, 10 * many);
+  EXPECT_EQ(node::live, domain.unfreed());
+  if (frees<TypeParam>) EXPECT_LT(node::live, many);
+}
+
+TYPED_TEST(reclaim, retires_any_type) {
+  struct base {
+    virtual ~base() = default;
+  };
+  struct derived : base {
+    node member;
+  };
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    auto guard = me.pin();
+    guard.retire(static_cast<base*>(new derived));
+    guard.retire(new std::vector<int>(10));
+  }
+  this->expect_live(1);
+}
+
+TYPED_TEST(reclaim, protects_words_with_marks) {
+  TypeParam domain;
+  auto me = domain.join();
+  const auto linked = std::make_unique<node>(7);
+  const atomic<std::uintptr_t> word{reinterpret_cast<std::uintptr_t>(linked.get()) | 1};
+  auto guard = me.pin();
+  const std::uintptr_t read = guard.protect(
+      1, word, [](std::uintptr_t w) { return reinterpret_cast<node*>(w & ~std::uintptr_t{1}); });
+  EXPECT_EQ(read, word.load());
+}
+
+// Whether a node stays that was protected before it was retired, while others retire many more.
+template <class P>
+bool protected_node_stays(P& domain) {
+  bool freed = false;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto reader = domain.join();
+  auto writer = domain.join();
+  auto guard = reader.pin();
+  guard.protect(0, root);
+  writer.pin().retire(root.exchange(nullptr));
+  retire(writer, many);
+  return !freed;
+}
+
+TYPED_TEST(reclaim, keeps_a_protected_node) {
+  TypeParam domain;
+  EXPECT_TRUE(protected_node_stays(domain));
+}
+TEST(reclaim_tests, notice_a_node_freed_at_once) {
+  hasty domain;
+  EXPECT_FALSE(protected_node_stays(domain));
+}
+
+TYPED_TEST(reclaim, frees_a_node_when_its_reader_is_done) {
+  if (!frees<TypeParam>) GTEST_SKIP();
+  bool freed = false;
+  TypeParam domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin();
+    guard.protect(0, root);
+    writer.pin().retire(root.exchange(nullptr));
+  }
+  retire(writer, many);
+  EXPECT_TRUE(freed);
+}
+
+TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
+  {
+    TypeParam domain;
+    std::vector<typename TypeParam::participant> participants;
+    for (int i = 0; i < 100; ++i) participants.push_back(domain.join());
+    for (auto& one : participants) retire(one, 3);
+    EXPECT_EQ(domain.unfreed(), 300U);
+  }
+  this->expect_live(300);
+}
+
+TYPED_TEST(reclaim, reuses_records) {
+  TypeParam domain;
+  { auto first = domain.join(); }
+  const std::uint64_t before = allocations;
+  for (int i = 0; i < 1000; ++i) domain.join();
+  EXPECT_EQ(allocations, before);
+}
+
+TYPED_TEST(reclaim, moves_participants) {
+  TypeParam domain;
+  auto first = domain.join();
+  auto second = std::move(first);
+  retire(second, 1);
+  auto third = domain.join();
+  third = std::move(second);
+  retire(third, 1);
+  EXPECT_EQ(domain.unfreed(), 2U);
+}
+
+TYPED_TEST(reclaim, takes_over_what_those_who_left_retired) {
+  TypeParam domain;
+  auto me = domain.join();
+  std::thread([&domain] {
+    auto other = domain.join();
+    retire(other, 100);
+  }).join();
+  retire(me, many);
+  // What is left is less than what one participant has waiting.
+  if (frees<TypeParam>) EXPECT_LT(domain.unfreed(), many / 2);
+}
+
+TEST(epochs, a_thread_that_only_reads_frees_what_it_and_others_left) {
+  node::live = 0;
+  epochs domain;
+  auto me = domain.join();
+  retire(me, 3000);
+  {
+    auto other = domain.join();
+    retire(other, 100);
+  }
+  for (int i = 0; i < 100 * epochs_settings::period && node::live > 0; ++i) me.pin();
+  EXPECT_EQ(node::live, 0U);
+  EXPECT_EQ(domain.unfreed(), 0U);
+}
+
+TYPED_TEST(reclaim, loses_nothing_when_a_thread_ends_without_leaving) {
+  {
+    TypeParam domain;
+    std::optional<typename TypeParam::participant> left_behind;
+    std::thread([&] {
+      left_behind.emplace(domain.join());
+      retire(*left_behind, 100);
+    }).join();
+    EXPECT_EQ(domain.unfreed(), 100U);
+  }
+  this->expect_live(100);
+}
+
+#ifdef NDEBUG
+TYPED_TEST(reclaim, loses_nothing_when_a_participant_is_leaked) {
+  using participant = typename TypeParam::participant;
+  alignas(participant) std::array<std::byte, sizeof(participant)> never_destroyed;
+  {
+    TypeParam domain;
+    retire(*::new (never_destroyed.data()) participant(domain.join()), 100);
+  }
+  this->expect_live(100);
+}
+#endif
+
+// For every n, the n-th allocation fails, and what it was for is tried again.
+TYPED_TEST(reclaim, survives_any_failed_allocation) {
+  constexpr std::uint64_t guards = 1500;
+  bool failed = true;
+  for (std::int64_t n = 0; failed; ++n) {
+    node::live = 0;
+    failed = false;
+    allocations_left = n;
+    const auto insist = [&failed](auto call) {
+      try {
+        return call();
+      } catch (const std::bad_alloc&) {
+        failed = true;
+        allocations_left = without_limit;
+        return call();
+      }
+    };
+    {
+      TypeParam domain;
+      auto me = insist([&] { return domain.join(); });
+      auto other = insist([&] { return domain.join(); });
+      for (std::uint64_t i = 0; i < guards; ++i) {
+        auto guard = insist([&] { return me.pin(); });
+        guard.retire(new node);
+      }
+      EXPECT_EQ(domain.unfreed(), node::live);
+    }
+    allocations_left = without_limit;
+    this->expect_live(guards);
+  }
+}
+
+TYPED_TEST(reclaim, retires_what_a_guard_may_without_memory) {
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    for (int round = 0; round < 5; ++round) {
+      auto guard = me.pin();
+      allocations_left = 0;
+      for (std::size_t i = 0; i < retires_per_guard; ++i) guard.retire(new node);
+      allocations_left = without_limit;
+    }
+    EXPECT_EQ(domain.unfreed(), node::live);
+  }
+  this->expect_live(5 * retires_per_guard);
+}
+
+TYPED_TEST(reclaim, retires_more_in_one_guard_while_memory_lasts) {
+  constexpr std::uint64_t nodes = 10 * retires_per_guard;
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    auto guard = me.pin();
+    for (std::uint64_t i = 0; i < nodes; ++i) guard.retire(new node);
+  }
+  this->expect_live(nodes);
+}
+
+// A thread that stopped inside a guard, as far as the others can tell.
+TEST(stalled, makes_epochs_hold_all_that_is_retired_from_the_next_epoch_on) {
+  epochs domain;
+  auto me = domain.join();
+  {
+    auto stalled = domain.join();
+    auto guard = stalled.pin();
+    retire(me, 10 * many);
+    EXPECT_EQ(domain.unfreed(), 10 * many);
+  }
+  retire(me, 11 * many);
+  EXPECT_LT(domain.unfreed(), many);
+}
+
+TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
+  constexpr std::uint64_t records = 8;
+  hazard_pointers domain;
+  auto me = domain.join();
+  auto stalled = domain.join();
+  auto guard = stalled.pin();
+  std::array<atomic<node*>, slots> roots;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    roots[slot].store(new node);
+    guard.protect(slot, roots[slot]);
+  }
+  for (atomic<node*>& root : roots) me.pin().retire(root.exchange(nullptr));
+  for (std::uint64_t i = 0; i < many; ++i) {
+    retire(me, 1);
+    ASSERT_LE(domain.unfreed(), 2 * slots * records + 256);
+    ASSERT_GE(domain.unfreed(), slots);
+  }
+}
+
+// Two epochs are not enough: the reader of a node may be pinned an epoch later than the thread that
+// retires it.
+template <std::size_t number>
+struct look_always {
+  static constexpr std::int32_t period = 1;
+  static constexpr std::size_t records_per_chunk = 8;
+  static constexpr std::size_t bags = number;
+};
+template <std::size_t bags>
+bool node_retired_at_an_earlier_epoch_stays() {
+  using domain_type = basic_epochs<look_always<bags>>;
+  bool freed = false;
+  domain_type domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto writer = domain.join();
+  auto reader = domain.join();
+  auto other = domain.join();
+  retire(other, 1);  // gives it a reason to advance the epoch
+
+  // The heap, because these guards do not end in reverse order.
+  const auto pin = [](auto& participant) {
+    return std::unique_ptr<typename domain_type::guard>(
+        new typename domain_type::guard(participant.pin()));
+  };
+  auto writing = pin(writer);
+  other.pin();  // advances the epoch
+  const auto reading = pin(reader);
+  reading->protect(0, root);
+  writing->retire(root.exchange(nullptr));
+  writing.reset();
+  for (int i = 0; i < 10; ++i) writer.pin();
+  return !freed;
+}
+TEST(epochs, keep_a_node_retired_at_an_earlier_epoch_than_its_readers) {
+  EXPECT_TRUE(node_retired_at_an_earlier_epoch_stays<3>());
+}
+TEST(reclaim_tests, notice_a_node_freed_one_epoch_early) {
+  EXPECT_FALSE(node_retired_at_an_earlier_epoch_stays<2>());
+}
+
+// Readers and writers of a few shared pointers, more threads than processors, preempted inside
+// guards.
+template <class P>
+void stress(std::uint64_t operations) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  constexpr int threads = 8;
+  std::atomic<std::uint64_t> spoilt{0};
+  {
+    P domain;
+    std::array<atomic<node*>, 16> roots;
+    for (atomic<node*>& root : roots) root.store(new node(1), std::memory_order_release);
+
+    std::vector<std::thread> crew;
+    for (int t = 0; t < threads; ++t) {
+      crew.emplace_back([&, t] {
+        std::mt19937_64 draw(seed + static_cast<std::uint64_t>(t));
+        std::optional<typename P::participant> me(domain.join());
+        for (std::uint64_t i = 0; i < operations; ++i) {
+          const std::uint64_t drawn = draw();
+          if (drawn % 1000 == 0) me.emplace(domain.join());
+          auto guard = me->pin();
+          atomic<node*>& root = roots[drawn / 1000 % roots.size()];
+          const bool yields = (drawn >> 32) % 64 == 0;
+          if ((drawn >> 40) % 2 == 0) {
+            const node* const found = guard.protect((drawn >> 48) % slots, root);
+            if (yields) std::this_thread::yield();
+            if (!found->intact()) ++spoilt;
+          } else {
+            node* const old = root.exchange(new node(drawn), std::memory_order_acq_rel);
+            if (yields) std::this_thread::yield();
+            guard.retire(old);
+          }
+        }
+      });
+    }
+    for (std::thread& thread : crew) thread.join();
+    for (const atomic<node*>& root : roots) delete root.load(std::memory_order_acquire);
+  }
+  EXPECT_EQ(spoilt, 0U);
+}
+
+TYPED_TEST(reclaim, protects_under_stress) {
+  stress<TypeParam>(20'000);
+  if (frees<TypeParam>) EXPECT_EQ(node::live, 0U);
+}
+
+struct hurried_hazard_pointers {
+  static constexpr std::size_t nodes_between_scans = 1;
+  static constexpr std::size_t records_per_chunk = 1;
+};
+TEST(stress, of_epochs_that_are_advanced_as_often_as_can_be) {
+  stress<basic_epochs<look_always<3>>>(10'000);
+}
+TEST(stress, of_hazard_pointers_that_are_scanned_as_often_as_can_be) {
+  stress<basic_hazard_pointers<hurried_hazard_pointers>>(10'000);
+}
+
+#ifndef NDEBUG
+template <class P>
+class misuse : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+TYPED_TEST_SUITE(misuse, policies);
+
+TYPED_TEST(misuse, by_another_thread) {
+  TypeParam domain;
+  auto me = domain.join();
+  EXPECT_DEATH(std::thread([&me] { me.pin(); }).join(),
+               "assay: a participant is used by a thread that did not join with it");
+}
+TYPED_TEST(misuse, after_a_move) {
+  TypeParam domain;
+  auto me = domain.join();
+  const auto moved = std::move(me);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is the mistake
+  EXPECT_DEATH(me.pin(), "assay: a participant is used after it was moved from");
+}
+TYPED_TEST(misuse, by_two_guards) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(me.pin(), "assay: a participant is pinned while a guard of it is open");
+}
+TYPED_TEST(misuse, leaving_inside_a_guard) {
+  TypeParam domain;
+  auto me = std::make_optional(domain.join());
+  auto guard = me->pin();
+  EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while a guard of it is open");
+}
+TYPED_TEST(misuse, outliving_the_domain) {
+  auto domain = std::make_unique<TypeParam>();
+  auto me = domain->join();
+  EXPECT_DEATH(domain.reset(), "assay: a domain is destroyed while it has participants");
+}
+TYPED_TEST(misuse, retiring_null) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(guard.retire(static_cast<node*>(nullptr)), "assay: a null pointer is retired");
+}
+TEST(misuse_of_hazard_pointers, by_a_slot_that_does_not_exist) {
+  hazard_pointers domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  const atomic<node*> root{nullptr};
+  EXPECT_DEATH(guard.protect(slots, root), "assay: a node is protected by a slot that does not");
+}
+#endif
+
+}  // namespace
+}  // namespace assay::reclaim

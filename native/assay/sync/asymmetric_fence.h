@@ -1,0 +1,98 @@
+// Two threads each write a word and then read the other's. One of them does so all the time, the
+// other hardly ever.
+//
+//     reader, often:                          reclaimer, now and then:
+//       announced.store(p, release);            unlinked.store(p, release);
+//       light_fence();                          heavy_fence();
+//       if (unlinked.load(acquire) != p) ...    if (announced.load(acquire) != p) ...
+//
+// At least one of them must see what the other wrote. Acquire and release do not give that: a
+// processor may keep a store in its buffer while later loads go ahead. A sequentially consistent
+// fence on both sides does, at 3.2 ns each here, which is as much as a whole operation in a small
+// map may cost. membarrier(2), which Linux has since 4.14, makes every processor that runs a thread
+// of this process pass a full fence: then the frequent side needs none, and only keeps the compiler
+// from moving accesses across.
+//
+// The promise, after Goldblatt's proposal P1202R5 (2022): a light and a heavy fence, and two heavy
+// ones, order memory as two fences of memory_order_seq_cst do. Two light ones promise nothing.
+// Where membarrier is not to be had (older kernels, sandboxes), both are such fences.
+//
+// Both may be called by any thread at any time. A light fence is wait-free, and costs a load and a
+// predicted branch. A heavy fence is a system call that waits for no other thread to do anything:
+// measured here on two processors, 0.6 us when the process has no other thread running, 1.1 us when
+// it has one, whose processor is interrupted.
+
+#ifndef ASSAY_SYNC_ASYMMETRIC_FENCE_H_
+#define ASSAY_SYNC_ASYMMETRIC_FENCE_H_
+
+#include "assay/sync/atomics.h"
+
+// Model checkers and ThreadSanitizer know nothing of the system call.
+#if defined(__SANITIZE_THREAD__) || defined(ASSAY_ATOMICS_HEADER) || !defined(__linux__)
+#define ASSAY_MEMBARRIER 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ASSAY_MEMBARRIER 0
+#endif
+#endif
+#ifndef ASSAY_MEMBARRIER
+#define ASSAY_MEMBARRIER 1
+#endif
+
+#if ASSAY_MEMBARRIER
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#endif
+
+namespace assay::sync {
+
+#if ASSAY_MEMBARRIER
+
+namespace detail {
+
+inline bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+
+// Whether the kernel serves this process. The answer is the same each time.
+inline bool register_membarrier() {
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+// Known before main() begins. Until then it is false, which is the careful answer: a light fence
+// is then a full one, and goes with a heavy one of either kind.
+inline const bool light_is_free = register_membarrier();
+
+}  // namespace detail
+
+inline void light_fence() {
+  if (detail::light_is_free) {
+    asm volatile("" ::: "memory");
+  } else {
+    atomic_thread_fence(memory_order_seq_cst);
+  }
+}
+
+inline void heavy_fence() {
+  static const bool registered = detail::register_membarrier();
+  if (!registered) {
+    atomic_thread_fence(memory_order_seq_cst);
+    return;
+  }
+  if (detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+  // A forked child that did not inherit the registration.
+  if (detail::register_membarrier() && detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+  std::abort();  // light fences rely on it
+}
+
+#else
+
+inline void light_fence() { atomic_thread_fence(memory_order_seq_cst); }
+inline void heavy_fence() { atomic_thread_fence(memory_order_seq_cst); }
+
+#endif
+
+}  // namespace assay::sync
+
+#endif  // ASSAY_SYNC_ASYMMETRIC_FENCE_H_
