@@ -33,19 +33,19 @@
 // A. While a thread P is pinned at epoch e, E is e or e + 1.
 //    Who advances from e + 1 to e + 2 has read E = e + 1 (4), passed a heavy fence (5), and then
 //    read every announcement (6). P wrote its announcement (1), passed a light fence (2), and read
-//    E = e again (3). The fences are ordered. If (2) came first, then (6) finds P's record and reads
-//    its announcement of e, whereupon it gives up, or a later one, when P is no longer pinned at e.
-//    If (5) came first, then (3), which comes after, reads no older value than (4), which came
-//    before: e + 1, not e, so that P was not pinned yet.
+//    E = e again (3). The fences are ordered. If (2) came first, then (6) finds P's record and
+//    reads its announcement of e, whereupon it gives up, or a later one, when P is no longer pinned
+//    at e. If (5) came first, then (3), which comes after, reads no older value than (4), which
+//    came before: e + 1, not e, so that P was not pinned yet.
 // B. When the epoch advances from e + 1 to e + 2, all that threads did while they were pinned at e
 //    happened before. For (6) read what such a thread wrote afterwards with release, when it was
 //    unpinned (7) or pinned anew (1), and (8) releases what (6) acquired.
 // C. A node that was retired by a thread pinned at e can be freed once E >= e + 3 was read.
-//    It was unlinked while that thread was pinned, hence before the advance to e + 2, by B. A reader
-//    that read E >= e + 2 when it was pinned (3) acquired that advance (8) or a later one of the
-//    same release sequence: it sees the node unlinked and does not reach it. Any other reader is
-//    pinned at e + 1 or before, and was unpinned when E became e + 3, by A; what it read happened
-//    before that, by B, and thus before the node is freed.
+//    It was unlinked while that thread was pinned, hence before the advance to e + 2, by B. A
+//    reader that read E >= e + 2 when it was pinned (3) acquired that advance (8) or a later one of
+//    the same release sequence: it sees the node unlinked and does not reach it. Any other reader
+//    is pinned at e + 1 or before, and was unpinned when E became e + 3, by A; what it read
+//    happened before that, by B, and thus before the node is freed.
 //
 // So three bags for each thread are enough: when it meets epoch e, what its bag number e % 3 holds
 // was retired at e - 3 or before.
@@ -134,10 +134,10 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
   static std::uint64_t pinned_at(std::uint64_t epoch) { return 2 * epoch + 1; }
 
   atomic<std::uint64_t> announced{unpinned};
-  atomic<std::uint64_t> waiting{0};     // nodes in this record; written by the owner
-  std::int32_t until_attention = 1;     // calls; 0 or less: the next pin attends
-  std::int32_t postponed = 0;           // what until_attention was before the spares ran out
-  std::uint64_t seen = 0;               // the epoch at the last look around
+  atomic<std::uint64_t> waiting{0};  // nodes in this record; written by the owner
+  std::int32_t until_attention = 1;  // calls; 0 or less: the next pin attends
+  std::int32_t postponed = 0;        // what until_attention was before the spares ran out
+  std::uint64_t seen = 0;            // the epoch at the last look around
   detail::spare_blocks spares;
 
   void retire(const detail::retired& node, std::uint64_t epoch) noexcept {
@@ -187,7 +187,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     waiting.store(waiting.load(memory_order_relaxed) + more, memory_order_relaxed);
   }
 
-  std::uint64_t epoch_ = 0;  // the newest that its owner has met
+  std::uint64_t epoch_ = 0;                                // the newest that its owner has met
   std::array<detail::retired_list, Settings::bags> bags_;  // of its last epochs, by epoch % bags
   detail::retired_list ready_;
 };

@@ -14,8 +14,8 @@
 //
 // Only what was protected by name stays: a structure must establish, for each node that it reaches,
 // that the node was not retired before it was announced, usually by finding it still linked from a
-// node that is itself not unlinked. Structures whose readers walk through unlinked nodes cannot, and
-// ask for protection::everything at compile time.
+// node that is itself not unlinked. Structures whose readers walk through unlinked nodes cannot,
+// and ask for protection::everything at compile time.
 //
 // Promises:
 // - pin, retire and the end of a guard are wait-free, apart from the allocator and the nodes'

@@ -22,12 +22,11 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <relacy/relacy.hpp>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <relacy/relacy.hpp>
 
 #undef new
 #undef delete

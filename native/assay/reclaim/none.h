@@ -70,8 +70,7 @@ class none {
     template <class T>
     void retire([[maybe_unused]] T* node) noexcept {
       detail::require(node != nullptr, "a null pointer is retired");
-      record_->retired.store(record_->retired.load(memory_order_relaxed) + 1,
-                             memory_order_relaxed);
+      record_->retired.store(record_->retired.load(memory_order_relaxed) + 1, memory_order_relaxed);
       detail::retired_probe.add();
 #if ASSAY_LEAKS_ARE_FOUND
       __lsan_ignore_object(node);

@@ -137,7 +137,9 @@ TYPED_TEST(reclaim, frees_while_it_runs) {
   auto me = domain.join();
   retire(me, 10 * many);
   EXPECT_EQ(node::live, domain.unfreed());
-  if (frees<TypeParam>) EXPECT_LT(node::live, many);
+  if (frees<TypeParam>) {
+    EXPECT_LT(node::live, many);
+  }
 }
 
 TYPED_TEST(reclaim, retires_any_type) {
@@ -222,7 +224,9 @@ TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
 
 TYPED_TEST(reclaim, reuses_records) {
   TypeParam domain;
-  { auto first = domain.join(); }
+  {
+    auto first = domain.join();
+  }
   const std::uint64_t before = allocations;
   for (int i = 0; i < 1000; ++i) domain.join();
   EXPECT_EQ(allocations, before);
@@ -248,7 +252,9 @@ TYPED_TEST(reclaim, takes_over_what_those_who_left_retired) {
   }).join();
   retire(me, many);
   // What is left is less than what one participant has waiting.
-  if (frees<TypeParam>) EXPECT_LT(domain.unfreed(), many / 2);
+  if (frees<TypeParam>) {
+    EXPECT_LT(domain.unfreed(), many / 2);
+  }
 }
 
 TEST(epochs, a_thread_that_only_reads_frees_what_it_and_others_left) {
@@ -466,7 +472,9 @@ void stress(std::uint64_t operations) {
 
 TYPED_TEST(reclaim, protects_under_stress) {
   stress<TypeParam>(20'000);
-  if (frees<TypeParam>) EXPECT_EQ(node::live, 0U);
+  if (frees<TypeParam>) {
+    EXPECT_EQ(node::live, 0U);
+  }
 }
 
 struct hurried_hazard_pointers {

@@ -56,9 +56,7 @@ namespace detail {
 inline bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
 // Whether the kernel serves this process. The answer is the same each time.
-inline bool register_membarrier() {
-  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-}
+inline bool register_membarrier() { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
 // Known before main() begins. Until then it is false, which is the careful answer: a light fence
 // is then a full one, and goes with a heavy one of either kind.

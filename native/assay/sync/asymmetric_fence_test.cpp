@@ -41,7 +41,9 @@ TEST(asymmetric_fence, orders_a_store_before_later_loads_on_both_sides) {
   // the first needs a look.
   for (std::uint32_t j = 1; j <= last; ++j) {
     const std::uint32_t missed = heavy_saw[j] + 1;
-    if (missed <= light_rounds) ASSERT_GE(light_saw[missed], j) << "light round " << missed;
+    if (missed <= light_rounds) {
+      ASSERT_GE(light_saw[missed], j) << "light round " << missed;
+    }
   }
 }
 
