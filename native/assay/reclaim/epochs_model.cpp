@@ -1,5 +1,7 @@
-// Epochs under relacy: two readers follow a shared pointer under guards, and a writer replaces the
-// node and retires it, and is pinned often enough to free it.
+// Epochs under relacy: threads follow a shared pointer under guards, and two of them replace the
+// node and retire it, and are pinned often enough to advance the epoch and to free it. Two, because
+// a thread that has retired nothing does not advance the epoch, and only another can do so while a
+// writer is inside a guard.
 
 #include "assay/reclaim/model.h"
 // The product's own headers, with relacy's atomics.
@@ -24,11 +26,11 @@ struct epochs_model : rl::test_suite<epochs_model, 3> {
 
   void thread(unsigned index) {
     auto me = domain_->join();
-    if (index == 0) {
-      write(me);
-    } else {
-      read(me);
-    }
+    const bool writes = index < 2;
+    if (writes) replace(me);
+    for (int round = 0; round < 3; ++round) read(me);
+    if (index == 0) replace(me);
+    for (int round = 0; writes && round < 3; ++round) me.pin();
   }
 
   void after() {
@@ -38,20 +40,15 @@ struct epochs_model : rl::test_suite<epochs_model, 3> {
 
  private:
   void read(domain::participant& me) {
-    for (int round = 0; round < 2; ++round) {
-      auto guard = me.pin();
-      const model_nodes::node* const found = guard.protect(0, root_);
-      found->expect_alive();
-      found->expect_alive();
-    }
+    auto guard = me.pin();
+    const model_nodes::node* const found = guard.protect(0, root_);
+    found->expect_alive();
+    found->expect_alive();
   }
 
-  void write(domain::participant& me) {
-    for (int round = 0; round < 2; ++round) {
-      auto guard = me.pin();
-      guard.retire(root_.exchange(nodes_.make(), memory_order_acq_rel));
-    }
-    for (int round = 0; round < 4; ++round) me.pin();
+  void replace(domain::participant& me) {
+    auto guard = me.pin();
+    guard.retire(root_.exchange(nodes_.make(), memory_order_acq_rel));
   }
 
   model_nodes nodes_;
@@ -62,4 +59,4 @@ struct epochs_model : rl::test_suite<epochs_model, 3> {
 }  // namespace
 }  // namespace assay::reclaim
 
-int main() { return assay::reclaim::judge<assay::reclaim::epochs_model>(20'000); }
+int main() { return assay::reclaim::judge<assay::reclaim::epochs_model>(100'000); }

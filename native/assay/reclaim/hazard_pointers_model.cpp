@@ -49,4 +49,4 @@ struct hazard_pointers_model : rl::test_suite<hazard_pointers_model, 3> {
 }  // namespace
 }  // namespace assay::reclaim
 
-int main() { return assay::reclaim::judge<assay::reclaim::hazard_pointers_model>(20'000); }
+int main() { return assay::reclaim::judge<assay::reclaim::hazard_pointers_model>(100'000); }

@@ -9,7 +9,8 @@
 #ifndef ASSAY_RECLAIM_MODEL_ATOMICS_H_
 #define ASSAY_RECLAIM_MODEL_ATOMICS_H_
 
-// What relacy's macros must not reach.
+// What relacy's macros must not reach comes before it.
+// clang-format off
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,13 +21,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
+#include <memory>
 #include <new>
 #include <optional>
-#include <relacy/relacy.hpp>
+#include <source_location>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <relacy/relacy.hpp>
+// clang-format on
 
 #undef new
 #undef delete
@@ -35,6 +41,11 @@
 #undef realloc
 #undef free
 #undef assert
+#undef memory_order_relaxed
+#undef memory_order_acquire
+#undef memory_order_release
+#undef memory_order_acq_rel
+#undef memory_order_seq_cst
 
 #define memory_order_relaxed rl::mo_relaxed, $
 #define memory_order_acquire rl::mo_acquire, $
@@ -72,9 +83,10 @@ class atomic : public rl::atomic<T> {
   }
 };
 
-inline void atomic_thread_fence(rl::memory_order order, rl::debug_info_param place) {
+// An object, so that relacy's function of that name is not found beside it.
+inline constexpr auto atomic_thread_fence = [](rl::memory_order order, rl::debug_info_param place) {
   if constexpr (planted != PLANTED_no_fences) rl::atomic_thread_fence(order, place);
-}
+};
 
 }  // namespace assay
 

@@ -1,13 +1,9 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -20,66 +16,10 @@
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
-
-namespace {
-
-// What the calling thread may still allocate, and what it has.
-constexpr std::int64_t without_limit = -1;
-thread_local std::int64_t allocations_left = without_limit;
-thread_local std::uint64_t allocations = 0;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  if (allocations_left == 0) throw std::bad_alloc();
-  if (allocations_left > 0) --allocations_left;
-  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-  if (void* const memory = std::aligned_alloc(alignment, rounded)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// Those for arrays and those that do not throw call these.
-void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "assay/reclaim/reclaim_test_nodes.h"
 
 namespace assay::reclaim {
 namespace {
-
-// A node that knows how many of its kind there are, and spoils what it holds as it is freed.
-class node {
- public:
-  explicit node(std::uint64_t value = 0) : value_(value), complement_(~value) { ++live; }
-  ~node() {
-    value_ = 0;
-    complement_ = 0;
-    if (freed_ != nullptr) *freed_ = true;
-    --live;
-  }
-  node(const node&) = delete;
-  node& operator=(const node&) = delete;
-
-  bool intact() const { return value_ == ~complement_; }
-  void tell(bool& freed) { freed_ = &freed; }
-
-  // Not counted, so that tests can fail the policies' allocations only.
-  static void* operator new(std::size_t size) { return std::malloc(size); }
-  static void operator delete(void* memory) { std::free(memory); }
-
-  static inline std::atomic<std::uint64_t> live{0};
-
- private:
-  // Volatile, so that the compiler does not drop the destructor's stores.
-  volatile std::uint64_t value_;
-  volatile std::uint64_t complement_;
-  bool* freed_ = nullptr;
-};
 
 // Frees at once. No policy at all, but what tests of protection must reject.
 struct hasty {
@@ -97,28 +37,8 @@ struct hasty {
 };
 
 template <class P>
-constexpr bool frees = !std::is_same_v<P, none>;
-
-template <class P>
-class reclaim : public testing::Test {
- protected:
-  void SetUp() override { node::live = 0; }
-  // Under `none` all that is retired stays.
-  void expect_live(std::uint64_t retired) { EXPECT_EQ(node::live, frees<P> ? 0 : retired); }
-};
-using policies = testing::Types<none, epochs, hazard_pointers>;
+class reclaim : public policy_test<P> {};
 TYPED_TEST_SUITE(reclaim, policies);
-
-template <class Participant>
-void retire(Participant& me, std::uint64_t nodes) {
-  for (std::uint64_t i = 0; i < nodes; ++i) {
-    auto guard = me.pin();
-    guard.retire(new node);
-  }
-}
-
-// More than enough for a participant to look at the others many times.
-constexpr std::uint64_t many = 20'000;
 
 TYPED_TEST(reclaim, satisfies_the_concept) { static_assert(policy<TypeParam>); }
 
@@ -172,8 +92,9 @@ TYPED_TEST(reclaim, protects_words_with_marks) {
 
 // Whether a node stays that was protected before it was retired, while others retire many more.
 template <class P>
-bool protected_node_stays(P& domain) {
+bool protected_node_stays() {
   bool freed = false;
+  P domain;
   atomic<node*> root{new node};
   root.load()->tell(freed);
   auto reader = domain.join();
@@ -185,14 +106,8 @@ bool protected_node_stays(P& domain) {
   return !freed;
 }
 
-TYPED_TEST(reclaim, keeps_a_protected_node) {
-  TypeParam domain;
-  EXPECT_TRUE(protected_node_stays(domain));
-}
-TEST(reclaim_tests, notice_a_node_freed_at_once) {
-  hasty domain;
-  EXPECT_FALSE(protected_node_stays(domain));
-}
+TYPED_TEST(reclaim, keeps_a_protected_node) { EXPECT_TRUE(protected_node_stays<TypeParam>()); }
+TEST(reclaim_tests, notice_a_node_freed_at_once) { EXPECT_FALSE(protected_node_stays<hasty>()); }
 
 TYPED_TEST(reclaim, frees_a_node_when_its_reader_is_done) {
   if (!frees<TypeParam>) GTEST_SKIP();
@@ -220,16 +135,6 @@ TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
     EXPECT_EQ(domain.unfreed(), 300U);
   }
   this->expect_live(300);
-}
-
-TYPED_TEST(reclaim, reuses_records) {
-  TypeParam domain;
-  {
-    auto first = domain.join();
-  }
-  const std::uint64_t before = allocations;
-  for (int i = 0; i < 1000; ++i) domain.join();
-  EXPECT_EQ(allocations, before);
 }
 
 TYPED_TEST(reclaim, moves_participants) {
@@ -295,53 +200,6 @@ TYPED_TEST(reclaim, loses_nothing_when_a_participant_is_leaked) {
   this->expect_live(100);
 }
 #endif
-
-// For every n, the n-th allocation fails, and what it was for is tried again.
-TYPED_TEST(reclaim, survives_any_failed_allocation) {
-  constexpr std::uint64_t guards = 1500;
-  bool failed = true;
-  for (std::int64_t n = 0; failed; ++n) {
-    node::live = 0;
-    failed = false;
-    allocations_left = n;
-    const auto insist = [&failed](auto call) {
-      try {
-        return call();
-      } catch (const std::bad_alloc&) {
-        failed = true;
-        allocations_left = without_limit;
-        return call();
-      }
-    };
-    {
-      TypeParam domain;
-      auto me = insist([&] { return domain.join(); });
-      auto other = insist([&] { return domain.join(); });
-      for (std::uint64_t i = 0; i < guards; ++i) {
-        auto guard = insist([&] { return me.pin(); });
-        guard.retire(new node);
-      }
-      EXPECT_EQ(domain.unfreed(), node::live);
-    }
-    allocations_left = without_limit;
-    this->expect_live(guards);
-  }
-}
-
-TYPED_TEST(reclaim, retires_what_a_guard_may_without_memory) {
-  {
-    TypeParam domain;
-    auto me = domain.join();
-    for (int round = 0; round < 5; ++round) {
-      auto guard = me.pin();
-      allocations_left = 0;
-      for (std::size_t i = 0; i < retires_per_guard; ++i) guard.retire(new node);
-      allocations_left = without_limit;
-    }
-    EXPECT_EQ(domain.unfreed(), node::live);
-  }
-  this->expect_live(5 * retires_per_guard);
-}
 
 TYPED_TEST(reclaim, retires_more_in_one_guard_while_memory_lasts) {
   constexpr std::uint64_t nodes = 10 * retires_per_guard;
