@@ -1,0 +1,169 @@
+// What external search trees have in common.
+//
+// An external tree keeps its elements in leaves. Internal nodes only lead the way: each has a key
+// and exactly two children, to the left what is less than the key, to the right the rest. An update
+// therefore changes one edge near a leaf, whatever the size of the tree:
+//
+//     insert 5:   |            |          erase 5:   |           |
+//                 7     =>     7                     7     =>    7
+//                             / (5 | 7)                          (the fork and the leaf 5 are gone)
+//
+// An edge is one word: the address of a node, a mark that says whether that node is a leaf, so that
+// a search knows without touching it, and two marks that a tree may use as it likes. The word 0
+// stands for "nothing", which is only ever found at the root of an empty tree: there are no
+// sentinels, hence no key that a user could not store.
+//
+// What is here serves trees at rest, and their nodes at any time.
+
+#ifndef ASSAY_MAPS_EXTERNAL_TREE_H_
+#define ASSAY_MAPS_EXTERNAL_TREE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/sync/atomics.h"
+
+namespace assay::external_tree {
+
+using edge = std::uintptr_t;
+using atomic_edge = atomic<edge>;
+
+inline constexpr edge leaf_mark = 4;
+inline constexpr edge marks = 7;  // the leaf's and the two of the tree
+
+// Never changes, so that it can be read without care as long as it exists. Of numbers, two words
+// for what malloc rounds to four; an internal node of three words takes the same.
+template <class K, class V>
+struct alignas(8) leaf {
+  const K key;
+  const V value;
+};
+
+constexpr bool is_leaf(edge to) { return (to & leaf_mark) != 0; }
+
+// Of an edge that is not 0.
+constexpr bool is_internal(edge to) { return (to & leaf_mark) == 0; }
+
+template <class Node>
+[[nodiscard]] Node* node_at(edge to) {
+  // An edge is an address and marks below its alignment: what edge_to() made of a Node*.
+  return reinterpret_cast<Node*>(to & ~marks);  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <class Node>
+[[nodiscard]] edge edge_to(const Node* node) {
+  static_assert(alignof(Node) > marks, "the marks need three bits of a node's address");
+  return reinterpret_cast<edge>(node);
+}
+
+template <class K, class V>
+[[nodiscard]] edge edge_to(const leaf<K, V>* node) {
+  return reinterpret_cast<edge>(node) | leaf_mark;
+}
+
+// Calls visit(leaf) for each leaf in ascending order. At rest only. Takes memory for as many words
+// as the tree is deep, and may throw std::bad_alloc.
+template <class Leaf, class Internal, class Visit>
+void for_each_leaf(edge root, Visit&& visit) {
+  if (root == 0) return;
+  std::vector<edge> to_do{root};
+  while (!to_do.empty()) {
+    const edge to = to_do.back();
+    to_do.pop_back();
+    if (is_leaf(to)) {
+      visit(*node_at<const Leaf>(to));
+    } else {
+      const auto* node = node_at<const Internal>(to);
+      // Whoever says that the tree is at rest has synchronised with its last updates.
+      to_do.push_back(node->child[1].load(memory_order_relaxed));
+      to_do.push_back(node->child[0].load(memory_order_relaxed));
+    }
+  }
+}
+
+// Deletes all nodes. At rest only. Needs no memory, however deep the tree is: a node whose left
+// half is being deleted keeps, in that half's place, the way to the node above it that waits too.
+template <class Leaf, class Internal>
+void delete_all(edge root) noexcept {
+  if (root == 0) return;
+  edge waiting = 0;
+  edge to = root;
+  for (;;) {
+    if (is_internal(to)) {
+      auto* const node = node_at<Internal>(to);
+      const edge left = node->child[0].load(memory_order_relaxed);
+      node->child[0].store(waiting, memory_order_relaxed);
+      waiting = edge_to(node);
+      to = left;
+      continue;
+    }
+    delete node_at<Leaf>(to);
+    if (waiting == 0) return;
+    auto* const above = node_at<Internal>(waiting);
+    waiting = above->child[0].load(memory_order_relaxed);
+    to = above->child[1].load(memory_order_relaxed);
+    delete above;
+  }
+}
+
+// What is wrong with the shape or the order of a tree at rest, if anything is. `fault_of(edge)` and
+// `fault_of(const Internal&)` say what else is wrong with an edge or a node, as a text or nullptr.
+template <class Leaf, class Internal, class Compare, class Fault>
+[[nodiscard]] std::optional<std::string> broken_order(edge root, const Compare& less,
+                                                      const Fault& fault_of) {
+  using key_type = decltype(Leaf::key);
+  struct part {
+    edge to;
+    key_type* least;   // all keys are at least this, if there is one
+    key_type* beyond;  // and below this
+  };
+  if (root == 0) return std::nullopt;
+  std::uint64_t leaves = 0;
+  std::uint64_t internals = 0;
+  std::vector<part> to_do{{root, nullptr, nullptr}};
+  while (!to_do.empty()) {
+    const auto [to, least, beyond] = to_do.back();
+    to_do.pop_back();
+    if (const char* fault = fault_of(to)) return std::string("an edge ") + fault;
+    if ((to & ~marks) == 0) return "an internal node lacks a child";
+    if (is_leaf(to)) {
+      const auto& key = node_at<const Leaf>(to)->key;
+      if (least && less(key, *least)) return "a leaf's key is too small for its place";
+      if (beyond && !less(key, *beyond)) return "a leaf's key is too large for its place";
+      ++leaves;
+      continue;
+    }
+    const auto& node = *node_at<const Internal>(to);
+    if (least && !less(*least, node.key)) return "an internal key is too small for its place";
+    if (beyond && !less(node.key, *beyond)) return "an internal key is too large for its place";
+    if (const char* fault = fault_of(node)) return std::string("an internal node ") + fault;
+    ++internals;
+    to_do.push_back({node.child[1].load(memory_order_relaxed), &node.key, beyond});
+    to_do.push_back({node.child[0].load(memory_order_relaxed), least, &node.key});
+  }
+  if (leaves != internals + 1) {
+    return std::to_string(leaves) + " leaves under " + std::to_string(internals) +
+           " internal nodes";
+  }
+  std::uint64_t visited = 0;
+  const Leaf* last = nullptr;
+  bool ascending = true;
+  for_each_leaf<Leaf, Internal>(root, [&](const Leaf& met) {
+    ascending = ascending && (last == nullptr || less(last->key, met.key));
+    last = &met;
+    ++visited;
+  });
+  if (!ascending) return "a walk does not ascend";
+  if (visited != leaves) {
+    return "a walk met " + std::to_string(visited) + " of " + std::to_string(leaves) + " leaves";
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::external_tree
+
+#endif  // ASSAY_MAPS_EXTERNAL_TREE_H_

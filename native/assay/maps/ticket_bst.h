@@ -1,0 +1,394 @@
+// A map in order of its keys that many threads update at once, with locks so fine that they rarely
+// meet: BST-TK of David, Guerraoui and Trigonakis (ASPLOS 2015).
+//
+//     assay::ticket_bst<std::string, int> ages;               // any key with an order, any value
+//
+//     auto handle = ages.attach();                            // in each thread
+//     handle.insert("Ada", 36);                               // true: she was not there
+//     handle.insert("Ada", 37);                               // false, and 36 stays
+//     handle.find("Ada");                                     // std::optional(36)
+//     handle.erase("Ada");                                    // true
+//
+//     ages.for_each([](const std::string& name, int age) { ... });   // while no call runs
+//
+// Searches take no lock, write nothing and never wait. An insert takes one lock, an erase two and a
+// pair of locks by one instruction. The tree does not balance itself: keys that arrive in random
+// order give a depth of about 1.4 log2(n) on average, ascending ones a list.
+//
+// The idea
+// --------
+// Elements are in leaves (external_tree.h). An internal node has a lock with a version for each of
+// its two edges (sync/version_locks.h). An update goes down like a search, without locks, notes the
+// versions of the locks that it will need, looks whether the edges still are what it came along,
+// and then tries to take the locks at those versions. It never waits for a lock: if one is taken,
+// or has been since, the update begins again from the root.
+//
+//     insert   locks the edge to the leaf that it came to, and replaces it by one to a fork of that
+//              leaf and the new one
+//     erase    locks the edge to the leaf's parent, and both edges of the parent for ever, and
+//              replaces the former by the edge to the leaf's sibling
+//
+// The locks of a removed node stay taken, so that no update ever succeeds on it. Its edges
+// therefore do not change again, and a search that is in a removed part of the tree answers what
+// was right when that part was removed.
+//
+// An insert takes effect when it replaces the edge to the leaf, an erase when it replaces the edge
+// to the parent. It alone removes these two nodes, which it holds locked, and retires them: each
+// removed node is retired exactly once.
+//
+// Reclamation
+// -----------
+// Every policy is sound.
+//
+// - With one that protects everything after pin() there is nothing to do.
+// - With hazard pointers, the way down announces three nodes at a time: a node that it came to, the
+//   one above it and the one below. When the one below, c, is announced and n's edge still leads to
+//   it, the search must know that n was still in the tree at that time: then so was c, and whoever
+//   retires c later sees the announcement. A node is locked for ever before it is removed. So if
+//   n's locks are not locked for ever, it was in the tree. If they are, it still is as long as the
+//   edge above leads to it and the node of that edge, g, is itself not locked for ever. Otherwise
+//   the search begins again at the root. It does so only if n was removed meanwhile: while an
+//   eraser has locked n for ever and not removed it yet, it holds the lock of g's edge, hence g
+//   cannot be locked for ever. So an eraser that stops for good in between holds up no search.
+//
+// Types
+// -----
+// Keys and values are copied; copies and comparisons may throw. A call that lets an exception pass
+// has changed nothing: everything that can throw is done before a lock is taken. Destructors must
+// not throw. `Compare` is a strict weak order, called from many threads at once.
+
+#ifndef ASSAY_MAPS_TICKET_BST_H_
+#define ASSAY_MAPS_TICKET_BST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "assay/maps/concept.h"
+#include "assay/maps/external_tree.h"
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/epochs.h"
+#include "assay/sync/atomics.h"
+#include "assay/sync/backoff.h"
+#include "assay/sync/point.h"
+#include "assay/sync/version_locks.h"
+
+namespace assay {
+
+// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
+// to a handle and all calls that ended happen before.
+template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
+class ticket_bst {
+  static_assert(reclaim::policy<Reclaim>);
+
+  using edge = external_tree::edge;
+  using atomic_edge = external_tree::atomic_edge;
+  using leaf = external_tree::leaf<K, V>;
+  using version_locks = sync::version_locks;
+
+  struct internal {
+    internal(const K& key_, edge left, edge right) : key(key_), child{left, right} {}
+
+    const K key;
+    std::array<atomic_edge, 2> child;
+    version_locks locks;
+  };
+
+ public:
+  // A thread's access to the map. Used and destroyed by the thread that attached it, before the
+  // map is destroyed; debug builds abort on any other use, and on one after it was moved from.
+  class handle {
+   public:
+    // Adds the element if no element has its key; says whether it did. Waits for no lock, but tries
+    // again until those that it needs are free. Throws std::bad_alloc and what copies throw, with
+    // nothing changed.
+    bool insert(parameter<K> key, parameter<V> value) {
+      std::unique_ptr<leaf> fresh;
+      for (sync::backoff backoff;; backoff.wait()) {
+        auto guard = me_.pin();
+        const route at = map_->seek(key, guard);
+        if (at.last != 0 && map_->holds(at.last, key)) return false;
+        const auto seen = at.way.locks->look();
+        ASSAY_POINT("ticket_bst_insert_after_look");
+        if (!at.way.leads_to(at.last, seen)) continue;
+        if (!fresh) fresh.reset(new leaf{key, value});
+        if (map_->link(at, seen, fresh)) return true;
+      }
+    }
+
+    // Removes the element of that key if there is one; says whether it did. Tries again like
+    // insert(). Throws std::bad_alloc, with nothing changed.
+    bool erase(parameter<K> key) {
+      for (sync::backoff backoff;; backoff.wait()) {
+        auto guard = me_.pin();
+        const route at = map_->seek(key, guard);
+        if (at.last == 0 || !map_->holds(at.last, key)) return false;
+        if (at.parent == nullptr ? unlink_only_leaf(at) : unlink(at)) {
+          if (at.parent != nullptr) guard.retire(at.parent);
+          guard.retire(external_tree::node_at<leaf>(at.last));
+          return true;
+        }
+      }
+    }
+
+    // The value of that key, if there is one. Takes no lock and waits for none. Begins again only
+    // with hazard pointers, when a node was removed under it: then it is lock-free. Otherwise it
+    // takes as many steps as the tree is deep. Throws std::bad_alloc and what copies of a value
+    // throw.
+    std::optional<V> find(parameter<K> key) {
+      std::optional<V> found;
+      auto guard = me_.pin();
+      const edge to = map_->search(key, guard);
+      if (to != 0 && map_->holds(to, key)) found.emplace(external_tree::node_at<leaf>(to)->value);
+      return found;
+    }
+
+    // Whether there is an element of that key. As find().
+    bool contains(parameter<K> key) {
+      auto guard = me_.pin();
+      const edge to = map_->search(key, guard);
+      return to != 0 && map_->holds(to, key);
+    }
+
+   private:
+    friend ticket_bst;
+    explicit handle(ticket_bst& map) : map_(&map), me_(map.domain_.join()) {}
+
+    ticket_bst* map_;
+    typename Reclaim::participant me_;
+  };
+
+  ticket_bst() = default;
+  explicit ticket_bst(Compare less) : less_(std::move(less)) {}
+  ticket_bst(const ticket_bst&) = delete;
+  ticket_bst& operator=(const ticket_bst&) = delete;
+  // At rest, with no handle left. Deletes everything.
+  ~ticket_bst() { clear(); }
+
+  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
+  [[nodiscard]] handle attach() { return handle(*this); }
+
+  // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
+  // and what `visit` throws.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    external_tree::for_each_leaf<leaf, internal>(
+        root_.load(memory_order_acquire),
+        [&](const leaf& element) { visit(element.key, element.value); });
+  }
+
+  // Removes all elements and frees their memory at once. At rest.
+  void clear() noexcept {
+    external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
+  }
+
+  // What is wrong with the tree, if anything is: its order, its shape, or a lock that is still
+  // taken. At rest, for tests. Throws std::bad_alloc.
+  [[nodiscard]] std::optional<std::string> broken_invariant() const {
+    struct faults {
+      const char* operator()(edge to) const {
+        return (to & external_tree::marks & ~external_tree::leaf_mark) != 0 ? "is marked" : nullptr;
+      }
+      const char* operator()(const internal& node) const {
+        return version_locks::is_any_taken(node.locks.look()) ? "is still locked" : nullptr;
+      }
+    };
+    if (version_locks::is_any_taken(root_locks_.look())) return "the root is still locked";
+    return external_tree::broken_order<leaf, internal>(root_.load(memory_order_acquire), less_,
+                                                       faults{});
+  }
+
+  // How many removed nodes wait to be freed; an estimate while threads are inside calls.
+  [[nodiscard]] std::uint64_t unfreed() { return domain_.unfreed(); }
+
+ private:
+  // An edge and its lock.
+  struct place {
+    atomic_edge* link;
+    version_locks* locks;
+    std::size_t side;
+
+    // Whether, its lock being free in the state `seen`, it leads to that node. Then it does until
+    // somebody takes the lock, so that whoever takes it at that version knows it.
+    [[nodiscard]] bool leads_to(edge to, version_locks::state seen) const {
+      return !version_locks::is_taken(seen, side) && link->load(memory_order_acquire) == to;
+    }
+  };
+
+  // Where a seek came to.
+  struct route {
+    place above;       // the edge to the parent
+    internal* parent;  // of the leaf; null if that hangs from the root
+    place way;         // the edge to the leaf
+    edge last;         // what it held; 0 in an empty tree
+  };
+
+  // How the hazard pointers of a guard are told what an edge holds.
+  static reclaim::any_node* address_in(edge to) {
+    return external_tree::node_at<reclaim::any_node>(to);
+  }
+
+  [[nodiscard]] std::size_t side_of(parameter<K> key, const internal& node) const {
+    return less_(key, node.key) ? 0 : 1;
+  }
+
+  [[nodiscard]] bool holds(edge to, parameter<K> key) const {
+    const K& held = external_tree::node_at<const leaf>(to)->key;
+    return !less_(key, held) && !less_(held, key);
+  }
+
+  [[nodiscard]] place root_place() { return {.link = &root_, .locks = &root_locks_, .side = 0}; }
+
+  // (1) Every load of an edge on the way down is an acquire, and meets the release of whoever
+  // stored the edge, (2) or (3).
+
+  // The edge to the leaf where `key` is, if it is anywhere; 0 if there is none.
+  template <class Guard>
+  [[nodiscard]] edge search(parameter<K> key, [[maybe_unused]] Guard& guard) {
+    if constexpr (Reclaim::protects == reclaim::protection::named) {
+      return seek(key, guard).last;
+    } else {
+      edge to = root_.load(memory_order_acquire);  // (1)
+      if (to == 0) return 0;
+      while (external_tree::is_internal(to)) {
+        ASSAY_POINT("ticket_bst_search_step");
+        const auto* node = external_tree::node_at<const internal>(to);
+        to = node->child[side_of(key, *node)].load(memory_order_acquire);  // (1)
+      }
+      return to;
+    }
+  }
+
+  template <class Guard>
+  [[nodiscard]] route seek(parameter<K> key, [[maybe_unused]] Guard& guard) {
+    if constexpr (Reclaim::protects == reclaim::protection::named) {
+      sync::backoff backoff;
+      for (;;) {
+        if (const auto at = protected_descent(key, guard)) return *at;
+        backoff.wait();
+      }
+    } else {
+      route at{.above = {},
+               .parent = nullptr,
+               .way = root_place(),
+               .last = root_.load(memory_order_acquire)};  // (1)
+      if (at.last == 0) return at;
+      while (external_tree::is_internal(at.last)) {
+        ASSAY_POINT("ticket_bst_seek_step");
+        step_down(key, at);
+        at.last = at.way.link->load(memory_order_acquire);  // (1)
+      }
+      return at;
+    }
+  }
+
+  // Moves on to the edge below the node that `at.last` leads to.
+  void step_down(parameter<K> key, route& at) const {
+    at.above = at.way;
+    at.parent = external_tree::node_at<internal>(at.last);
+    const std::size_t side = side_of(key, *at.parent);
+    at.way = {.link = &at.parent->child[side], .locks = &at.parent->locks, .side = side};
+  }
+
+  // As seek(), announcing each node; empty if it met one that may have been removed. What it
+  // returns is protected: the leaf, the parent, and the node of the edge to the parent.
+  template <class Guard>
+  [[nodiscard]] std::optional<route> protected_descent(parameter<K> key, Guard& guard) {
+    std::size_t slot = 0;
+    // The root is never removed.
+    route at{.above = {},
+             .parent = nullptr,
+             .way = root_place(),
+             .last = guard.protect(slot, root_, &address_in)};
+    if (at.last == 0) return at;
+    while (external_tree::is_internal(at.last)) {
+      ASSAY_POINT("ticket_bst_seek_step");
+      const edge to_parent = at.last;
+      step_down(key, at);
+      slot = (slot + 1) % 3;
+      at.last = guard.protect(slot, *at.way.link, &address_in);
+      ASSAY_POINT("ticket_bst_seek_after_protect");
+      if (version_locks::is_for_good(at.parent->locks.look()) &&
+          (at.above.link->load(memory_order_acquire) != to_parent ||
+           version_locks::is_for_good(at.above.locks->look()))) {
+        return std::nullopt;
+      }
+    }
+    return at;
+  }
+
+  // Puts a new leaf where a seek for its key came to, beside the leaf that is there, if any, unless
+  // the edge has changed since its lock was `seen`. Says whether it did, and then owns it no more.
+  [[nodiscard]] bool link(const route& at, version_locks::state seen,
+                          std::unique_ptr<leaf>& fresh) {
+    std::unique_ptr<internal> fork;
+    edge linked = external_tree::edge_to(fresh.get());
+    if (at.last != 0) {
+      const K& met = external_tree::node_at<const leaf>(at.last)->key;
+      fork = less_(fresh->key, met) ? std::make_unique<internal>(met, linked, at.last)
+                                    : std::make_unique<internal>(fresh->key, at.last, linked);
+      linked = external_tree::edge_to(fork.get());
+    }
+    ASSAY_POINT("ticket_bst_insert_before_lock");
+    if (!at.way.locks->try_lock(at.way.side, seen)) return false;
+    ASSAY_POINT("ticket_bst_insert_locked");
+    at.way.link->store(linked, memory_order_release);  // (2) with (1)
+    ASSAY_POINT("ticket_bst_insert_before_unlock");
+    at.way.locks->unlock(at.way.side);
+    static_cast<void>(fork.release());
+    static_cast<void>(fresh.release());
+    return true;
+  }
+
+  // Replaces the parent by the leaf's sibling, if nothing has changed. Says whether it did.
+  [[nodiscard]] static bool unlink(const route& at) {
+    const auto seen_above = at.above.locks->look();
+    const auto seen = at.parent->locks.look();
+    ASSAY_POINT("ticket_bst_erase_after_look");
+    if (!at.above.leads_to(external_tree::edge_to(at.parent), seen_above)) return false;
+    if (version_locks::is_any_taken(seen) || !at.way.leads_to(at.last, seen)) return false;
+    ASSAY_POINT("ticket_bst_erase_before_lock");
+    if (!at.above.locks->try_lock(at.above.side, seen_above)) return false;
+    ASSAY_POINT("ticket_bst_erase_locked_above");
+    if (!at.parent->locks.try_lock_for_good(seen)) {
+      at.above.locks->unlock_unchanged(at.above.side);
+      return false;
+    }
+    ASSAY_POINT("ticket_bst_erase_locked");
+    // Nobody else stores to this edge any more; an acquire, so that (3) hands on what it leads to.
+    const edge sibling = at.parent->child[1 - at.way.side].load(memory_order_acquire);
+    at.above.link->store(sibling, memory_order_release);  // (3) with (1)
+    ASSAY_POINT("ticket_bst_erase_before_unlock");
+    at.above.locks->unlock(at.above.side);
+    return true;
+  }
+
+  // The same for a leaf without a parent: it leaves an empty tree.
+  [[nodiscard]] static bool unlink_only_leaf(const route& at) {
+    const auto seen = at.way.locks->look();
+    ASSAY_POINT("ticket_bst_erase_after_look");
+    if (!at.way.leads_to(at.last, seen)) return false;
+    ASSAY_POINT("ticket_bst_erase_before_lock");
+    if (!at.way.locks->try_lock(at.way.side, seen)) return false;
+    ASSAY_POINT("ticket_bst_erase_locked");
+    at.way.link->store(0, memory_order_release);  // (3) with (1)
+    ASSAY_POINT("ticket_bst_erase_before_unlock");
+    at.way.locks->unlock(at.way.side);
+    return true;
+  }
+
+  // Read by every call, and apart from what else is written.
+  alignas(64) atomic_edge root_{0};
+  version_locks root_locks_;
+  [[no_unique_address]] Compare less_{};
+  alignas(64) Reclaim domain_;
+};
+
+}  // namespace assay
+
+#endif  // ASSAY_MAPS_TICKET_BST_H_

@@ -1,0 +1,716 @@
+// Both search trees, with every policy that is sound for them: as a map, under failures, and among
+// threads. Compiled with marked points, so that threads can be stopped in the middle of a call.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <semaphore>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "assay/maps/concept.h"
+#include "assay/maps/external_tree.h"
+#include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/maps/ticket_bst.h"
+#include "assay/maps/trees_test_types.h"
+#include "assay/reclaim/epochs.h"
+#include "assay/reclaim/hazard_pointers.h"
+#include "assay/reclaim/none.h"
+#include "assay/sync/point.h"
+#include "assay/sync/version_locks.h"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ASSAY_TEST_RUNS_SLOWLY 1
+// Its own allocation cannot be replaced, so that no allocation fails under it.
+#define ASSAY_TEST_ALLOCATIONS_FAIL 0
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ASSAY_TEST_RUNS_SLOWLY 1
+#endif
+#ifndef ASSAY_TEST_RUNS_SLOWLY
+#define ASSAY_TEST_RUNS_SLOWLY 0
+#endif
+#ifndef ASSAY_TEST_ALLOCATIONS_FAIL
+#define ASSAY_TEST_ALLOCATIONS_FAIL 1
+#endif
+
+#if ASSAY_TEST_ALLOCATIONS_FAIL
+// Every allocation of the program, so that any of them can fail. Not inlined: gcc would see malloc
+// and delete, or new and free, side by side, and call it a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (assay::trees_test::allocations.fails_now()) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+namespace assay {
+namespace {
+
+using trees_test::allocations;
+using trees_test::copies;
+using trees_test::copy_failed;
+using trees_test::made_of;
+using trees_test::moody;
+using trees_test::number_of;
+using trees_test::retires_once;
+
+constexpr int slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
+
+struct lock_free {
+  template <class K, class V, class Reclaim, class Compare = std::less<K>>
+  using map = natarajan_mittal_bst<K, V, Reclaim, Compare>;
+};
+struct ticket {
+  template <class K, class V, class Reclaim, class Compare = std::less<K>>
+  using map = ticket_bst<K, V, Reclaim, Compare>;
+};
+
+template <class Algorithm, class Key, class Reclaim>
+struct variant {
+  using K = Key;
+  // Values of another type than keys, but as moody where keys are.
+  using V = std::conditional_t<std::is_same_v<Key, moody>, moody, std::uint64_t>;
+  using map = typename Algorithm::template map<K, V, Reclaim>;
+};
+
+static_assert(concurrent_map<natarajan_mittal_bst<int, std::string>, int, std::string>);
+static_assert(concurrent_map<ticket_bst<std::string, int>, std::string, int>);
+
+using variants = ::testing::Types<
+    variant<lock_free, std::uint64_t, reclaim::epochs>,
+    variant<lock_free, std::uint64_t, reclaim::none>,
+    variant<lock_free, std::string, reclaim::epochs>, variant<lock_free, moody, reclaim::epochs>,
+    variant<lock_free, moody, retires_once>, variant<ticket, std::uint64_t, reclaim::epochs>,
+    variant<ticket, std::uint64_t, reclaim::hazard_pointers>,
+    variant<ticket, std::uint64_t, reclaim::none>,
+    variant<ticket, std::string, reclaim::hazard_pointers>, variant<ticket, moody, reclaim::epochs>,
+    variant<ticket, moody, reclaim::hazard_pointers>, variant<ticket, moody, retires_once>>;
+
+template <class Variant>
+class search_tree : public ::testing::Test {
+ protected:
+  using map_type = typename Variant::map;
+  using model_type = std::map<std::uint64_t, std::uint64_t>;
+
+  static model_type contents(const map_type& map) {
+    model_type found;
+    std::optional<std::uint64_t> last;
+    map.for_each([&](const typename Variant::K& key, const typename Variant::V& value) {
+      const auto number = number_of(key);
+      EXPECT_TRUE(!last || *last < number) << *last << " before " << number;
+      last = number;
+      found.emplace(number, number_of(value));
+    });
+    return found;
+  }
+  static void expect_sound(const map_type& map, const model_type& model) {
+    EXPECT_EQ(contents(map), model);
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+  static bool insert(typename map_type::handle& handle, std::uint64_t key, std::uint64_t value) {
+    return handle.insert(made_of<typename Variant::K>(key), made_of<typename Variant::V>(value));
+  }
+
+  void TearDown() override { EXPECT_EQ(moody::alive, 0); }
+};
+TYPED_TEST_SUITE(search_tree, variants);
+
+TYPED_TEST(search_tree, does_what_std_map_does) {
+  using K = typename TypeParam::K;
+  using V = typename TypeParam::V;
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 draw(seed);
+  for (const std::uint64_t keys : {1U, 2U, 3U, 8U, 200U}) {
+    typename TypeParam::map map;
+    auto handle = map.attach();
+    std::map<std::uint64_t, std::uint64_t> model;
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t key = draw() % keys;
+      const std::uint64_t value = draw() % 1000;
+      switch (draw() % 4) {
+        case 0:
+          ASSERT_EQ(this->insert(handle, key, value), model.emplace(key, value).second);
+          break;
+        case 1:
+          ASSERT_EQ(handle.erase(made_of<K>(key)), model.erase(key) == 1);
+          break;
+        case 2: {
+          const std::optional<V> found = handle.find(made_of<K>(key));
+          const auto held = model.find(key);
+          ASSERT_EQ(found.has_value(), held != model.end());
+          if (found) {
+            ASSERT_EQ(number_of(*found), held->second);
+          }
+          break;
+        }
+        default:
+          ASSERT_EQ(handle.contains(made_of<K>(key)), model.contains(key));
+      }
+      if (i % 50 == 0) this->expect_sound(map, model);
+    }
+    this->expect_sound(map, model);
+    map.clear();
+    this->expect_sound(map, {});
+    EXPECT_TRUE(this->insert(handle, 1, 2));
+    this->expect_sound(map, {{1, 2}});
+  }
+}
+
+TYPED_TEST(search_tree, is_unchanged_by_any_allocation_that_fails) {
+  using K = typename TypeParam::K;
+  typename TypeParam::map map;
+  auto handle = map.attach();
+  std::map<std::uint64_t, std::uint64_t> model;
+  // Twice through, because a policy allocates now and then.
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const K made = made_of<K>(key * 7 % 100);
+    const auto number = number_of(made);
+    const auto value = made_of<typename TypeParam::V>(key);
+    const auto until_it_succeeds = [&](const auto& call) {
+      for (std::uint64_t n = 0;; ++n) {
+        allocations.fail_after(n);
+        try {
+          const bool answer = call();
+          allocations.never_fail();
+          return answer;
+        } catch (const std::bad_alloc&) {
+          allocations.never_fail();
+          this->expect_sound(map, model);
+        }
+      }
+    };
+    const bool inserted = until_it_succeeds([&] { return handle.insert(made, value); });
+    ASSERT_EQ(inserted, model.emplace(number, key).second);
+    ASSERT_EQ(until_it_succeeds([&] { return handle.find(made).has_value(); }), true);
+    if (key % 3 == 0) {
+      ASSERT_TRUE(until_it_succeeds([&] { return handle.erase(made); }));
+      model.erase(number);
+    }
+    until_it_succeeds([&] {
+      [[maybe_unused]] const auto another = map.attach();
+      return true;
+    });
+    this->expect_sound(map, model);
+  }
+}
+
+TYPED_TEST(search_tree, is_unchanged_by_any_copy_that_fails) {
+  if constexpr (std::is_same_v<typename TypeParam::K, moody>) {
+    {
+      typename TypeParam::map map;
+      auto handle = map.attach();
+      std::map<std::uint64_t, std::uint64_t> model;
+      for (std::uint64_t key : {5U, 1U, 9U, 3U, 7U, 4U}) {
+        const moody made(key);
+        const auto alive = moody::alive.load();
+        for (std::uint64_t n = 0;; ++n) {
+          copies.fail_after(n);
+          try {
+            EXPECT_TRUE(handle.insert(made, made));
+            copies.never_fail();
+            // The leaf's key and value, and if there was another leaf, the key of a fork.
+            EXPECT_EQ(n, model.empty() ? 2U : 3U);
+            break;
+          } catch (const copy_failed&) {
+            copies.never_fail();
+            EXPECT_EQ(moody::alive, alive);
+            this->expect_sound(map, model);
+          }
+        }
+        model.emplace(key, key);
+        copies.fail_after(0);
+        EXPECT_THROW(static_cast<void>(handle.find(made)), copy_failed);
+        copies.fail_after(0);
+        EXPECT_TRUE(handle.contains(made));  // copies nothing
+        copies.never_fail();
+        this->expect_sound(map, model);
+      }
+      copies.fail_after(0);
+      EXPECT_TRUE(handle.erase(moody(5)));  // nor does this
+      copies.never_fail();
+    }
+    EXPECT_EQ(moody::alive, 0);
+  }
+}
+
+TYPED_TEST(search_tree, gives_its_memory_back) {
+  if constexpr (std::is_same_v<typename TypeParam::K, moody>) {
+    typename TypeParam::map map;
+    {
+      auto handle = map.attach();
+      for (std::uint64_t key = 0; key < 100; ++key) this->insert(handle, key * 37 % 100, key);
+      EXPECT_EQ(moody::alive, 100 * 2 + 99);
+      map.clear();
+      EXPECT_EQ(moody::alive, 0);
+      for (std::uint64_t key = 0; key < 100; ++key) this->insert(handle, key * 37 % 100, key);
+      for (std::uint64_t key = 0; key < 99; ++key) EXPECT_TRUE(handle.erase(moody(key)));
+    }
+    // One leaf is left; whatever else is alive was removed and waits.
+    EXPECT_LE(moody::alive, 2 + 3 * static_cast<std::int64_t>(map.unfreed()));
+    EXPECT_LE(map.unfreed(), 2U * 99);
+  }
+}
+
+// Runs `work(thread number)` in so many threads at once.
+template <class Work>
+void in_threads(unsigned number, const Work& work) {
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < number; ++i) threads.emplace_back([&work, i] { work(i); });
+}
+
+// Threads do random operations on keys that they share, or that are each thread's own, and what
+// they were answered must add up to what is there in the end.
+template <class Map, class K, class V>
+void stress(std::uint64_t keys, bool shared, std::map<std::uint64_t, std::int64_t>& balance,
+            Map& map) {
+  constexpr unsigned threads = 8;
+  const int operations = 40'000 / slowdown;
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::vector<std::map<std::uint64_t, std::int64_t>> balances(threads);
+  in_threads(threads, [&](unsigned self) {
+    std::mt19937_64 draw(seed + self);
+    auto handle = map.attach();
+    for (int i = 0; i < operations; ++i) {
+      const std::uint64_t key = shared ? draw() % keys : draw() % keys * threads + self;
+      auto& mine = balances[self][key];
+      switch (draw() % 5) {
+        case 0:
+        case 1:
+          if (handle.insert(made_of<K>(key), made_of<V>(key))) {
+            ++mine;
+          } else if (!shared) {
+            EXPECT_EQ(mine, 1);
+          }
+          break;
+        case 2:
+        case 3:
+          if (handle.erase(made_of<K>(key))) {
+            --mine;
+          } else if (!shared) {
+            EXPECT_EQ(mine, 0);
+          }
+          break;
+        default:
+          if (const auto found = handle.find(made_of<K>(key))) {
+            EXPECT_EQ(number_of(*found), key);
+          }
+          if (!shared) {
+            EXPECT_EQ(handle.contains(made_of<K>(key)), mine == 1);
+          }
+      }
+    }
+  });
+  for (const auto& each : balances) {
+    for (const auto& [key, net] : each) balance[key] += net;
+  }
+}
+
+TYPED_TEST(search_tree, answers_threads_that_share_keys_as_the_last_walk_says) {
+  for (const std::uint64_t keys : {3U, 16U, 1000U}) {
+    typename TypeParam::map map;
+    std::map<std::uint64_t, std::int64_t> balance;
+    stress<typename TypeParam::map, typename TypeParam::K, typename TypeParam::V>(keys, true,
+                                                                                  balance, map);
+    std::map<std::uint64_t, std::uint64_t> expected;
+    for (const auto& [key, net] : balance) {
+      ASSERT_TRUE(net == 0 || net == 1) << key;
+      if (net == 1) expected.emplace(key, key);
+    }
+    this->expect_sound(map, expected);
+  }
+}
+
+TYPED_TEST(search_tree, answers_threads_with_keys_of_their_own_as_if_alone) {
+  typename TypeParam::map map;
+  std::map<std::uint64_t, std::int64_t> balance;
+  stress<typename TypeParam::map, typename TypeParam::K, typename TypeParam::V>(20, false, balance,
+                                                                                map);
+  std::map<std::uint64_t, std::uint64_t> expected;
+  for (const auto& [key, net] : balance) {
+    if (net == 1) expected.emplace(key, key);
+  }
+  this->expect_sound(map, expected);
+}
+
+// Neighbours are erased at the same time, over and over, which makes chains.
+TYPED_TEST(search_tree, lets_neighbours_be_erased_by_many_threads) {
+  constexpr unsigned threads = 8;
+  typename TypeParam::map map;
+  for (int round = 0; round < 400 / slowdown; ++round) {
+    {
+      auto handle = map.attach();
+      for (std::uint64_t key = 0; key < 8ULL * threads; ++key) {
+        ASSERT_TRUE(this->insert(handle, key, key));
+      }
+    }
+    std::atomic<unsigned> ready{0};
+    in_threads(threads, [&](unsigned self) {
+      auto handle = map.attach();
+      ++ready;
+      while (ready < threads) std::this_thread::yield();
+      for (std::uint64_t i = 0; i < 8; ++i) {
+        EXPECT_TRUE(handle.erase(made_of<typename TypeParam::K>(i * threads + self)));
+      }
+    });
+    this->expect_sound(map, {});
+  }
+}
+
+// --- keys
+// -----------------------------------------------------------------------------------------
+
+template <class Map, class K>
+void holds_all(const std::vector<K>& ascending) {
+  Map map;
+  auto handle = map.attach();
+  for (const K& key : ascending) EXPECT_TRUE(handle.insert(key, 1));
+  std::vector<K> walked;
+  map.for_each([&](const K& key, int) { walked.push_back(key); });
+  EXPECT_EQ(walked, ascending);
+  EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  for (const K& key : ascending) EXPECT_TRUE(handle.erase(key));
+  for (const K& key : ascending) EXPECT_FALSE(handle.contains(key));
+}
+
+TEST(search_trees, need_no_key_for_themselves) {
+  const std::vector<std::uint64_t> whole{0, 1, std::numeric_limits<std::uint64_t>::max() - 1,
+                                         std::numeric_limits<std::uint64_t>::max()};
+  const std::vector<int> integers{std::numeric_limits<int>::min(), -1, 0,
+                                  std::numeric_limits<int>::max()};
+  const std::vector<std::string> texts{"", std::string(1, '\0'), "a", std::string(100, '\xff')};
+  holds_all<natarajan_mittal_bst<std::uint64_t, int>>(whole);
+  holds_all<natarajan_mittal_bst<int, int>>(integers);
+  holds_all<natarajan_mittal_bst<std::string, int>>(texts);
+  holds_all<ticket_bst<std::uint64_t, int>>(whole);
+  holds_all<ticket_bst<int, int>>(integers);
+  holds_all<ticket_bst<std::string, int>>(texts);
+}
+
+TEST(search_trees, take_any_order) {
+  struct by_last_digit {
+    explicit by_last_digit(int modulus_) : modulus(modulus_) {}
+    bool operator()(int a, int b) const { return a % modulus < b % modulus; }
+    int modulus;
+  };
+  const auto try_out = [](auto& map) {
+    auto handle = map.attach();
+    EXPECT_TRUE(handle.insert(21, 1));
+    EXPECT_TRUE(handle.insert(13, 2));
+    EXPECT_FALSE(handle.insert(31, 3));
+    EXPECT_EQ(handle.find(11), std::optional(1));
+    std::vector<int> walked;
+    map.for_each([&](int key, int) { walked.push_back(key); });
+    EXPECT_THAT(walked, ::testing::ElementsAre(21, 13));
+  };
+  natarajan_mittal_bst<int, int, reclaim::epochs, by_last_digit> one(by_last_digit(10));
+  ticket_bst<int, int, reclaim::epochs, by_last_digit> other(by_last_digit(10));
+  try_out(one);
+  try_out(other);
+}
+
+// --- threads that stop --------------------------------------------------------------------------
+
+// A thread stops at the first point of this name that it comes to, until it is let go.
+struct stop {
+  std::string_view at;
+  std::binary_semaphore reached{0};
+  std::binary_semaphore go_on{0};
+};
+thread_local stop* planned_stop = nullptr;
+
+void stop_if_planned(const char* point) {
+  if (planned_stop == nullptr || planned_stop->at != point) return;
+  stop* const here = std::exchange(planned_stop, nullptr);
+  here->reached.release();
+  here->go_on.acquire();
+}
+
+class stopped_threads : public ::testing::Test {
+ protected:
+  void SetUp() override { sync::at_points = &stop_if_planned; }
+  void TearDown() override { sync::at_points = nullptr; }
+};
+
+// Erases one key, and stops in the middle.
+template <class Map>
+class stopped_eraser {
+ public:
+  stopped_eraser(Map& map, std::uint64_t key, std::string_view at) : stop_{.at = at} {
+    thread_ = std::thread([this, &map, key] {
+      auto handle = map.attach();
+      planned_stop = &stop_;
+      erased_ = handle.erase(made_of<moody>(key));
+      // It need not pass that point.
+      if (std::exchange(planned_stop, nullptr) != nullptr) stop_.reached.release();
+    });
+    stop_.reached.acquire();
+  }
+  stopped_eraser(const stopped_eraser&) = delete;
+  stopped_eraser& operator=(const stopped_eraser&) = delete;
+  ~stopped_eraser() {
+    if (thread_.joinable()) finish();
+  }
+  bool finish() {
+    stop_.go_on.release();
+    thread_.join();
+    return erased_;
+  }
+
+ private:
+  stop stop_;
+  bool erased_ = false;
+  std::thread thread_;
+};
+
+// So many leaves hang to the left of one long way to the right, and each erase has marked its own
+// and stands before the swing; then the lowest goes on, and removes them all at once.
+void remove_a_chain_of(std::uint64_t length) {
+  {
+    using map_type = natarajan_mittal_bst<moody, moody, retires_once>;
+    map_type map;
+    auto handle = map.attach();
+    for (std::uint64_t key = 1; key <= length + 2; ++key) {
+      ASSERT_TRUE(handle.insert(moody(key), moody(key)));
+    }
+    std::vector<std::unique_ptr<stopped_eraser<map_type>>> erasers;
+    for (std::uint64_t key = 1; key <= length; ++key) {
+      erasers.push_back(std::make_unique<stopped_eraser<map_type>>(
+          map, key, "natarajan_mittal_splice_before_swing"));
+    }
+    EXPECT_EQ(map.unfreed(), 0U);
+    EXPECT_TRUE(erasers.back()->finish());
+    EXPECT_EQ(map.unfreed(), std::min(2 * length, std::uint64_t{reclaim::retires_per_guard}));
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+    erasers.pop_back();
+    for (const auto& eraser : erasers) EXPECT_TRUE(eraser->finish());
+    EXPECT_EQ(map.unfreed(), std::min(2 * length, std::uint64_t{reclaim::retires_per_guard}));
+    EXPECT_FALSE(handle.contains(moody(length)));
+    EXPECT_TRUE(handle.contains(moody(length + 1)));
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+  EXPECT_EQ(moody::alive, 0);
+}
+
+TEST_F(stopped_threads, leave_a_chain_that_is_retired_whole) {
+  for (const std::uint64_t length : {1U, 2U, 7U}) remove_a_chain_of(length);
+}
+
+// More than a guard can retire.
+TEST_F(stopped_threads, leave_a_chain_too_long_to_be_retired_one_by_one) {
+  for (const std::uint64_t length : {127U, 128U, 129U, 140U}) remove_a_chain_of(length);
+}
+
+// In whatever step of an erase a thread stops, others finish it, or pass it by.
+TEST_F(stopped_threads, hold_nobody_up_in_the_lock_free_tree) {
+  for (const auto* const point :
+       {"natarajan_mittal_erase_before_flag", "natarajan_mittal_erase_after_flag",
+        "natarajan_mittal_splice_before_tag", "natarajan_mittal_splice_before_swing",
+        "natarajan_mittal_splice_after_swing"}) {
+    for (const std::uint64_t size : {1U, 2U, 3U, 10U}) {
+      SCOPED_TRACE(std::string(point) + " among " + std::to_string(size));
+      using map_type = natarajan_mittal_bst<moody, moody, retires_once>;
+      map_type map;
+      auto handle = map.attach();
+      for (std::uint64_t key = 0; key < size; ++key) handle.insert(moody(key), moody(key));
+      stopped_eraser eraser(map, size / 2, point);
+      for (std::uint64_t key = 0; key < size; ++key) {
+        static_cast<void>(handle.find(moody(key)));
+        EXPECT_TRUE(handle.insert(moody(100 + key), moody(key)));
+        if (key != size / 2) {
+          EXPECT_TRUE(handle.erase(moody(key)));
+        }
+      }
+      handle.erase(moody(size / 2));
+      EXPECT_FALSE(handle.contains(moody(size / 2)));
+      // It may have been overtaken before it marked anything.
+      if (!eraser.finish()) {
+        EXPECT_EQ(point, std::string("natarajan_mittal_erase_before_flag"));
+      }
+      EXPECT_EQ(map.broken_invariant(), std::nullopt);
+    }
+  }
+  EXPECT_EQ(moody::alive, 0);
+}
+
+// Neither do they hold up searches of the other tree, nor updates elsewhere.
+template <class Reclaim>
+void search_past_a_stopped_eraser() {
+  for (const auto* const point : {"ticket_bst_erase_before_lock", "ticket_bst_erase_locked",
+                                  "ticket_bst_erase_before_unlock"}) {
+    using map_type = ticket_bst<moody, moody, Reclaim>;
+    map_type map;
+    auto handle = map.attach();
+    for (std::uint64_t key = 0; key < 20; ++key) handle.insert(moody(key * 7 % 20), moody(key));
+    stopped_eraser eraser(map, 9, point);
+    for (std::uint64_t key = 0; key < 20; ++key) {
+      if (key != 9) {
+        EXPECT_TRUE(handle.contains(moody(key))) << point;
+      }
+    }
+    // 0, 7 and 14 came first: 17 and 18 are far from 9.
+    EXPECT_TRUE(handle.erase(moody(18)));
+    EXPECT_TRUE(handle.insert(moody(18), moody(1)));
+    EXPECT_TRUE(eraser.finish());
+    EXPECT_FALSE(handle.contains(moody(9)));
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+}
+
+TEST_F(stopped_threads, hold_up_no_search_of_the_ticket_tree) {
+  search_past_a_stopped_eraser<reclaim::epochs>();
+  search_past_a_stopped_eraser<reclaim::hazard_pointers>();
+  EXPECT_EQ(moody::alive, 0);
+}
+
+// --- misuse
+// ---------------------------------------------------------------------------------------
+
+#ifndef NDEBUG
+template <class Map>
+void misuse() {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        Map map;
+        auto handle = map.attach();
+        std::thread([&] { static_cast<void>(handle.find(1)); }).join();
+      },
+      "thread that did not join");
+  EXPECT_DEATH(
+      {
+        Map map;
+        auto handle = map.attach();
+        const auto taken = std::move(handle);
+        static_cast<void>(handle.find(1));  // NOLINT(bugprone-use-after-move): what is tested
+      },
+      "moved from");
+  EXPECT_DEATH(
+      {
+        auto map = std::make_unique<Map>();
+        auto handle = map->attach();
+        map.reset();
+        static_cast<void>(handle.find(1));
+      },
+      "assay: ");
+}
+TEST(misuse_of_search_trees_death, is_caught) {
+  misuse<natarajan_mittal_bst<int, int>>();
+  misuse<ticket_bst<int, int>>();
+}
+#endif
+
+// --- parts
+// ----------------------------------------------------------------------------------------
+
+struct plain_internal {
+  plain_internal(int key_, external_tree::edge left, external_tree::edge right)
+      : key(key_), child{left, right} {}
+  const int key;
+  std::array<external_tree::atomic_edge, 2> child;
+};
+using plain_leaf = external_tree::leaf<int, int>;
+
+external_tree::edge leaf_of(int key) { return external_tree::edge_to(new plain_leaf{key, 0}); }
+external_tree::edge fork_of(int key, external_tree::edge left, external_tree::edge right) {
+  return external_tree::edge_to(new plain_internal(key, left, right));
+}
+
+std::optional<std::string> fault_of(external_tree::edge root) {
+  struct none_more {
+    const char* operator()(external_tree::edge to) const {
+      return (to & 1) != 0 ? "is odd" : nullptr;
+    }
+    const char* operator()(const plain_internal& node) const {
+      return node.key == 13 ? "has an unlucky key" : nullptr;
+    }
+  };
+  auto fault =
+      external_tree::broken_order<plain_leaf, plain_internal>(root, std::less<int>{}, none_more{});
+  external_tree::delete_all<plain_leaf, plain_internal>(root);
+  return fault;
+}
+
+TEST(external_trees, are_checked_when_at_rest) {
+  EXPECT_EQ(fault_of(0), std::nullopt);
+  EXPECT_EQ(fault_of(leaf_of(3)), std::nullopt);
+  EXPECT_EQ(fault_of(fork_of(5, leaf_of(3), fork_of(7, leaf_of(5), leaf_of(7)))), std::nullopt);
+  EXPECT_EQ(fault_of(fork_of(5, leaf_of(5), leaf_of(7))),
+            "a leaf's key is too large for its place");
+  EXPECT_EQ(fault_of(fork_of(5, leaf_of(3), leaf_of(4))),
+            "a leaf's key is too small for its place");
+  EXPECT_EQ(fault_of(fork_of(5, fork_of(6, leaf_of(1), leaf_of(2)), leaf_of(7))),
+            "an internal key is too large for its place");
+  EXPECT_EQ(fault_of(fork_of(5, leaf_of(1), fork_of(4, leaf_of(6), leaf_of(7)))),
+            "an internal key is too small for its place");
+  EXPECT_EQ(fault_of(leaf_of(3) | 1), "an edge is odd");
+  EXPECT_EQ(fault_of(fork_of(13, leaf_of(3), leaf_of(14))), "an internal node has an unlucky key");
+}
+
+// However deep: neither calls nor memory for each level.
+TEST(external_trees, are_deleted_without_memory) {
+  external_tree::edge root = leaf_of(0);
+  for (int key = 1; key < 200'000; ++key) {
+    root = key % 2 == 0 ? fork_of(key, root, leaf_of(key)) : fork_of(key, leaf_of(key), root);
+  }
+  allocations.fail_after(0);
+  external_tree::delete_all<plain_leaf, plain_internal>(root);
+  allocations.never_fail();
+}
+
+TEST(version_locks, are_taken_at_the_version_that_was_seen) {
+  for (const std::size_t side : {0U, 1U}) {
+    sync::version_locks locks;
+    const auto seen = locks.look();
+    EXPECT_FALSE(sync::version_locks::is_any_taken(seen));
+    EXPECT_TRUE(locks.try_lock(side, seen));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), side));
+    EXPECT_FALSE(sync::version_locks::is_taken(locks.look(), 1 - side));
+    EXPECT_FALSE(locks.try_lock(side, seen));
+    EXPECT_FALSE(locks.try_lock_for_good(seen));
+    EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "the other lock is another lock";
+    locks.unlock_unchanged(1 - side);
+    locks.unlock(side);
+    EXPECT_FALSE(sync::version_locks::is_any_taken(locks.look()));
+    EXPECT_FALSE(locks.try_lock(side, seen));
+    EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "nothing was changed under it";
+    locks.unlock(1 - side);
+    EXPECT_TRUE(locks.try_lock_for_good(locks.look()));
+    EXPECT_TRUE(sync::version_locks::is_for_good(locks.look()));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), 0));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), 1));
+  }
+}
+
+TEST(version_locks, begin_anew_without_touching_each_other) {
+  constexpr sync::version_locks::state last_versions = 0xffff'fffe'ffff'fffe;
+  for (const std::size_t side : {0U, 1U}) {
+    sync::version_locks locks(last_versions);
+    ASSERT_TRUE(locks.try_lock(side, last_versions));
+    locks.unlock(side);
+    EXPECT_EQ(locks.look(), side == 0 ? 0xffff'fffe'0000'0000 : 0x0000'0000'ffff'fffe);
+  }
+}
+
+}  // namespace
+}  // namespace assay

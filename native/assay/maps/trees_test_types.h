@@ -1,0 +1,161 @@
+// What the tests of the search trees share: keys and values that count themselves and fail on
+// demand, and a reclamation policy that notices when a node is retired twice.
+
+#ifndef ASSAY_MAPS_TREES_TEST_TYPES_H_
+#define ASSAY_MAPS_TREES_TEST_TYPES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "assay/reclaim/concept.h"
+
+namespace assay::trees_test {
+
+// How many more times something may be done before it fails. Each thread has its own.
+class countdown {
+ public:
+  void fail_after(std::uint64_t n) { left_ = n; }
+  void never_fail() { left_ = std::numeric_limits<std::uint64_t>::max(); }
+  bool fails_now() {
+    if (left_ == std::numeric_limits<std::uint64_t>::max()) return false;
+    return left_-- == 0;
+  }
+
+ private:
+  std::uint64_t left_ = std::numeric_limits<std::uint64_t>::max();
+};
+
+inline thread_local countdown copies;
+inline thread_local countdown allocations;
+
+struct copy_failed : std::runtime_error {
+  copy_failed() : std::runtime_error("a copy failed") {}
+};
+
+// A number whose copies can fail, and which knows how many of its kind there are.
+class moody {
+ public:
+  explicit moody(std::uint64_t number) : number_(number) { ++alive; }
+  moody(const moody& other) : number_(other.number_) {
+    if (copies.fails_now()) throw copy_failed();
+    ++alive;
+  }
+  moody& operator=(const moody&) = delete;
+  ~moody() { --alive; }
+
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  friend bool operator<(const moody& a, const moody& b) { return a.number_ < b.number_; }
+  friend bool operator==(const moody& a, const moody& b) { return a.number_ == b.number_; }
+
+  static inline std::atomic<std::int64_t> alive{0};
+
+ private:
+  std::uint64_t number_;
+};
+
+template <class T>
+T made_of(std::uint64_t number) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    // Longer than what a string holds without an allocation, and in the numbers' order.
+    return std::string(20, 'k') + std::to_string(1'000'000'000 + number);
+  } else if constexpr (std::is_same_v<T, moody>) {
+    return moody(number);
+  } else {
+    return number;
+  }
+}
+
+template <class T>
+std::uint64_t number_of(const T& made) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return std::stoull(made.substr(20)) - 1'000'000'000;
+  } else if constexpr (std::is_same_v<T, moody>) {
+    return made.number();
+  } else {
+    return made;
+  }
+}
+
+// Frees at the end, and ends the program if a node is retired a second time.
+class retires_once {
+  struct waiting {
+    void* node;
+    void (*free)(void*);
+  };
+
+ public:
+  static constexpr reclaim::protection protects = reclaim::protection::everything;
+
+  class guard {
+   public:
+    explicit guard(retires_once& domain) : domain_(&domain) {}
+    template <class Source>
+    auto protect(std::size_t, const Source& source) {
+      return source.load(memory_order_acquire);
+    }
+    template <class Source, class PointerOf>
+    auto protect(std::size_t, const Source& source, PointerOf) {
+      return source.load(memory_order_acquire);
+    }
+    template <class Node>
+    void retire(Node* node) noexcept {
+      ++retired_;
+      if (retired_ > reclaim::retires_per_guard) std::abort();
+      domain_->add({node, [](void* address) { delete static_cast<Node*>(address); }});
+    }
+
+   private:
+    retires_once* domain_;
+    std::size_t retired_ = 0;
+  };
+
+  class participant {
+   public:
+    explicit participant(retires_once& domain) : domain_(&domain) {}
+    participant(participant&&) noexcept = default;
+    guard pin() { return guard(*domain_); }
+
+   private:
+    retires_once* domain_;
+  };
+
+  retires_once() = default;
+  retires_once(const retires_once&) = delete;
+  retires_once& operator=(const retires_once&) = delete;
+  ~retires_once() {
+    for (const waiting& each : waiting_) each.free(each.node);
+  }
+  participant join() { return participant(*this); }
+  std::uint64_t unfreed() {
+    const std::scoped_lock lock(mutex_);
+    return waiting_.size();
+  }
+
+ private:
+  void add(const waiting& retired) {
+    const countdown planned = std::exchange(allocations, {});  // its own memory does not fail
+    const std::scoped_lock lock(mutex_);
+    if (!known_.insert(retired.node).second) std::abort();
+    waiting_.push_back(retired);
+    allocations = planned;
+  }
+
+  std::mutex mutex_;
+  std::unordered_set<void*> known_;
+  std::vector<waiting> waiting_;
+};
+
+static_assert(reclaim::policy<retires_once>);
+
+}  // namespace assay::trees_test
+
+#endif  // ASSAY_MAPS_TREES_TEST_TYPES_H_

@@ -1,0 +1,50 @@
+// How long should a thread wait before it tries again what another thread was in the way of?
+//
+//     assay::sync::backoff backoff;
+//     while (!try_it()) backoff.wait();
+//
+// For a few instructions at first, and twice as long each time. Before long it gives up its
+// processor instead: the other thread may be waiting for just that one, as whenever there are more
+// threads than processors.
+
+#ifndef ASSAY_SYNC_BACKOFF_H_
+#define ASSAY_SYNC_BACKOFF_H_
+
+#include <thread>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace assay::sync {
+
+class backoff {
+ public:
+  void wait() noexcept {
+    if (pauses_ > most_pauses) {
+      std::this_thread::yield();
+      return;
+    }
+    for (unsigned i = 0; i < pauses_; ++i) pause();
+    pauses_ *= 2;
+  }
+
+ private:
+  // A pause takes some 40 cycles on recent processors: 63 of them about a microsecond, which is
+  // longer than any holder of a lock needs that has a processor.
+  static constexpr unsigned most_pauses = 32;
+
+  static void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+
+  unsigned pauses_ = 1;
+};
+
+}  // namespace assay::sync
+
+#endif  // ASSAY_SYNC_BACKOFF_H_
