@@ -1,0 +1,25 @@
+#include "assay/maps/natarajan_mittal_bst.h"
+
+#include "assay/reclaim/epochs.h"
+#include "assay/reclaim/none.h"
+#include "assay/trial/subject.h"
+#include "flawed/maps/natarajan_leaks.h"
+
+template <class K, class V>
+using tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
+static const assay::trial::subject_template<tree> registered{
+    "natarajan_mittal_bst",
+    "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs"};
+
+template <class K, class V>
+using leaking_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::none>;
+static const assay::trial::subject_template<leaking_tree> registered_leaking{
+    "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing"};
+
+template <class K, class V>
+using tree_as_published = assay::flawed::natarajan_leaks<K, V>;
+static const assay::trial::subject_template<tree_as_published, std::uint64_t>
+    registered_as_published{"natarajan_mittal_bst_as_published",
+                            "natarajan_mittal_bst where an erase retires its own two nodes only, "
+                            "and leaks the rest of what "
+                            "it removes"};
