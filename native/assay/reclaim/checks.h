@@ -13,6 +13,21 @@
 #include <cstdlib>
 #include <thread>
 
+// Whether something looks for memory that nobody can reach: LeakSanitizer, or clang's analyser.
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang_analyzer__)
+#define ASSAY_LEAKS_ARE_FOUND 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASSAY_LEAKS_ARE_FOUND 1
+#endif
+#endif
+#ifndef ASSAY_LEAKS_ARE_FOUND
+#define ASSAY_LEAKS_ARE_FOUND 0
+#endif
+#if ASSAY_LEAKS_ARE_FOUND
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace assay::reclaim::detail {
 
 #ifdef NDEBUG
@@ -27,6 +42,13 @@ inline void require([[maybe_unused]] bool right, [[maybe_unused]] const char* ot
     std::fprintf(stderr, "assay: %s\n", otherwise);
     std::abort();
   }
+}
+
+// Says that a node is never freed, and that this is meant.
+inline void leak([[maybe_unused]] const void* node) noexcept {
+#if ASSAY_LEAKS_ARE_FOUND
+  __lsan_ignore_object(node);
+#endif
 }
 
 // Who uses a record, and how. Touched only by the thread that has claimed it.

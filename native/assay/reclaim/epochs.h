@@ -97,7 +97,7 @@ class basic_epochs {
   ~basic_epochs() = default;
 
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
-  participant join() { return participant(*this, records_.claim()); }
+  participant join() { return {*this, records_.claim()}; }
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
@@ -147,7 +147,10 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     detail::retired_list& bag = bags_[epoch % bags_.size()];
     if (bag.full()) {
       detail::retired_block* const block = spares.take();
-      if (block == nullptr) return;  // beyond what was promised: the node is leaked
+      if (block == nullptr) {  // beyond what was promised
+        detail::leak(node.node);
+        return;
+      }
       bag.add(*block);
       if (spares.empty()) postponed = std::exchange(until_attention, 0);
     }

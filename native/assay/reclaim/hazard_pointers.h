@@ -79,7 +79,7 @@ class basic_hazard_pointers {
   ~basic_hazard_pointers() = default;
 
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
-  participant join() { return participant(*this, records_.claim()); }
+  participant join() { return {*this, records_.claim()}; }
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
@@ -170,7 +170,10 @@ class basic_hazard_pointers<Settings>::guard {
     record& mine = *record_;
     if (mine.nodes.full()) {
       detail::retired_block* const block = mine.spares.take();
-      if (block == nullptr) return;  // beyond what was promised: the node is leaked
+      if (block == nullptr) {  // beyond what was promised
+        detail::leak(node);
+        return;
+      }
       mine.nodes.add(*block);
     }
     mine.nodes.push(detail::retired::from(node));
@@ -211,7 +214,7 @@ template <class Settings>
   };
   std::uint64_t slots_seen = 0;
   records_.all([&](record& one) {
-    for (atomic<void*>& hazard : one.hazards) {
+    for (const atomic<void*>& hazard : one.hazards) {
       // (5) acquire: pairs with (1) and (6).
       const void* const node = hazard.load(memory_order_acquire);
       if (node != nullptr) group[number++] = node;

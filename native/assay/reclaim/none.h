@@ -9,8 +9,6 @@
 // Every node that is retired is leaked, so that protection costs nothing and memory grows with
 // every update for as long as the program runs. This is the baseline of comparisons (Kharal and
 // Brown 2022, figure 5, "none"), and no policy for programs that run for long.
-//
-// LeakSanitizer is told that the leaks are meant.
 
 #ifndef ASSAY_RECLAIM_NONE_H_
 #define ASSAY_RECLAIM_NONE_H_
@@ -24,20 +22,6 @@
 #include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/sync/atomics.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ASSAY_LEAKS_ARE_FOUND 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASSAY_LEAKS_ARE_FOUND 1
-#endif
-#endif
-#ifndef ASSAY_LEAKS_ARE_FOUND
-#define ASSAY_LEAKS_ARE_FOUND 0
-#endif
-#if ASSAY_LEAKS_ARE_FOUND
-#include <sanitizer/lsan_interface.h>
-#endif
 
 namespace assay::reclaim {
 
@@ -68,13 +52,11 @@ class none {
 
     // Forgets the node. Wait-free.
     template <class T>
-    void retire([[maybe_unused]] T* node) noexcept {
+    void retire(T* node) noexcept {
       detail::require(node != nullptr, "a null pointer is retired");
       record_->retired.store(record_->retired.load(memory_order_relaxed) + 1, memory_order_relaxed);
       detail::retired_probe.add();
-#if ASSAY_LEAKS_ARE_FOUND
-      __lsan_ignore_object(node);
-#endif
+      detail::leak(node);
     }
 
    private:
@@ -84,7 +66,7 @@ class none {
   };
 
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
-  participant join() { return participant(*this, records_.claim()); }
+  participant join() { return {*this, records_.claim()}; }
 
   // How many nodes were retired, all of which still take memory. By any thread; wait-free.
   std::uint64_t unfreed() {

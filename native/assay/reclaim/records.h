@@ -59,7 +59,7 @@ class record_list {
     });
     if (found != nullptr) return *found;
 
-    chunk* const added = new chunk;
+    auto* const added = new chunk;
     added->records[0].claimed.store(true, memory_order_relaxed);
     added->next = newest_.load(memory_order_relaxed);
     // (1) release: pairs with (2), which then sees the chunk's records initialised.
