@@ -151,6 +151,8 @@ class natarajan_mittal_bst {
   static constexpr bool is_marked(edge to) { return (to & (flag | tag)) != 0; }
 
   struct internal {
+    // One copy of the key, which need not be movable.
+    // NOLINTNEXTLINE(modernize-pass-by-value)
     internal(const K& key_, edge left, edge right) : key(key_), child{left, right} {}
     ~internal() { delete_owned(); }
     internal(const internal&) = delete;

@@ -92,6 +92,8 @@ class ticket_bst {
   using version_locks = sync::version_locks;
 
   struct internal {
+    // One copy of the key, which need not be movable.
+    // NOLINTNEXTLINE(modernize-pass-by-value)
     internal(const K& key_, edge left, edge right) : key(key_), child{left, right} {}
 
     const K key;
