@@ -20,6 +20,7 @@
 #include <new>
 #include <utility>
 
+#include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
 
 namespace assay::reclaim::detail {
@@ -30,6 +31,7 @@ struct retired {
 
   template <class T>
   static retired from(T* node) {
+    detail::keep(node);
     return {node, [](void* address) { delete static_cast<T*>(address); }};
   }
   void destroy() const { deleter(node); }
