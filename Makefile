@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
+SOAK_MINUTES ?= 10
 VENV := .venv/bin
 BUILD_PACKAGES := tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
@@ -29,6 +30,11 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 	  ctest --preset $$preset --parallel $(JOBS); \
 	done
 	$(VENV)/pytest
+
+.PHONY: soak
+soak: develop ## Check every map for SOAK_MINUTES=10: linearizability, progress, stress, all at once.
+	cmake --build --preset release --parallel $(JOBS) --target assay-rig
+	tools/soak build/release/bin/assay-rig --minutes $(SOAK_MINUTES)
 
 .PHONY: lint
 lint: develop ## Check format, types and known mistakes in all code.

@@ -12,6 +12,8 @@
 template <class K, class V>
 class tbb_hash_map {
  public:
+  static constexpr bool size_is_atomic = false;
+
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     return map_.insert({key, value});
   }

@@ -26,7 +26,12 @@
 //
 //     static constexpr unsigned max_threads = 1;   // more threads are refused
 //     static constexpr bool holds_nothing = true;  // neither prefilled nor validated
+//     static constexpr bool lock_free = true;      // all operations are: the rig holds it to that
+//     static constexpr bool size_is_atomic = false;   // the rig takes sizes and ranges for atomic
+//     static constexpr bool range_is_atomic = false;  // where this is not said
 //     explicit my_map(assay::trial::map_hints);    // else its default constructor is called
+//
+// The same line enrols the map in the rig (assay/rig), which checks what a trial cannot see.
 //
 // A map whose threads need nothing inside it has insert, erase and find itself, and no class
 // `handle`: its attach() returns `assay::plain_handle(*this)`, see assay/maps/plain_handle.h.
@@ -44,6 +49,7 @@
 #ifndef ASSAY_TRIAL_SUBJECT_H_
 #define ASSAY_TRIAL_SUBJECT_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,6 +61,7 @@
 #include <vector>
 
 #include "assay/host/compiled_as.h"
+#include "assay/maps/any_map.h"
 #include "assay/trial/measured_map.h"
 
 namespace assay::trial {
@@ -77,6 +84,10 @@ struct subject_entry {
   std::vector<held_types> types;
   std::vector<workload::operation> operations;  // that it offers, in their order
   host::compilation compiled{};                 // of the map and the loop that measures it
+  std::vector<workload::operation> atomic{};    // those of them that take effect at one instant
+  bool lock_free = false;
+  // The map of numbers, to be asked single questions.
+  std::unique_ptr<any_map> (*open)(const map_hints&) = nullptr;
 
   // Throws bad_request if it cannot hold the types of key and value in `hints`.
   [[nodiscard]] std::unique_ptr<measured_map> build(const map_hints& hints) const;
@@ -106,6 +117,27 @@ template <class Map, class K, class V>
           }};
 }
 
+template <class Map>
+[[nodiscard]] std::unique_ptr<any_map> opened(const map_hints& hints) {
+  if constexpr (std::constructible_from<Map, map_hints>) {
+    return std::make_unique<erased_map<Map>>(hints);
+  } else {
+    return std::make_unique<erased_map<Map>>();
+  }
+}
+
+// Whether an operation of `Map` is one that takes effect at one instant.
+template <class Map>
+[[nodiscard]] constexpr bool is_atomic(workload::operation kind) {
+  if constexpr (requires { Map::size_is_atomic; }) {
+    if (kind == workload::operation::size) return Map::size_is_atomic;
+  }
+  if constexpr (requires { Map::range_is_atomic; }) {
+    if (kind == workload::operation::range) return Map::range_is_atomic;
+  }
+  return kind != workload::operation::iterate;
+}
+
 // A subject that holds numbers alone.
 template <class Map>
 [[nodiscard]] subject_entry describe_subject(std::string_view name, std::string_view description) {
@@ -120,8 +152,12 @@ template <class Map>
   if constexpr (requires { Map::holds_nothing; }) entry.holds_nothing = Map::holds_nothing;
   for (std::size_t i = 0; i < workload::operation_kinds; ++i) {
     const auto kind = static_cast<workload::operation>(i);
-    if (offers<handle, std::uint64_t, std::uint64_t>(kind)) entry.operations.push_back(kind);
+    if (!offers<handle, std::uint64_t, std::uint64_t>(kind)) continue;
+    entry.operations.push_back(kind);
+    if (is_atomic<Map>(kind)) entry.atomic.push_back(kind);
   }
+  if constexpr (requires { Map::lock_free; }) entry.lock_free = Map::lock_free;
+  entry.open = &opened<Map>;
   entry.compiled = host::compiled_as();
   return entry;
 }

@@ -1,0 +1,106 @@
+#include "assay/rig/clock.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace assay::rig {
+namespace {
+
+bool has_invariant_counter() {
+#if defined(__x86_64__)
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) == 0 || (edx >> 8 & 1) == 0) return false;
+  std::string source;
+  std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+  return source == "tsc";
+#else
+  return false;
+#endif
+}
+
+std::vector<unsigned> usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<unsigned> usable;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return usable;
+  for (unsigned i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) usable.push_back(i);
+  }
+  return usable;
+}
+
+// Where it may not, the thread stays where it is, and less is found out.
+void bind_this_thread(unsigned processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  static_cast<void>(sched_setaffinity(0, sizeof set, &set));
+}
+
+}  // namespace
+
+stamp_clock::stamp_clock() : counts_ticks_(has_invariant_counter()) {
+  if (counts_ticks_) {
+    const std::uint64_t start_ns = host::now_ns();
+    const std::uint64_t start = after();
+    std::uint64_t end_ns = host::now_ns();
+    while (end_ns - start_ns < 5'000'000) end_ns = host::now_ns();
+    ns_per_tick_ = static_cast<double>(end_ns - start_ns) / static_cast<double>(after() - start);
+  }
+  uncertainty_ns_ =
+      std::llround(std::ceil(2 * ns_per_tick_ * static_cast<double>(greatest_step_back())));
+}
+
+std::int64_t stamp_clock::ns(std::uint64_t stamp, std::uint64_t start) const {
+  const auto ticks = static_cast<double>(static_cast<std::int64_t>(stamp - start));
+  return std::llround(std::floor(ticks * ns_per_tick_)) - uncertainty_ns_;
+}
+
+std::int64_t stamp_clock::ns_up(std::uint64_t stamp, std::uint64_t start) const {
+  const auto ticks = static_cast<double>(static_cast<std::int64_t>(stamp - start));
+  return std::llround(std::ceil(ticks * ns_per_tick_)) + uncertainty_ns_;
+}
+
+// Between the first processor and each other one, by a token: an even number is the first thread's
+// turn, an odd one the second's.
+std::uint64_t stamp_clock::greatest_step_back() const {
+  constexpr std::uint64_t turns = 2000;
+  std::uint64_t greatest = 0;
+  const auto processors = usable_processors();
+  for (std::size_t other = 1; other < processors.size(); ++other) {
+    std::atomic<std::uint64_t> turn{0};
+    std::uint64_t stamp = 0;  // of the last thread to have had its turn
+    const auto play = [&](std::uint64_t first, unsigned processor) {
+      bind_this_thread(processor);
+      for (std::uint64_t mine = first; mine < turns; mine += 2) {
+        // (1) this acquire load synchronises with the release store at (2)
+        while (turn.load(std::memory_order_acquire) != mine) std::this_thread::yield();
+        if (const std::uint64_t now = after(); now < stamp) {
+          greatest = std::max(greatest, stamp - now);
+        }
+        stamp = after();
+        // (2) this release store synchronises with the acquire load at (1)
+        turn.store(mine + 1, std::memory_order_release);
+      }
+    };
+    std::jthread second(play, std::uint64_t{1}, processors[other]);
+    std::jthread first(play, std::uint64_t{0}, processors[0]);
+  }
+  return greatest;
+}
+
+}  // namespace assay::rig

@@ -1,0 +1,88 @@
+// When did an operation begin and end, so that threads on different processors can be compared?
+//
+// A counter that all threads increase would answer it, and would order the very operations that are
+// under test: each increase is a fence. So every thread reads the clock of its own processor:
+//
+//     const stamp_clock clock;                  // once; takes some milliseconds
+//     const auto call = clock.before();
+//     map.insert(1, 2);
+//     const auto end = clock.after();           // clock.ns(call) <= the insert <= clock.ns_up(end)
+//
+// On x86-64 that is the time-stamp counter where it runs at one rate in all states of the processor
+// (CPUID 80000007H, bit 8 of EDX) and the kernel keeps time by it, which it does only once it has
+// seen that the counters of all processors agree. Elsewhere it is CLOCK_MONOTONIC, which the kernel
+// keeps the same for all processors. Two threads, on the first processor and on each other one in
+// turn, then hand a token to and fro: a stamp that is earlier than one which was taken before it
+// was handed over shows by how much clocks differ. Operations are made to last longer by twice the
+// greatest difference seen, at both ends, as two other processors may differ by as much. That may
+// hide that a history is wrong and can never make a right one look wrong.
+
+#ifndef ASSAY_RIG_CLOCK_H_
+#define ASSAY_RIG_CLOCK_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "assay/host/clock.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace assay::rig {
+
+// Any thread may call it at any time.
+class stamp_clock {
+ public:
+  stamp_clock();
+
+  // A moment before everything that follows. Nothing that follows in the program is executed before
+  // the clock is read: lfence waits for the reading, and holds back the loads and stores behind it.
+  [[nodiscard]] std::uint64_t before() const {
+    const std::uint64_t now = read();
+    fence();
+    return now;
+  }
+
+  // A moment after everything that went before: the stores, too, have reached the memory that all
+  // processors share, for which mfence waits.
+  [[nodiscard]] std::uint64_t after() const {
+    fence();
+    return read();
+  }
+
+  // A stamp in nanoseconds after `start`, another stamp, rounded down or up and less or more the
+  // uncertainty: what before() and after() answered as the widest interval it can stand for.
+  [[nodiscard]] std::int64_t ns(std::uint64_t stamp, std::uint64_t start) const;
+  [[nodiscard]] std::int64_t ns_up(std::uint64_t stamp, std::uint64_t start) const;
+
+  // By how much clocks of two processors may differ, in nanoseconds.
+  [[nodiscard]] std::int64_t uncertainty_ns() const { return uncertainty_ns_; }
+
+ private:
+  [[nodiscard]] std::uint64_t read() const {
+#if defined(__x86_64__)
+    if (counts_ticks_) return __rdtsc();
+#endif
+    return host::now_ns();
+  }
+  static void fence() {
+#if defined(__x86_64__)
+    _mm_mfence();
+    _mm_lfence();
+#else
+    // Pairs with nothing: it keeps the clock's reading and the operation in their order.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  }
+
+  [[nodiscard]] std::uint64_t greatest_step_back() const;
+
+  bool counts_ticks_ = false;
+  double ns_per_tick_ = 1;
+  std::int64_t uncertainty_ns_ = 0;
+};
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_CLOCK_H_

@@ -1,0 +1,74 @@
+#include "assay/rig/disturbance.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "assay/sync/point.h"
+
+namespace assay::rig {
+namespace {
+
+thread_local disturbance* of_this_thread = nullptr;
+
+void at_point(const char*) {
+  if (of_this_thread != nullptr) of_this_thread->strike();
+}
+
+std::atomic<std::uint64_t> seed_of_all{0};
+std::atomic<std::uint64_t> threads_seen{0};
+
+void at_point_of_any_thread(const char*) {
+  // Both are only numbers: relaxed, as nothing is published by them.
+  thread_local disturbance own(
+      random::derive_seed(seed_of_all.load(std::memory_order_relaxed),
+                          threads_seen.fetch_add(1, std::memory_order_relaxed)));
+  own.strike();
+}
+
+// Takes some 10 to 40 ns, and cannot be left out by the compiler.
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  asm volatile("" ::: "memory");
+#endif
+}
+
+}  // namespace
+
+disturbance::disturbance(std::uint64_t seed) : draw_(seed), one_in_(0), longest_spin_(0) {
+  constexpr std::array<std::uint64_t, 4> how_often{1, 2, 8, 64};
+  constexpr std::array<std::uint64_t, 3> how_long{2, 16, 128};
+  one_in_ = how_often.at(draw_() % how_often.size());
+  longest_spin_ = how_long.at(draw_() % how_long.size());
+}
+
+void disturbance::strike() {
+  const std::uint64_t drawn = draw_();
+  if (drawn % one_in_ != 0) return;
+  // Another thread that waits for this processor runs now; one that runs on another processor gets
+  // further only if this one spins.
+  if ((drawn >> 32) % 4 == 0) {
+    std::this_thread::yield();
+  } else {
+    for (std::uint64_t i = (drawn >> 40) % longest_spin_; i > 0; --i) pause();
+  }
+}
+
+disturbance::here::here(disturbance& mine) { of_this_thread = &mine; }
+disturbance::here::~here() { of_this_thread = nullptr; }
+
+// Pairs with the load at every point: what a disturbance needs is its own thread's.
+disturb_at_points::disturb_at_points() {
+  sync::at_points.store(at_point, std::memory_order_release);
+}
+disturb_at_points::disturb_at_points(std::uint64_t seed) {
+  seed_of_all.store(seed, std::memory_order_relaxed);
+  sync::at_points.store(at_point_of_any_thread, std::memory_order_release);
+}
+disturb_at_points::~disturb_at_points() {
+  sync::at_points.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace assay::rig

@@ -1,0 +1,59 @@
+// Whatever a scheduler may do to threads, it does too seldom for a short test to see. A disturbance
+// does it on purpose: at marked points (assay/sync/point.h) and between operations a thread spins,
+// or lets others run, at random but as its seed says.
+//
+//     disturbance mine(seed);                       // in a thread
+//     const disturbance::here disturbed(mine);      // from here on, at every point it passes
+//     handle->ask(...);
+//     mine.strike();                                // between operations
+//
+// What it does is of no kind that would order the threads' accesses to memory: it writes nothing
+// that another thread reads. How much it does is drawn too, so that some histories run at full
+// speed and others are torn apart.
+
+#ifndef ASSAY_RIG_DISTURBANCE_H_
+#define ASSAY_RIG_DISTURBANCE_H_
+
+#include <cstdint>
+
+#include "assay/random/splitmix64.h"
+
+namespace assay::rig {
+
+// Used by one thread.
+class disturbance {
+ public:
+  explicit disturbance(std::uint64_t seed);
+
+  // Spins, yields, or does nothing.
+  void strike();
+
+  // While it lives, `mine` strikes wherever this thread passes a marked point.
+  class here {
+   public:
+    explicit here(disturbance& mine);
+    ~here();
+    here(const here&) = delete;
+    here& operator=(const here&) = delete;
+  };
+
+ private:
+  random::splitmix64 draw_;
+  std::uint64_t one_in_;        // calls of strike() do something
+  std::uint64_t longest_spin_;  // in pauses of the processor
+};
+
+// Disturbs the threads that ask for it, while it lives. One at a time in a process.
+class disturb_at_points {
+ public:
+  disturb_at_points();
+  // All other threads, too, each by a seed of its own.
+  explicit disturb_at_points(std::uint64_t seed);
+  ~disturb_at_points();
+  disturb_at_points(const disturb_at_points&) = delete;
+  disturb_at_points& operator=(const disturb_at_points&) = delete;
+};
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_DISTURBANCE_H_

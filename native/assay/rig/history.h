@@ -1,0 +1,51 @@
+// A history: what threads asked of a map, when, and what it answered. One line of JSON each, as
+// linearizability/history.go reads them:
+//
+//     {"map":"my_map","seed":7,"number":12,"start":[[3,101]],
+//      "operations":[{"thread":0,"op":"insert","key":3,"value":1201,"call":0,"return":85,
+//                     "answer":false}, ...],
+//      "end":[[3,101]]}
+//
+// `start` and `end` are what a walk met while no thread was inside the map.
+
+#ifndef ASSAY_RIG_HISTORY_H_
+#define ASSAY_RIG_HISTORY_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "assay/maps/any_map.h"
+
+namespace assay::rig {
+
+struct operation_record {
+  unsigned thread;
+  question asked;
+  answer answered;
+  std::int64_t call_ns;
+  std::int64_t return_ns;
+};
+
+struct history {
+  std::string map;
+  std::uint64_t seed;
+  std::uint64_t number;
+  std::vector<element> start;
+  std::vector<operation_record> operations;
+  std::vector<element> end;
+};
+
+// One line.
+void write(std::ostream& out, const history& recorded);
+
+// As one would write it in a program: "insert(3, 1201)".
+[[nodiscard]] std::string to_string(const question& asked);
+
+// "true", "nothing", "1201", "{3 -> 1201}"
+[[nodiscard]] std::string to_string(const answer& answered);
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_HISTORY_H_

@@ -1,0 +1,28 @@
+// Is a map linearizable? Thousands of recorded histories, each judged by porcupine.
+//
+//     recorded counts;
+//     switch (check_linearizability(trial::find_subject("my_map"), {.seed = 7, .histories = 5000},
+//                                   counts)) { ... }
+//
+// The checker is the program assay-linearizability, built from linearizability/ in Go and found
+// beside this program. It prints what it found to the standard output of this one.
+
+#ifndef ASSAY_RIG_LINEARIZABILITY_H_
+#define ASSAY_RIG_LINEARIZABILITY_H_
+
+#include <cstdint>
+
+#include "assay/rig/recorder.h"
+#include "assay/trial/subject.h"
+
+namespace assay::rig {
+
+enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable };
+
+// Throws std::system_error if the checker cannot be run, and what record() throws.
+judgement check_linearizability(const trial::subject_entry& subject, const recording& asked,
+                                recorded& counts);
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_LINEARIZABILITY_H_

@@ -1,0 +1,35 @@
+// A thread is taken off its processor wherever it is, also inside code that has no marked points:
+// other people's maps, the allocator, a lock.
+//
+//     const preemption soon(2000);               // once, in about 2000 ns, unless the scope ends
+//     handle->ask(...);
+//
+// A timer sends this thread a signal, whose handler yields to another thread. On few processors, or
+// busy ones, threads would otherwise run one after the other: an operation lasts less than a
+// microsecond, and the kernel lets a thread run for milliseconds. (A timer that went off again and
+// again could leave a thread no time for anything else.)
+
+#ifndef ASSAY_RIG_PREEMPTION_H_
+#define ASSAY_RIG_PREEMPTION_H_
+
+#include <ctime>
+
+namespace assay::rig {
+
+// Of the thread that builds it, which also destroys it. Uses the signal SIGRTMAX - 1.
+class preemption {
+ public:
+  // Does nothing where the kernel gives no timer.
+  explicit preemption(long after_ns);
+  ~preemption();
+  preemption(const preemption&) = delete;
+  preemption& operator=(const preemption&) = delete;
+
+ private:
+  timer_t timer_{};
+  bool runs_ = false;
+};
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_PREEMPTION_H_

@@ -1,0 +1,60 @@
+// What happens to all others when one thread stops for good, wherever it is?
+//
+// In a lock-free structure nothing: whatever the thread had begun, others can finish or undo. In
+// one with locks those wait that need what it holds. Marked points (assay/sync/point.h) are where a
+// thread can be made to stop:
+//
+//     for (const std::string& point : points_passed(subject, seed)) {
+//       const suspension seen = suspend_at(subject, point, {.seed = seed});
+//       EXPECT_TRUE(seen.reached && !seen.waited);
+//     }
+//
+// Four threads perform random operations on eight keys. The first that reaches the point stays
+// there until each of the others has completed so many operations more. One that waits is seen by
+// counting: it passes marked points, those of the loop that it waits in, without end. So the loops
+// of a structure in which threads wait contain a marked point. Time plays no part, but that threads
+// which do neither end nor pass points are given up after a minute.
+
+#ifndef ASSAY_RIG_PROGRESS_H_
+#define ASSAY_RIG_PROGRESS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/maps/any_map.h"
+#include "assay/trial/subject.h"
+
+namespace assay::rig {
+
+struct suspending {
+  std::uint64_t seed;
+  // What the other threads are asked once a thread is suspended; all three kinds if empty.
+  std::vector<workload::operation> others{};
+  std::uint64_t operations = 300;   // of each of the others, after that
+  std::uint64_t attempts = 20'000;  // of each thread, to reach the point
+};
+
+struct suspension {
+  bool reached = false;
+  std::optional<question> waited{};  // an operation that waited for the suspended thread
+  std::string problem{};         // what the map held at the end does not follow from the answers
+  std::uint64_t operations = 0;  // of all threads
+};
+
+// The names of all points that random operations of four threads pass, in alphabetical order.
+[[nodiscard]] std::vector<std::string> points_passed(const trial::subject_entry& subject,
+                                                     std::uint64_t seed);
+
+// The names of the points that are marked in a source file, in alphabetical order. Throws
+// std::runtime_error if it cannot be read.
+[[nodiscard]] std::vector<std::string> points_marked_in(const std::string& file);
+
+[[nodiscard]] suspension suspend_at(const trial::subject_entry& subject, std::string_view point,
+                                    const suspending& asked);
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_PROGRESS_H_

@@ -1,0 +1,255 @@
+// The rig itself, on maps of which it is known what it must find.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "assay/rig/clock.h"
+#include "assay/rig/linearizability.h"
+#include "assay/rig/model.h"
+#include "assay/rig/progress.h"
+#include "assay/rig/recorder.h"
+#include "assay/rig/stress.h"
+#include "assay/rig/test_maps.h"
+#include "assay/trial/subject.h"
+#include "assay/trial/test_maps.h"
+
+namespace assay::rig {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using trial::find_subject;
+using workload::operation;
+
+const trial::subject<cells> sound{"cells", "lock-free"};
+const trial::subject<cells_unchecked> unchecked{"cells_unchecked", "loses updates"};
+const trial::subject<cells_with_size> counting{"cells_with_size", "sizes of no instant"};
+const trial::subject<locked_cells<false>> locked{"locked_cells", "with a lock"};
+const trial::subject<locked_cells<true>> boasting{"boasting_cells", "says it has no lock"};
+
+class throws_at_3 : public trial::test_map<throws_at_3> {
+ public:
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    if (key == 3) throw std::runtime_error("3 is too much");
+    return sound_map::insert(key, value);
+  }
+};
+const trial::subject<throws_at_3> throwing{"throws_at_3", "throws"};
+
+TEST(clock, stamps_lie_around_what_they_are_taken_of) {
+  const stamp_clock clock;
+  for (int i = 0; i < 1000; ++i) {
+    const auto call = clock.before();
+    const auto end = clock.after();
+    EXPECT_LE(clock.ns(call, call), 0);
+    EXPECT_LE(clock.ns(call, call), clock.ns_up(end, call));
+    EXPECT_GE(clock.ns(end, call), -2 * clock.uncertainty_ns());
+  }
+}
+
+TEST(clock, stamps_of_threads_that_follow_each_other_do) {
+  const stamp_clock clock;
+  std::uint64_t last = clock.before();
+  const std::uint64_t start = last;
+  for (int i = 0; i < 50; ++i) {
+    std::jthread([&] {
+      const auto now = clock.after();
+      EXPECT_GE(clock.ns_up(now, start), clock.ns(last, start));
+      last = now;
+    }).join();
+  }
+}
+
+TEST(history, is_a_line_of_json) {
+  std::ostringstream out;
+  write(out, {.map = "m",
+              .seed = 7,
+              .number = 2,
+              .start = {{1, 101}},
+              .operations = {{.thread = 1,
+                              .asked = {.kind = operation::find, .key = 3},
+                              .answered = std::optional<std::uint64_t>(),
+                              .call_ns = -4,
+                              .return_ns = 9}},
+              .end = {}});
+  EXPECT_EQ(out.str(),
+            R"({"end":[],"map":"m","number":2,"operations":[{"answer":null,"call":-4,"key":3,)"
+            R"("op":"find","return":9,"thread":1}],"seed":7,"start":[[1,101]]})"
+            "\n");
+}
+
+std::vector<history> recorded_of(const std::string& name, const recording& asked) {
+  std::vector<history> all;
+  record(find_subject(name), asked, [&](const history& one) { all.push_back(one); });
+  return all;
+}
+
+TEST(recorder, draws_the_same_operations_for_the_same_seed) {
+  const auto operations_of = [](std::uint64_t seed) {
+    std::string all;
+    for (const auto& one : recorded_of("cells", {.seed = seed, .histories = 50})) {
+      for (const auto& record : one.operations) all += to_string(record.asked) + ' ';
+      all += '\n';
+    }
+    return all;
+  };
+  EXPECT_EQ(operations_of(1), operations_of(1));
+  EXPECT_NE(operations_of(1), operations_of(2));
+}
+
+TEST(recorder, covers_threads_keys_and_operations) {
+  std::set<std::size_t> threads;
+  std::set<std::uint64_t> keys;
+  std::set<operation> kinds;
+  for (const auto& one : recorded_of("cells_with_size", {.seed = 3, .histories = 300})) {
+    std::set<unsigned> in_this;
+    for (const auto& record : one.operations) {
+      in_this.insert(record.thread);
+      keys.insert(record.asked.key);
+      kinds.insert(record.asked.kind);
+      EXPECT_LE(record.call_ns, record.return_ns);
+    }
+    threads.insert(in_this.size());
+  }
+  EXPECT_THAT(threads, ElementsAre(2, 3, 4));
+  EXPECT_THAT(keys, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(kinds,
+              ElementsAre(operation::insert, operation::erase, operation::find, operation::size));
+}
+
+TEST(recorder, lets_threads_meet) {
+  const auto seen =
+      record(find_subject("cells"), {.seed = 4, .histories = 1000}, [](const history&) {});
+  EXPECT_EQ(seen.histories, 1000U);
+  EXPECT_GT(seen.overlapping, 0U);
+}
+
+TEST(recorder, begins_where_the_last_history_on_the_map_ended) {
+  bool any_went_on = false;
+  std::vector<element> held;
+  for (const auto& one : recorded_of("cells", {.seed = 5, .histories = 200})) {
+    if (!one.start.empty()) {
+      EXPECT_EQ(one.start, held);
+      any_went_on = true;
+    }
+    held = one.end;
+  }
+  EXPECT_TRUE(any_went_on);
+}
+
+TEST(recorder, names_the_operation_that_threw) {
+  EXPECT_THAT([] { recorded_of("throws_at_3", {.seed = 6, .histories = 100}); },
+              ::testing::ThrowsMessage<operation_failed>(
+                  AllOf(HasSubstr("of seed 6: insert(3, "), HasSubstr("3 is too much"))));
+}
+
+// What the judge prints goes to the standard output, past this program.
+std::string judged(const std::string& name, std::uint64_t seed, std::uint64_t histories,
+                   judgement expected) {
+  recorded counts;
+  ::testing::internal::CaptureStdout();
+  const judgement found =
+      check_linearizability(find_subject(name), {.seed = seed, .histories = histories}, counts);
+  std::string printed = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(found, expected) << name << ", seed " << seed << '\n' << printed;
+  EXPECT_EQ(counts.histories, histories);
+  return printed;
+}
+
+TEST(linearizability, is_found_of_a_map_that_has_it) {
+  EXPECT_THAT(judged("cells", 1, 2000, judgement::linearizable), HasSubstr("all linearizable"));
+}
+
+// These two are wrong only where threads meet at a marked point.
+TEST(linearizability, is_missed_where_an_insert_does_not_look_again) {
+  EXPECT_THAT(judged("cells_unchecked", 1, 5000, judgement::not_linearizable),
+              AllOf(HasSubstr("No order of these operations explains"), HasSubstr("insert(")));
+}
+
+TEST(linearizability, is_missed_where_a_size_is_of_no_instant) {
+  EXPECT_THAT(judged("cells_with_size", 1, 5000, judgement::not_linearizable),
+              HasSubstr("the answer of size(): "));
+}
+
+TEST(model, finds_no_difference_in_a_sound_map) {
+  EXPECT_EQ(
+      difference_from_model(find_subject("cells"), {.seed = 1, .operations = 1000, .keys = 50}),
+      std::nullopt);
+}
+
+TEST(progress, points_are_those_marked_in_the_source) {
+  EXPECT_THROW(static_cast<void>(points_marked_in("no such file")), std::runtime_error);
+  const auto marked = points_marked_in(TEST_MAPS);
+  EXPECT_THAT(marked,
+              AllOf(Contains("cells_insert_before_swing"), Contains("locked_cells_holding")));
+  EXPECT_THAT(points_passed(find_subject("cells"), 1),
+              ElementsAre("cells_erase_before_swing", "cells_insert_before_swing"));
+}
+
+TEST(progress, nobody_waits_for_a_thread_suspended_in_a_lock_free_map) {
+  for (const auto& point : points_passed(find_subject("cells"), 1)) {
+    const auto seen = suspend_at(find_subject("cells"), point, {.seed = 1});
+    EXPECT_TRUE(seen.reached) << point;
+    EXPECT_EQ(seen.waited, std::nullopt) << point;
+    EXPECT_EQ(seen.problem, "") << point;
+  }
+}
+
+TEST(progress, updates_wait_for_the_holder_of_a_lock_and_searches_do_not) {
+  for (const auto* name : {"locked_cells", "boasting_cells"}) {
+    const auto updates = suspend_at(find_subject(name), "locked_cells_holding", {.seed = 1});
+    EXPECT_TRUE(updates.reached);
+    ASSERT_TRUE(updates.waited.has_value());
+    EXPECT_NE(updates.waited->kind, operation::find);
+    EXPECT_EQ(updates.problem, "");
+    const auto searches = suspend_at(find_subject(name), "locked_cells_holding",
+                                     {.seed = 1, .others = {operation::find}});
+    EXPECT_TRUE(searches.reached);
+    EXPECT_EQ(searches.waited, std::nullopt);
+  }
+}
+
+TEST(progress, a_thread_that_waits_for_a_lock_holds_nobody_up) {
+  const auto seen = suspend_at(find_subject("locked_cells"), "locked_cells_waiting", {.seed = 1});
+  EXPECT_TRUE(seen.reached);
+  EXPECT_EQ(seen.waited, std::nullopt);
+}
+
+TEST(progress, a_point_that_is_not_passed_is_not_reached) {
+  const auto seen = suspend_at(find_subject("cells"), "elsewhere", {.seed = 1, .attempts = 100});
+  EXPECT_FALSE(seen.reached);
+  EXPECT_EQ(seen.problem, "");
+}
+
+// Whether the key that the suspended thread inserts is there again when it goes on is chance.
+TEST(progress, an_update_that_was_lost_meanwhile_is_seen) {
+  std::string problem;
+  for (std::uint64_t seed = 1; problem.empty() && seed <= 30; ++seed) {
+    problem = suspend_at(find_subject("cells_unchecked"), "cells_unchecked_insert_before_store",
+                         {.seed = seed})
+                  .problem;
+  }
+  EXPECT_THAT(problem, HasSubstr("was told to hold it"));
+}
+
+TEST(stress, finds_a_lost_update_and_no_other) {
+  EXPECT_THAT(stress(find_subject("cells"), {.seed = 1}).problems, IsEmpty());
+  EXPECT_GT(stress(find_subject("cells"), {.seed = 1}).operations, 0U);
+  EXPECT_THAT(stress(find_subject("cells_unchecked"), {.seed = 1}).problems,
+              Contains(HasSubstr("keys: ")));
+}
+
+}  // namespace
+}  // namespace assay::rig

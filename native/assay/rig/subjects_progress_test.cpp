@@ -1,0 +1,84 @@
+// A thread is suspended for good at each marked point of our own maps, one point after the other.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "assay/rig/history.h"
+#include "assay/rig/progress.h"
+#include "assay/trial/subject.h"
+
+namespace assay::rig {
+namespace {
+
+using workload::operation;
+
+struct marked_map {
+  std::string name;
+  std::vector<std::string> sources;  // below native/
+  // Where a suspended thread holds up updates of other threads: where it holds a lock.
+  std::vector<std::string> holding{};
+};
+std::ostream& operator<<(std::ostream& out, const marked_map& map) { return out << map.name; }
+
+class suspended_in : public ::testing::TestWithParam<marked_map> {
+ protected:
+  const trial::subject_entry& subject = trial::find_subject(GetParam().name);
+
+  std::vector<std::string> marked() const {
+    std::vector<std::string> points;
+    for (const auto& source : GetParam().sources) {
+      const auto more = points_marked_in(NATIVE_DIR + ("/" + source));
+      points.insert(points.end(), more.begin(), more.end());
+    }
+    return points;
+  }
+  bool holds_lock_at(const std::string& point) const {
+    return std::ranges::find(GetParam().holding, point) != GetParam().holding.end();
+  }
+};
+
+// Also that every point is reached, and that none was left out of the list above by a new name.
+TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_else) {
+  const auto points = marked();
+  EXPECT_FALSE(points.empty());
+  for (const auto& point : points) {
+    const auto seen = suspend_at(subject, point, {.seed = 1});
+    EXPECT_TRUE(seen.reached) << point;
+    EXPECT_EQ(seen.waited.has_value(), holds_lock_at(point))
+        << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
+    EXPECT_EQ(seen.problem, "") << point;
+  }
+}
+
+TEST_P(suspended_in, searches_of_others_never_wait) {
+  for (const auto& point : marked()) {
+    const auto seen = suspend_at(subject, point, {.seed = 2, .others = {operation::find}});
+    EXPECT_TRUE(seen.reached) << point;
+    EXPECT_EQ(seen.waited, std::nullopt) << point;
+    EXPECT_EQ(seen.problem, "") << point;
+  }
+}
+
+TEST_P(suspended_in, a_map_that_says_it_is_lock_free_has_no_point_that_holds_a_lock) {
+  EXPECT_EQ(subject.lock_free, GetParam().holding.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    points, suspended_in,
+    ::testing::Values(marked_map{"natarajan_mittal_bst",
+                                 {"assay/maps/natarajan_mittal_bst.h", "assay/reclaim/epochs.h"}},
+                      marked_map{"ticket_bst",
+                                 {"assay/maps/ticket_bst.h", "assay/reclaim/epochs.h"},
+                                 {"ticket_bst_insert_locked", "ticket_bst_insert_before_unlock",
+                                  "ticket_bst_erase_locked_above", "ticket_bst_erase_locked",
+                                  "ticket_bst_erase_before_unlock"}},
+                      marked_map{"ticket_bst_hazard", {"assay/reclaim/hazard_pointers.h"}}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace assay::rig

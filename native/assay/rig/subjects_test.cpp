@@ -1,0 +1,59 @@
+// Every subject of this build through every check. A subject is enrolled by being registered.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/rig/linearizability.h"
+#include "assay/rig/model.h"
+#include "assay/rig/stress.h"
+#include "assay/trial/subject.h"
+
+namespace assay::rig {
+namespace {
+
+std::vector<std::string> maps_for(unsigned threads) {
+  std::vector<std::string> names;
+  for (const auto& subject : trial::registry()) {
+    if (subject.holds_nothing || subject.max_threads.value_or(threads) < threads) continue;
+    names.push_back(subject.name);
+  }
+  return names;
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
+
+class every_map : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(subjects, every_map, ::testing::ValuesIn(maps_for(1)), name_of);
+
+TEST_P(every_map, answers_as_std_map) {
+  const auto& subject = trial::find_subject(GetParam());
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const unsigned keys : {1U, 8U, 200U}) {
+      EXPECT_EQ(difference_from_model(subject, {.seed = seed, .operations = 2000, .keys = keys}),
+                std::nullopt);
+    }
+  }
+}
+
+class every_concurrent_map : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(subjects, every_concurrent_map, ::testing::ValuesIn(maps_for(2)), name_of);
+
+TEST_P(every_concurrent_map, is_linearizable) {
+  recorded counts;
+  EXPECT_EQ(check_linearizability(trial::find_subject(GetParam()), {.seed = 1, .histories = 2000},
+                                  counts),
+            judgement::linearizable);
+  EXPECT_GT(counts.overlapping, 0U);
+}
+
+TEST_P(every_concurrent_map, holds_what_eight_threads_leave) {
+  EXPECT_THAT(stress(trial::find_subject(GetParam()), {.seed = 1}).problems, ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::rig
