@@ -51,6 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                       flaw{"forgets_erases", "(insert|erase|find|walk)"},
                       flaw{"inserts_twice", "(insert|erase|find|walk)"},
                       flaw{"loses_inserts", "(insert|erase|find|walk)"},
+                      flaw{"natarajan_lost_update", "(insert|erase|find|walk)", 8000},
                       flaw{"never_fills", "insert"}, flaw{"never_finds", "find.*: nothing"},
                       flaw{"range_out_of_order", "range", 8000},
                       flaw{"range_without_last", "range"}, flaw{"size_off_by_one", "size"},

@@ -6,14 +6,14 @@
 #include "flawed/maps/natarajan_leaks.h"
 
 template <class K, class V>
-using tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
-static const assay::trial::subject_template<tree> registered{
+using lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
+static const assay::trial::subject_template<lock_free_tree> registered{
     "natarajan_mittal_bst",
     "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs"};
 
 template <class K, class V>
-using leaking_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::none>;
-static const assay::trial::subject_template<leaking_tree> registered_leaking{
+using leaking_lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::none>;
+static const assay::trial::subject_template<leaking_lock_free_tree> registered_leaking{
     "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing"};
 
 template <class K, class V>

@@ -6,18 +6,18 @@
 #include "assay/trial/subject.h"
 
 template <class K, class V>
-using tree = assay::ticket_bst<K, V, assay::reclaim::epochs>;
-static const assay::trial::subject_template<tree> registered{
+using ticket_tree = assay::ticket_bst<K, V, assay::reclaim::epochs>;
+static const assay::trial::subject_template<ticket_tree> registered{
     "ticket_bst",
     "the external search tree with versioned locks of David, Guerraoui and Trigonakis (BST-TK), "
     "reclaiming by epochs"};
 
 template <class K, class V>
-using leaking_tree = assay::ticket_bst<K, V, assay::reclaim::none>;
-static const assay::trial::subject_template<leaking_tree> registered_leaking{
+using leaking_ticket_tree = assay::ticket_bst<K, V, assay::reclaim::none>;
+static const assay::trial::subject_template<leaking_ticket_tree> registered_leaking{
     "ticket_bst_leaking", "ticket_bst without reclamation: it frees nothing"};
 
 template <class K, class V>
-using hazard_tree = assay::ticket_bst<K, V, assay::reclaim::hazard_pointers>;
-static const assay::trial::subject_template<hazard_tree> registered_hazard{
+using hazard_ticket_tree = assay::ticket_bst<K, V, assay::reclaim::hazard_pointers>;
+static const assay::trial::subject_template<hazard_ticket_tree> registered_hazard{
     "ticket_bst_hazard", "ticket_bst, reclaiming by hazard pointers"};

@@ -184,6 +184,9 @@ class natarajan_mittal_bst {
   }
 
  public:
+  // As long as the allocator is.
+  static constexpr bool lock_free = true;
+
   // A thread's access to the map. Used and destroyed by the thread that attached it, before the
   // map is destroyed; debug builds abort on any other use, and on one after it was moved from.
   class handle {
