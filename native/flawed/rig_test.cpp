@@ -21,6 +21,7 @@ struct flaw {
   std::string map;
   std::string told_by;  // a pattern of the answer that no order explains
   std::uint64_t histories = 2000;
+  bool in_one_thread = true;  // wrong there, too
 };
 std::ostream& operator<<(std::ostream& out, const flaw& one) { return out << one.map; }
 
@@ -36,11 +37,12 @@ TEST_P(flawed_map, is_not_linearizable) {
   EXPECT_THAT(printed, ContainsRegex("explains the answer of " + GetParam().told_by));
 }
 
-// In one thread, too: whatever is wrong without another thread is found without one.
-TEST_P(flawed_map, differs_from_std_map) {
+// Whatever is wrong without another thread is found without one.
+TEST_P(flawed_map, differs_from_std_map_unless_it_takes_two_threads) {
   const auto& subject = trial::find_subject(GetParam().map);
-  EXPECT_NE(difference_from_model(subject, {.seed = 1, .operations = 20'000, .keys = 5000}),
-            std::nullopt);
+  EXPECT_EQ(
+      difference_from_model(subject, {.seed = 1, .operations = 20'000, .keys = 5000}).has_value(),
+      GetParam().in_one_thread);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -51,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                       flaw{"forgets_erases", "(insert|erase|find|walk)"},
                       flaw{"inserts_twice", "(insert|erase|find|walk)"},
                       flaw{"loses_inserts", "(insert|erase|find|walk)"},
-                      flaw{"natarajan_lost_update", "(insert|erase|find|walk)", 8000},
+                      flaw{"natarajan_lost_update", "(insert|erase|find|walk)", 8000, false},
                       flaw{"never_fills", "insert"}, flaw{"never_finds", "find.*: nothing"},
                       flaw{"range_out_of_order", "range", 8000},
                       flaw{"range_without_last", "range"}, flaw{"size_off_by_one", "size"},
