@@ -14,6 +14,7 @@
 #include <semaphore>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
@@ -28,8 +29,9 @@ using workload::operation;
 
 constexpr unsigned threads = 4;
 constexpr std::uint64_t keys = 8;
-// So many points within one operation mean that it waits. An operation that others make begin again
-// passes some dozen each time, and they do no more than a few thousand operations together.
+// So many points within one operation, while no thread completes any, mean that it waits: for the
+// suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
+// has lost its processor.
 constexpr std::uint64_t without_end = 50'000;
 constexpr std::chrono::seconds patience{60};
 
@@ -43,14 +45,27 @@ struct stage {
   std::string_view point;
   std::atomic<int> suspended{nobody_yet};
   std::atomic<bool> released{false};
-  std::atomic<unsigned> done{0};  // threads that have completed their operations
+  std::atomic<unsigned> done{0};                  // threads that have completed their operations
+  std::atomic<std::uint64_t> completed{1};        // operations of all threads, and one
+  std::array<std::atomic<bool>, threads> idle{};  // it is one of those done
+  // What `completed` was when the thread was found to wait.
+  std::array<std::atomic<std::uint64_t>, threads> waits_since{};
   std::atomic<bool> anyone_waited{false};
   std::optional<question> waited{};  // written by the thread that set anyone_waited
   std::counting_semaphore<> over{0};
 
   // One of the others has done what it was asked, or all that it can.
-  void complete() {
+  void complete(int index) {
+    idle.at(static_cast<std::size_t>(index)) = true;
     if (++done == threads - 1) release();
+  }
+  // Whether nobody is left who could end the waiting of the others but the suspended thread.
+  bool all_wait_since(std::uint64_t operations) const {
+    for (std::size_t i = 0; i < threads; ++i) {
+      if (std::cmp_not_equal(i, suspended.load()) && !idle.at(i) && waits_since.at(i) != operations)
+        return false;
+    }
+    return completed == operations;
   }
   void release() {
     if (released.exchange(true)) return;
@@ -65,16 +80,22 @@ struct actor {
   disturbance noise;
   const std::vector<operation>& afterwards;  // what is asked once a thread is suspended
   question asked{};
-  std::uint64_t passed = 0;  // points in the operation at hand, while a thread is suspended
+  // Points in the operation at hand, while a thread is suspended and no operation completes.
+  std::uint64_t passed = 0;
+  std::uint64_t completed_before = 0;  // operations
   bool completed = false;
 
   void wait_without_end() {
     const bool is_asked = std::ranges::find(afterwards, asked.kind) != afterwards.end();
+    if (completed) return;
     if (!is_asked) {
       // Begun before the thread was suspended: this thread stays where it is.
       completed = true;
-      on->complete();
-    } else if (!on->anyone_waited.exchange(true)) {
+      on->complete(index);
+      return;
+    }
+    on->waits_since.at(static_cast<std::size_t>(index)) = completed_before;
+    if (on->all_wait_since(completed_before) && !on->anyone_waited.exchange(true)) {
       on->waited = asked;
       on->release();
     }
@@ -94,7 +115,12 @@ void act_at(const char* point) {
       return;
     }
   }
-  if (on.suspended.load() >= 0 && ++me->passed == without_end) me->wait_without_end();
+  if (on.suspended.load() >= 0) {
+    const std::uint64_t operations = on.completed.load();
+    if (operations != me->completed_before) me->passed = 0;
+    me->completed_before = operations;
+    if (++me->passed % without_end == 0) me->wait_without_end();
+  }
   // One that waits need not be slowed down.
   if (me->passed < 1000) me->noise.strike();
 }
@@ -159,9 +185,10 @@ void act(actor& me, any_handle& handle, const suspending& asked, std::uint64_t s
     me.asked = draw_question(draw, suspended ? me.afterwards : basic);
     count(sums, me.asked, handle.ask(me.asked));
     ++operations;
+    ++on.completed;
   }
   // The suspended thread comes here only once it has been released.
-  if (!me.completed) on.complete();
+  if (!me.completed) on.complete(me.index);
   if (on.suspended.load() == nobody) on.release();
 }
 

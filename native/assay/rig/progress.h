@@ -11,8 +11,9 @@
 //
 // Four threads perform random operations on eight keys. The first that reaches the point stays
 // there until each of the others has completed so many operations more. One that waits is seen by
-// counting: it passes marked points, those of the loop that it waits in, without end. So the loops
-// of a structure in which threads wait contain a marked point. Time plays no part, but that threads
+// counting: it passes marked points, those of the loop that it waits in, without end, as do all
+// others that are not done; so no thread that merely lost its processor is waited for. The loops of
+// a structure in which threads wait contain a marked point. Time plays no part, but that threads
 // which do neither end nor pass points are given up after a minute.
 
 #ifndef ASSAY_RIG_PROGRESS_H_
