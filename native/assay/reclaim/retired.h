@@ -15,6 +15,7 @@
 #define ASSAY_RECLAIM_RETIRED_H_
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -108,7 +109,9 @@ class retired_list {
     (last_ == nullptr ? first_ : last_->next) = &block;
     last_ = &block;
   }
+  // The list is not full.
   void push(const retired& node) {
+    assert(!full());
     last_->nodes[last_->used++] = node;
     ++size_;
   }

@@ -97,8 +97,8 @@ std::uint64_t stamp_clock::greatest_step_back() const {
         turn.store(mine + 1, std::memory_order_release);
       }
     };
-    std::jthread second(play, std::uint64_t{1}, processors[other]);
-    std::jthread first(play, std::uint64_t{0}, processors[0]);
+    const std::jthread second(play, std::uint64_t{1}, processors[other]);
+    const std::jthread first(play, std::uint64_t{0}, processors[0]);
   }
   return greatest;
 }

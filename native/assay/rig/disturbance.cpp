@@ -37,7 +37,7 @@ void pause() {
 
 }  // namespace
 
-disturbance::disturbance(std::uint64_t seed) : draw_(seed), one_in_(0), longest_spin_(0) {
+disturbance::disturbance(std::uint64_t seed) : draw_(seed) {
   constexpr std::array<std::uint64_t, 4> how_often{1, 2, 8, 64};
   constexpr std::array<std::uint64_t, 3> how_long{2, 16, 128};
   one_in_ = how_often.at(draw_() % how_often.size());

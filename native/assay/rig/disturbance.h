@@ -39,8 +39,8 @@ class disturbance {
 
  private:
   random::splitmix64 draw_;
-  std::uint64_t one_in_;        // calls of strike() do something
-  std::uint64_t longest_spin_;  // in pauses of the processor
+  std::uint64_t one_in_ = 0;        // calls of strike() do something
+  std::uint64_t longest_spin_ = 0;  // in pauses of the processor
 };
 
 // Disturbs the threads that ask for it, while it lives. One at a time in a process.
