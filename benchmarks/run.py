@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 import store
-from assay.analysis import Analysis, median_interval
-from assay.report.gather import gather
+from assay.analysis import Analysis, median_interval, summarise
+from assay.report.gather import Report, gather
 from assay.store import Store
 
 HERE = Path(__file__).parent
@@ -23,11 +24,15 @@ PROGRAMS = HERE.parent / "build/release/bin"
 PROCESSES = 15
 SAMPLING_PROCESSES = 9  # of some 6 s each
 
+TREES = ("natarajan_mittal_bst", "ticket_bst")
+PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
+
 
 def main() -> None:
     """Run every benchmark and print its figures."""
     generation()
     sampling()
+    reclamation()
     with tempfile.TemporaryDirectory() as folder:
         with measured("trial_loop.toml", folder) as opened:
             title = "time per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 1.25)"
@@ -38,6 +43,8 @@ def main() -> None:
             probes_idle(gather(opened, 1).analysis)
         with measured("probes_recorded.toml", folder) as opened:
             probes_recorded(opened)
+        with measured("trees.toml", folder) as opened:
+            trees(gather(opened, 1))
     store.main()
 
 
@@ -185,6 +192,34 @@ def probes_recorded(opened: Store) -> None:
     floor = median(times["loop_unprobed"] for times in pairs)
     middle = f"{median(values):6.2f}   [{interval.low:.2f}, {interval.high:.2f}]"
     print(f"  {f'over a floor of {floor:.2f}':40} {middle}   {len(values)} pairs")
+
+
+def reclamation() -> None:
+    """Print what reclamation adds to an operation on a small tree: medians over processes."""
+    done = answers("reclamation_benchmark", PROCESSES)
+    print("\ntime of an operation, 200 keys; that reclamation adds to it, ns (goal: epochs at most 3)")
+    for name in done[0]:
+        figure(name, [each[name] for each in done])
+
+
+def trees(report: Report) -> None:
+    """Print throughputs, each tree over each peer; apart for the host's fast mode, where it had two."""
+    print("\nthroughput with two threads, tree / peer (goal: above 1 in every cell, in the host's fast mode)")
+    for peer in PEERS_OF_TREES:
+        comparison = replace(report.experiment.comparison, baseline=peer)
+        analysis = summarise(report.trials, replace(report.experiment, comparison=comparison))
+        for each in analysis.comparisons:
+            if each.level not in TREES:
+                continue
+            if each.ratio is None or each.interval is None:
+                sys.exit(f"error: no interval for {each.level}, {named(each.context)}: too few valid trials")
+            row = f"{each.level} / {peer}, {named(each.context)}"
+            middle = f"{each.ratio:6.3f}   [{each.interval.low:.3f}, {each.interval.high:.3f}]"
+            line = f"{middle}   {each.pairs} pairs"
+            fast = each.modes.get("fast")
+            if fast is not None and fast.ratio is not None:
+                line += f"   fast mode {fast.ratio:.3f}, {fast.pairs} pairs"
+            print(f"  {row:78} {line}")
 
 
 if __name__ == "__main__":

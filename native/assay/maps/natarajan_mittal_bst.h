@@ -254,7 +254,7 @@ class natarajan_mittal_bst {
     bool contains(parameter<K> key) {
       [[maybe_unused]] const auto guard = me_.pin();
       const edge to = map_->search(key);
-      return to != 0 && map_->holds(to, key);
+      return external_tree::unbranched(to != 0 && map_->holds(to, key));
     }
 
    private:

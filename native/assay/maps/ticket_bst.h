@@ -154,7 +154,7 @@ class ticket_bst {
     bool contains(parameter<K> key) {
       auto guard = me_.pin();
       const edge to = map_->search(key, guard);
-      return to != 0 && map_->holds(to, key);
+      return external_tree::unbranched(to != 0 && map_->holds(to, key));
     }
 
    private:
