@@ -75,6 +75,9 @@ class usage {
       require(!guarded_, "a participant is pinned while a guard of it is open");
     }
   }
+  void expect_at_rest() const {
+    require(!guarded_, "all retired nodes are freed while a guard is open");
+  }
   void pin() {
     if constexpr (checked) guarded_ = true;
   }

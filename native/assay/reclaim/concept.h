@@ -77,6 +77,9 @@ struct any_node {};
 //   guard.retire(node)             `node`, from new, was unlinked by this thread and will be
 //   deleted
 //                                  once; its destructor must not throw nor use the domain
+//   domain.free_all()              frees all that was retired, except under `none`, which never
+//                                  frees; while no guard is open and no thread is inside a call;
+//                                  never fails. Not part of the concept
 //   domain.unfreed()               how many retired nodes wait to be freed; an estimate while
 //                                  threads are inside calls
 template <class P>

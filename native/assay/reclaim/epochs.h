@@ -99,6 +99,17 @@ class basic_epochs {
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
+  // Frees all nodes that wait. By any thread, while the domain is at rest: no guard is open
+  // (checked in debug builds), all calls of participants happened before, and none happens until
+  // this one has. Never fails, and waits for nobody.
+  void free_all() noexcept {
+    records_.all([](record& one) {
+      one.use.expect_at_rest();
+      one.free_all();
+      return true;
+    });
+  }
+
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
   std::uint64_t unfreed() {
@@ -175,7 +186,13 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     count(0 - number);
     detail::freed_probe.add(number);
   }
-  bool any_ready() const { return !ready_.empty(); }
+  // Frees all nodes. The domain is at rest.
+  void free_all() noexcept {
+    std::uint64_t number = ready_.free_all();
+    for (detail::retired_list& bag : bags_) number += bag.free_all();
+    waiting.store(0, memory_order_relaxed);
+    detail::freed_probe.add(number);
+  }
 
   // Takes the nodes of a record that the caller has claimed. Both have met the same epoch.
   void adopt(record& other) {

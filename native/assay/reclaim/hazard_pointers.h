@@ -81,6 +81,18 @@ class basic_hazard_pointers {
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
+  // Frees all nodes that wait. By any thread, while the domain is at rest: no guard is open
+  // (checked in debug builds), all calls of participants happened before, and none happens until
+  // this one has. Never fails, and waits for nobody.
+  void free_all() noexcept {
+    records_.all([](record& one) {
+      one.use.expect_at_rest();
+      detail::freed_probe.add(one.nodes.free_all());
+      one.count();
+      return true;
+    });
+  }
+
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
   std::uint64_t unfreed() {

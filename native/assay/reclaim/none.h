@@ -68,6 +68,15 @@ class none {
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
+  // Frees nothing: what was retired is leaked. As under the other policies, while the domain is at
+  // rest.
+  void free_all() noexcept {
+    records_.all([](record& one) {
+      one.use.expect_at_rest();
+      return true;
+    });
+  }
+
   // How many nodes were retired, all of which still take memory. By any thread; wait-free.
   std::uint64_t unfreed() {
     std::uint64_t nodes = 0;

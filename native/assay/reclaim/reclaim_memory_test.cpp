@@ -17,14 +17,23 @@ namespace {
 constexpr std::int64_t without_limit = -1;
 thread_local std::int64_t allocations_left = without_limit;
 thread_local std::uint64_t allocations = 0;
+thread_local std::int64_t allocated = 0;
 
 void* allocate(std::size_t size, std::size_t alignment) {
   ++allocations;
   if (allocations_left == 0) throw std::bad_alloc();
   if (allocations_left > 0) --allocations_left;
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-  if (void* const memory = std::aligned_alloc(alignment, rounded)) return memory;
-  throw std::bad_alloc();
+  void* const memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++allocated;
+  return memory;
+}
+
+void give_back(void* memory) {
+  if (memory == nullptr) return;
+  --allocated;
+  std::free(memory);
 }
 
 }  // namespace
@@ -37,13 +46,13 @@ void* allocate(std::size_t size, std::size_t alignment) {
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<std::size_t>(alignment));
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { give_back(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  give_back(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  give_back(memory);
 }
 
 namespace assay::reclaim {
@@ -93,6 +102,23 @@ TYPED_TEST(reclaim_memory, survives_any_failed_allocation) {
     allocations_left = without_limit;
     this->expect_live(guards);
   }
+}
+
+TYPED_TEST(reclaim_memory, is_given_back_when_all_is_freed_at_rest) {
+  if (!frees<TypeParam>) GTEST_SKIP();
+  TypeParam domain;
+  auto me = domain.join();
+  const std::int64_t before = allocated;
+  for (int round = 0; round < 5; ++round) {
+    {
+      auto stalled = domain.join();
+      auto guard = stalled.pin();
+      retire(me, many);
+    }
+    domain.free_all();
+    EXPECT_LE(allocated, before + 2 * 4);  // each participant keeps a few spare blocks
+  }
+  EXPECT_EQ(node::live, 0U);
 }
 
 TYPED_TEST(reclaim_memory, retires_what_a_guard_may_without_memory) {

@@ -63,6 +63,28 @@ TYPED_TEST(reclaim, frees_while_it_runs) {
   }
 }
 
+TYPED_TEST(reclaim, frees_all_at_rest) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto other = domain.join();
+  domain.join();  // and has left
+  domain.free_all();
+  std::uint64_t retired = 0;
+  for (const std::uint64_t nodes : {std::uint64_t{1}, std::uint64_t{1000}, 2 * many}) {
+    retire(me, nodes);
+    retire(other, nodes);
+    {
+      auto third = domain.join();
+      retire(third, nodes);
+    }
+    retired += 3 * nodes;
+    // By any thread.
+    std::thread([&domain] { domain.free_all(); }).join();
+    this->expect_live(retired);
+    EXPECT_EQ(domain.unfreed(), node::live);
+  }
+}
+
 TYPED_TEST(reclaim, retires_any_type) {
   struct base {
     virtual ~base() = default;
@@ -381,6 +403,12 @@ TYPED_TEST(misuse, leaving_inside_a_guard) {
   auto me = std::make_optional(domain.join());
   auto guard = me->pin();
   EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while a guard of it is open");
+}
+TYPED_TEST(misuse, freeing_all_inside_a_guard) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(domain.free_all(), "assay: all retired nodes are freed while a guard is open");
 }
 TYPED_TEST(misuse, outliving_the_domain) {
   auto domain = std::make_unique<TypeParam>();

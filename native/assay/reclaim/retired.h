@@ -93,12 +93,7 @@ class retired_list {
   retired_list(const retired_list&) = delete;
   retired_list& operator=(const retired_list&) = delete;
   // Frees what still waits.
-  ~retired_list() {
-    while (first_ != nullptr) {
-      for (std::size_t i = 0; i < first_->used; ++i) first_->nodes[i].destroy();
-      delete std::exchange(first_, first_->next);
-    }
-  }
+  ~retired_list() { free_all(); }
 
   bool empty() const { return size_ == 0; }
   std::uint64_t size() const { return size_; }
@@ -173,6 +168,15 @@ class retired_list {
     size_ = 0;
     splice(kept);
     return before - size_;
+  }
+  // Frees all nodes, and the memory that the list took. Returns how many nodes there were.
+  std::uint64_t free_all() noexcept {
+    while (first_ != nullptr) {
+      for (std::size_t i = 0; i < first_->used; ++i) first_->nodes[i].destroy();
+      delete std::exchange(first_, first_->next);
+    }
+    last_ = nullptr;
+    return std::exchange(size_, 0);
   }
 
  private:
