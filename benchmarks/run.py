@@ -9,20 +9,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
+from operator import truediv
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import store
-from assay.analysis import Analysis, median_interval, summarise
-from assay.report.gather import Report, gather
+from assay.analysis import Analysis, median_interval
+from assay.report.gather import gather
 from assay.store import Store
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent / "build/release/bin"
 PROCESSES = 15
 SAMPLING_PROCESSES = 9  # of some 6 s each
+PROCESSES_OF_MAPS = 9
 
 TREES = ("natarajan_mittal_bst", "ticket_bst")
 PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
@@ -33,6 +35,7 @@ def main() -> None:
     generation()
     sampling()
     reclamation()
+    trees()
     with tempfile.TemporaryDirectory() as folder:
         with measured("trial_loop.toml", folder) as opened:
             title = "time per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 1.25)"
@@ -43,16 +46,14 @@ def main() -> None:
             probes_idle(gather(opened, 1).analysis)
         with measured("probes_recorded.toml", folder) as opened:
             probes_recorded(opened)
-        with measured("trees.toml", folder) as opened:
-            trees(gather(opened, 1))
     store.main()
 
 
-def answers(program: str, processes: int) -> list[dict[str, float]]:
-    """Return the numbers that each of some processes of a program prints."""
-    done: list[dict[str, float]] = []
+def answers(program: str, processes: int, *arguments: str) -> list[dict[str, Any]]:
+    """Return what each of some processes of a program prints as JSON."""
+    done: list[dict[str, Any]] = []
     for _ in range(processes):
-        ran = subprocess.run([PROGRAMS / program], check=False, stdout=subprocess.PIPE)  # noqa: S603
+        ran = subprocess.run([PROGRAMS / program, *arguments], check=False, stdout=subprocess.PIPE)  # noqa: S603
         if ran.returncode:
             sys.exit(ran.returncode)
         done.append(json.loads(ran.stdout))
@@ -95,7 +96,7 @@ def figure(name: str, values: list[float]) -> None:
     if interval is None:
         sys.exit(f"error: no interval for {name}: too few values")
     middle = f"{median(values):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]"
-    print(f"  {name:40} {middle}   {len(values)} processes")
+    print(f"  {name:64} {middle}   {len(values)} processes")
 
 
 def measured(experiment: str, folder: str) -> Store:
@@ -202,24 +203,15 @@ def reclamation() -> None:
         figure(name, [each[name] for each in done])
 
 
-def trees(report: Report) -> None:
-    """Print throughputs, each tree over each peer; apart for the host's fast mode, where it had two."""
-    print("\nthroughput with two threads, tree / peer (goal: above 1 in every cell, in the host's fast mode)")
-    for peer in PEERS_OF_TREES:
-        comparison = replace(report.experiment.comparison, baseline=peer)
-        analysis = summarise(report.trials, replace(report.experiment, comparison=comparison))
-        for each in analysis.comparisons:
-            if each.level not in TREES:
-                continue
-            if each.ratio is None or each.interval is None:
-                sys.exit(f"error: no interval for {each.level}, {named(each.context)}: too few valid trials")
-            row = f"{each.level} / {peer}, {named(each.context)}"
-            middle = f"{each.ratio:6.3f}   [{each.interval.low:.3f}, {each.interval.high:.3f}]"
-            line = f"{middle}   {each.pairs} pairs"
-            fast = each.modes.get("fast")
-            if fast is not None and fast.ratio is not None:
-                line += f"   fast mode {fast.ratio:.3f}, {fast.pairs} pairs"
-            print(f"  {row:78} {line}")
+def trees() -> None:
+    """Print the throughput of each tree over that of each peer, two threads: medians over processes."""
+    for keys in (20_000, 2_000_000):
+        done = answers("maps_benchmark", PROCESSES_OF_MAPS, "2", str(keys), *TREES, *PEERS_OF_TREES)
+        print(f"\nthroughput, tree / peer, {keys:,} keys, two threads (goal: above 1)")
+        for updates in sorted(done[0], key=int):
+            for tree, peer in product(TREES, PEERS_OF_TREES):
+                ratios = [median(map(truediv, rates[updates][tree], rates[updates][peer])) for rates in done]
+                figure(f"{tree} / {peer}, {updates}% updates", ratios)
 
 
 if __name__ == "__main__":
