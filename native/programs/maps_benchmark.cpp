@@ -3,9 +3,10 @@
 //     maps_benchmark 2 2000000 natarajan_mittal_bst ticket_bst cds_rcu_skip_list
 //
 // Builds each of the named subjects for so many threads and keys, fills it to half by random
-// inserts, and then measures all of them by turns with searches alone, 10, 50 and 100% updates,
-// each for a short while, again and again. Prints operations per second as JSON: updates ->
-// subject -> a number for each round, where what has the same place ran within a second.
+// inserts, lets it age by as many random updates as there are keys, and then measures all of them
+// by turns with searches alone, 10, 50 and 100% updates, each for a short while, again and again.
+// Prints operations per second as JSON: updates -> subject -> a number for each round, where what
+// has the same place ran within a second.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -54,11 +55,17 @@ class filled_map {
       trial::worker& self = workers_[i];
       self.series.resize(1);
       self.handle = map_->attach();
-      const auto inserts = workload::make_generator(space_, {.mix = {100, 0, 0}}, seed + i);
-      trial::tally sums;
-      while (sums.succeeded[0] < keys / 2 / number) {
-        inserts->fill(self.batch, workload::operation_batch::capacity);
+      auto perform_from = [&self, sums = trial::tally{}](const auto& operations) mutable {
+        operations->fill(self.batch, workload::operation_batch::capacity);
         self.handle->perform(self.batch, 0, self.batch.size, {}, sums);
+        return sums.succeeded[0];
+      };
+      const auto inserts = workload::make_generator(space_, {.mix = {100, 0, 0}}, seed + i);
+      while (perform_from(inserts) < keys / 2 / number) {
+      }
+      const auto updates = workload::make_generator(space_, {.mix = mix_of(100)}, ~(seed + i));
+      for (std::uint64_t done = 0; done < keys / number; done += self.batch.size) {
+        perform_from(updates);
       }
     });
   }

@@ -583,6 +583,11 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
             "threads = true,",
             ":14: design.exclude.threads: true is no level of threads; there",
         ),
+        (
+            "threads = 2,",
+            'threads = "2",',
+            ':14: design.exclude.threads: "2" is no level of threads; did you mean 2?',
+        ),
         ("exclude = [{", "exclude = [{}, {", ":14: design.exclude: an empty rule would leave every"),
         (
             '"two", threads = 2, mix = ["updates"]',

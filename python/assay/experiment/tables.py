@@ -19,7 +19,9 @@ def nearest(word: object, known: Sequence[object]) -> str:
     words = [str(each) for each in known]
     close = get_close_matches(str(word), words, n=1)
     if close:
-        return f"did you mean {close[0]}?"
+        meant = known[words.index(close[0])]
+        # A number is not the string of its digits, which looks the same without quotes.
+        return f"did you mean {meant if isinstance(meant, type(word)) else show(meant)}?"
     return f"there are {', '.join(words)}" if words else "there are none"
 
 
