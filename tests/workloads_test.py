@@ -83,6 +83,24 @@ arrivals = {{ rate = 10_000 }}
     assert all(value is not None for row in rows for value in row)
 
 
+def test_reclamation_tells_by_probes_what_it_holds_back(assay: Assay, tmp_path: Path) -> None:
+    head = HEAD.replace("std_map_mutex", "ticket_bst")
+    head = head.replace("absl_btree_shared_mutex", "ticket_bst_leaking")
+    # Long enough for some epochs, also where threads get little of the processors.
+    trial = TRIAL.replace("duration_ms = 20", "duration_ms = 200")
+    (tmp_path / "x.toml").write_text(f"{head}{trial}\nthreads = 2\nprobes = true\n")
+    assay("run", "x.toml")
+    columns = "subject, probe_reclaim_retired, probe_reclaim_freed, probe_reclaim_waiting"
+    rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
+    told = {subject: counts for subject, *counts in rows}
+    retired, freed, waiting = told["ticket_bst"]
+    assert freed > 0
+    assert 0 < waiting < retired
+    retired, freed, _ = told["ticket_bst_leaking"]
+    assert retired > 0
+    assert not freed
+
+
 def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
     assay: Assay, tmp_path: Path
 ) -> None:
