@@ -13,7 +13,7 @@
 //
 // Searches write nothing and never begin again. An insert takes one compare-and-swap, an erase
 // three, if nobody interferes. The tree does not balance itself: keys that arrive in random order
-// give a depth of about 1.4 log2(n) on average, ascending ones a list.
+// give leaves a depth of about 2 ln(n), or 1.39 log2(n), on average, ascending ones a list.
 //
 // The idea
 // --------
@@ -75,10 +75,31 @@
 // (1) needs that the address of a removed node is not that of a new one while some thread still
 // compares with it, which the guard of that thread sees to.
 //
-// A chain has at most one internal node for each erase under way. A guard retires a limited number
-// of nodes without an allocation, and there must be none after the swing; so of chains of more than
-// some 126, which takes as many threads in the middle of an erase, the rest is owned by the last
-// node that was retired and is deleted by its destructor.
+// A chain has at most one internal node for each erase under way. A guard retires 256 nodes without
+// an allocation, and there must be none after the swing; so where more than 128 erases go at once,
+// which takes as many threads in the middle of one, the rest is owned by the last node that was
+// retired and is deleted by its destructor.
+//
+// What others got wrong
+// ---------------------
+// Kharal and Brown (2022, section 4.5.4) report that Synchrobench's version has a concurrency bug
+// of the original one, described by Arbel-Raviv, Brown and Morrison (2018): nodes that were
+// modified are not always updated correctly in the tree. They name no step. The version that
+// corrects it (section 4.5.5) says in its source, Setbench's natarajan_ext_bst_lf, that the
+// original's edges were plain words, not even volatile ones. A compiler may read such a word twice,
+// or earlier than the program says: the mark from one reading and the address from another, or a
+// sibling's address from before the tag that keeps it from changing. Here none of this can be:
+//
+// - Edges are atomic, and what a step decides on comes from one load of each, kept in a `route`:
+// the
+//   marks, the address, and the word that the compare-and-swap expects.
+// - A sibling's edge is not read after it was tagged but by the instruction that tags it (4), so
+//   that nothing comes between, and by (1) the answer stays true.
+// - An edge is never stored to, only compared and swapped from what was seen, or marked.
+//
+// Moreover, in Synchrobench's source (lfbstree/operations.h, delete_node) an erase answers that it
+// removed nothing when another thread has finished what it injected. Here whoever has set the flag
+// answers `true`: it is this erase that removes the element, whoever swings.
 //
 // Reclamation
 // -----------
@@ -91,8 +112,12 @@
 // -----
 // Keys and values are copied; copies and comparisons may throw. A call that lets an exception of a
 // copy or std::bad_alloc pass has changed nothing: all memory is there before the call takes
-// effect. Comparisons that throw leave the tree sound, but an erase may then take effect later.
-// Destructors must not throw. `Compare` is a strict weak order, called from many threads at once.
+// effect. So has an insert or a search whose comparison throws. An erase whose comparison throws is
+// as if its thread had stopped there: either nothing has changed, or its leaf is flagged. Then the
+// element counts as present until another erase of its key, an insert of a key that belongs beside
+// it, or an erase beside it finishes the erase. Destructors must not throw. `Compare` is a strict
+// weak order, called from many threads at once, and comparisons do not call the map by the same
+// handle.
 
 #ifndef ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
 #define ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
@@ -115,8 +140,9 @@
 
 namespace assay {
 
-// The two steps that others got wrong. What derives from this and replaces one is a tree that
-// can be compared with the sound one: see native/flawed/maps.
+// Two steps that can be got wrong. What derives from this and replaces one is a tree to compare
+// with the sound one: see native/flawed/maps/natarajan_lost_update.h and
+// native/subjects/natarajan_mittal_bst_as_published.h.
 struct natarajan_mittal_steps {
   // Tags the edge to a sibling, and answers what it held, which changes no more.
   static external_tree::edge tag_sibling(external_tree::atomic_edge& sibling,
@@ -135,7 +161,10 @@ struct natarajan_mittal_steps {
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Steps = natarajan_mittal_steps>
 class natarajan_mittal_bst {
-  static_assert(reclaim::policy<Reclaim>);
+  static_assert(reclaim::policy<Reclaim>,
+                "the third parameter of natarajan_mittal_bst is not a reclamation policy: use "
+                "reclaim::epochs or reclaim::none, or a type that does what "
+                "assay/reclaim/concept.h asks of one.");
   static_assert(Reclaim::protects == reclaim::protection::everything,
                 "natarajan_mittal_bst cannot be used with hazard pointers: its searches pass "
                 "through nodes that are already unlinked, whose edges never change again, so that "
@@ -187,12 +216,15 @@ class natarajan_mittal_bst {
   // As long as the allocator is.
   static constexpr bool lock_free = true;
 
-  // A thread's access to the map. Used and destroyed by the thread that attached it, before the
-  // map is destroyed; debug builds abort on any other use, and on one after it was moved from.
+  // A thread's access to the map. Only the thread that attached it calls it, and not within a call
+  // to it, as from a comparison or a copy. It is destroyed before the map is, outside its calls, by
+  // that thread or by one that knows that it is done, as after joining it. Debug builds abort, with
+  // a message, on a call by another thread, within a call, or after it was moved from, and when it
+  // outlives its map.
   class handle {
    public:
     // Adds the element if no element has its key; says whether it did. Lock-free. Throws
-    // std::bad_alloc and what copies throw, with nothing changed.
+    // std::bad_alloc and what copies and comparisons throw, with nothing changed.
     bool insert(parameter<K> key, parameter<V> value) {
       std::unique_ptr<leaf> fresh;
       for (;;) {
@@ -209,7 +241,8 @@ class natarajan_mittal_bst {
     }
 
     // Removes the element of that key if there is one; says whether it did. Lock-free. Throws
-    // std::bad_alloc, with nothing changed.
+    // std::bad_alloc, with nothing changed. What a comparison throws may leave it half done: see
+    // "Types" above.
     bool erase(parameter<K> key) {
       for (;;) {
         auto guard = me_.pin();
@@ -241,7 +274,7 @@ class natarajan_mittal_bst {
 
     // The value of that key, if there is one. Reads only, and never begins again: it takes as many
     // steps as the tree is deep, and is lock-free as long as others do not deepen the tree ahead of
-    // it for ever. Throws std::bad_alloc and what copies of a value throw.
+    // it for ever. Throws std::bad_alloc and what comparisons and copies of a value throw.
     std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
       [[maybe_unused]] const auto guard = me_.pin();
@@ -280,17 +313,19 @@ class natarajan_mittal_bst {
   template <class Visit>
   void for_each(Visit&& visit) const {
     external_tree::for_each_leaf<leaf, internal>(
-        root_.load(memory_order_acquire),
-        [&](const leaf& element) { visit(element.key, element.value); });
+        root_.load(memory_order_acquire), [&](const leaf& held) { visit(held.key, held.value); });
   }
 
-  // Removes all elements and frees their memory at once. At rest.
+  // Removes all elements, and frees at once the memory of these and of all that were erased before.
+  // At rest. Of what was erased nothing is freed under reclaim::none, nor under a policy of one's
+  // own without free_all(), which frees it as ever.
   void clear() noexcept {
     external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
+    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
   }
 
-  // What is wrong with the tree, if anything is: its order, its shape, or a mark that is left over.
-  // At rest, for tests. Throws std::bad_alloc.
+  // What is wrong with the tree, if anything is: its order, its shape, or a mark that is left over,
+  // as after an erase whose comparison threw. At rest, for tests. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     struct faults {
       const char* operator()(edge to) const {

@@ -13,7 +13,7 @@
 //
 // Searches take no lock, write nothing and never wait. An insert takes one lock, an erase two and a
 // pair of locks by one instruction. The tree does not balance itself: keys that arrive in random
-// order give a depth of about 1.4 log2(n) on average, ascending ones a list.
+// order give leaves a depth of about 2 ln(n), or 1.39 log2(n), on average, ascending ones a list.
 //
 // The idea
 // --------
@@ -55,7 +55,8 @@
 // -----
 // Keys and values are copied; copies and comparisons may throw. A call that lets an exception pass
 // has changed nothing: everything that can throw is done before a lock is taken. Destructors must
-// not throw. `Compare` is a strict weak order, called from many threads at once.
+// not throw. `Compare` is a strict weak order, called from many threads at once, and comparisons do
+// not call the map by the same handle.
 
 #ifndef ASSAY_MAPS_TICKET_BST_H_
 #define ASSAY_MAPS_TICKET_BST_H_
@@ -84,7 +85,10 @@ namespace assay {
 // to a handle and all calls that ended happen before.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
 class ticket_bst {
-  static_assert(reclaim::policy<Reclaim>);
+  static_assert(reclaim::policy<Reclaim>,
+                "the third parameter of ticket_bst is not a reclamation policy: use "
+                "reclaim::epochs, reclaim::hazard_pointers or reclaim::none, or a type that does "
+                "what assay/reclaim/concept.h asks of one.");
 
   using edge = external_tree::edge;
   using atomic_edge = external_tree::atomic_edge;
@@ -102,13 +106,16 @@ class ticket_bst {
   };
 
  public:
-  // A thread's access to the map. Used and destroyed by the thread that attached it, before the
-  // map is destroyed; debug builds abort on any other use, and on one after it was moved from.
+  // A thread's access to the map. Only the thread that attached it calls it, and not within a call
+  // to it, as from a comparison or a copy. It is destroyed before the map is, outside its calls, by
+  // that thread or by one that knows that it is done, as after joining it. Debug builds abort, with
+  // a message, on a call by another thread, within a call, or after it was moved from, and when it
+  // outlives its map.
   class handle {
    public:
     // Adds the element if no element has its key; says whether it did. Waits for no lock, but tries
-    // again until those that it needs are free. Throws std::bad_alloc and what copies throw, with
-    // nothing changed.
+    // again until those that it needs are free. Throws std::bad_alloc and what copies and
+    // comparisons throw, with nothing changed.
     bool insert(parameter<K> key, parameter<V> value) {
       std::unique_ptr<leaf> fresh;
       for (sync::backoff backoff;; backoff.wait()) {
@@ -124,7 +131,7 @@ class ticket_bst {
     }
 
     // Removes the element of that key if there is one; says whether it did. Tries again like
-    // insert(). Throws std::bad_alloc, with nothing changed.
+    // insert(). Throws std::bad_alloc and what comparisons throw, with nothing changed.
     bool erase(parameter<K> key) {
       for (sync::backoff backoff;; backoff.wait()) {
         auto guard = me_.pin();
@@ -140,8 +147,8 @@ class ticket_bst {
 
     // The value of that key, if there is one. Takes no lock and waits for none. Begins again only
     // with hazard pointers, when a node was removed under it: then it is lock-free. Otherwise it
-    // takes as many steps as the tree is deep. Throws std::bad_alloc and what copies of a value
-    // throw.
+    // takes as many steps as the tree is deep. Throws std::bad_alloc and what comparisons and
+    // copies of a value throw.
     std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
       auto guard = me_.pin();
@@ -180,13 +187,15 @@ class ticket_bst {
   template <class Visit>
   void for_each(Visit&& visit) const {
     external_tree::for_each_leaf<leaf, internal>(
-        root_.load(memory_order_acquire),
-        [&](const leaf& element) { visit(element.key, element.value); });
+        root_.load(memory_order_acquire), [&](const leaf& held) { visit(held.key, held.value); });
   }
 
-  // Removes all elements and frees their memory at once. At rest.
+  // Removes all elements, and frees at once the memory of these and of all that were erased before.
+  // At rest. Of what was erased nothing is freed under reclaim::none, nor under a policy of one's
+  // own without free_all(), which frees it as ever.
   void clear() noexcept {
     external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
+    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
   }
 
   // What is wrong with the tree, if anything is: its order, its shape, or a lock that is still

@@ -1,20 +1,20 @@
-// Both search trees, with every policy that is sound for them: as a map, under failures, and among
-// threads. Compiled with marked points, so that threads can be stopped in the middle of a call.
+// Both search trees, with every policy that is sound for them: as a map, among threads, and
+// misused. Compiled with marked points, so that threads can be stopped in the middle of a call.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
-#include <new>
+#include <numeric>
 #include <optional>
 #include <random>
-#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -26,6 +26,8 @@
 #include "assay/maps/external_tree.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/ticket_bst.h"
+#include "assay/maps/trees_test_fixture.h"
+#include "assay/maps/trees_test_stops.h"
 #include "assay/maps/trees_test_types.h"
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
@@ -33,64 +35,22 @@
 #include "assay/sync/point.h"
 #include "assay/sync/version_locks.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_TEST_RUNS_SLOWLY 1
-// Its own allocation cannot be replaced, so that no allocation fails under it.
-#define ASSAY_TEST_ALLOCATIONS_FAIL 0
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define ASSAY_TEST_RUNS_SLOWLY 1
-#endif
-#ifndef ASSAY_TEST_RUNS_SLOWLY
-#define ASSAY_TEST_RUNS_SLOWLY 0
-#endif
-#ifndef ASSAY_TEST_ALLOCATIONS_FAIL
-#define ASSAY_TEST_ALLOCATIONS_FAIL 1
-#endif
-
-#if ASSAY_TEST_ALLOCATIONS_FAIL
-// Every allocation of the program, so that any of them can fail. Not inlined: gcc would see malloc
-// and delete, or new and free, side by side, and call it a mistake.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (assay::trees_test::allocations.fails_now()) throw std::bad_alloc();
-  if (void* const memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#endif
-
 namespace assay {
 namespace {
 
 using trees_test::allocations;
-using trees_test::copies;
-using trees_test::copy_failed;
+using trees_test::in_threads;
+using trees_test::lock_free;
 using trees_test::made_of;
 using trees_test::moody;
 using trees_test::number_of;
+using trees_test::planned_stop;
 using trees_test::retires_once;
-
-constexpr int slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
-
-struct lock_free {
-  template <class K, class V, class Reclaim, class Compare = std::less<K>>
-  using map = natarajan_mittal_bst<K, V, Reclaim, Compare>;
-};
-struct ticket {
-  template <class K, class V, class Reclaim, class Compare = std::less<K>>
-  using map = ticket_bst<K, V, Reclaim, Compare>;
-};
-
-template <class Algorithm, class Key, class Reclaim>
-struct variant {
-  using K = Key;
-  // Values of another type than keys, but as moody where keys are.
-  using V = std::conditional_t<std::is_same_v<Key, moody>, moody, std::uint64_t>;
-  using map = typename Algorithm::template map<K, V, Reclaim>;
-};
+using trees_test::slowdown;
+using trees_test::stop_if_planned;
+using trees_test::stopped_eraser;
+using trees_test::ticket;
+using trees_test::variant;
 
 static_assert(concurrent_map<natarajan_mittal_bst<int, std::string>, int, std::string>);
 static_assert(concurrent_map<ticket_bst<std::string, int>, std::string, int>);
@@ -106,32 +66,7 @@ using variants = ::testing::Types<
     variant<ticket, moody, reclaim::hazard_pointers>, variant<ticket, moody, retires_once>>;
 
 template <class Variant>
-class search_tree : public ::testing::Test {
- protected:
-  using map_type = typename Variant::map;
-  using model_type = std::map<std::uint64_t, std::uint64_t>;
-
-  static model_type contents(const map_type& map) {
-    model_type found;
-    std::optional<std::uint64_t> last;
-    map.for_each([&](const typename Variant::K& key, const typename Variant::V& value) {
-      const auto number = number_of(key);
-      EXPECT_TRUE(!last || *last < number) << *last << " before " << number;
-      last = number;
-      found.emplace(number, number_of(value));
-    });
-    return found;
-  }
-  static void expect_sound(const map_type& map, const model_type& model) {
-    EXPECT_EQ(contents(map), model);
-    EXPECT_EQ(map.broken_invariant(), std::nullopt);
-  }
-  static bool insert(typename map_type::handle& handle, std::uint64_t key, std::uint64_t value) {
-    return handle.insert(made_of<typename Variant::K>(key), made_of<typename Variant::V>(value));
-  }
-
-  void TearDown() override { EXPECT_EQ(moody::alive, 0); }
-};
+class search_tree : public trees_test::fixture<Variant> {};
 TYPED_TEST_SUITE(search_tree, variants);
 
 TYPED_TEST(search_tree, does_what_std_map_does) {
@@ -174,108 +109,6 @@ TYPED_TEST(search_tree, does_what_std_map_does) {
     EXPECT_TRUE(this->insert(handle, 1, 2));
     this->expect_sound(map, {{1, 2}});
   }
-}
-
-TYPED_TEST(search_tree, is_unchanged_by_any_allocation_that_fails) {
-  using K = typename TypeParam::K;
-  typename TypeParam::map map;
-  auto handle = map.attach();
-  std::map<std::uint64_t, std::uint64_t> model;
-  // Twice through, because a policy allocates now and then.
-  for (std::uint64_t key = 0; key < 300; ++key) {
-    const K made = made_of<K>(key * 7 % 100);
-    const auto number = number_of(made);
-    const auto value = made_of<typename TypeParam::V>(key);
-    const auto until_it_succeeds = [&](const auto& call) {
-      for (std::uint64_t n = 0;; ++n) {
-        allocations.fail_after(n);
-        try {
-          const bool answer = call();
-          allocations.never_fail();
-          return answer;
-        } catch (const std::bad_alloc&) {
-          allocations.never_fail();
-          this->expect_sound(map, model);
-        }
-      }
-    };
-    const bool inserted = until_it_succeeds([&] { return handle.insert(made, value); });
-    ASSERT_EQ(inserted, model.emplace(number, key).second);
-    ASSERT_EQ(until_it_succeeds([&] { return handle.find(made).has_value(); }), true);
-    if (key % 3 == 0) {
-      ASSERT_TRUE(until_it_succeeds([&] { return handle.erase(made); }));
-      model.erase(number);
-    }
-    until_it_succeeds([&] {
-      [[maybe_unused]] const auto another = map.attach();
-      return true;
-    });
-    this->expect_sound(map, model);
-  }
-}
-
-TYPED_TEST(search_tree, is_unchanged_by_any_copy_that_fails) {
-  if constexpr (std::is_same_v<typename TypeParam::K, moody>) {
-    {
-      typename TypeParam::map map;
-      auto handle = map.attach();
-      std::map<std::uint64_t, std::uint64_t> model;
-      for (std::uint64_t key : {5U, 1U, 9U, 3U, 7U, 4U}) {
-        const moody made(key);
-        const auto alive = moody::alive.load();
-        for (std::uint64_t n = 0;; ++n) {
-          copies.fail_after(n);
-          try {
-            EXPECT_TRUE(handle.insert(made, made));
-            copies.never_fail();
-            // The leaf's key and value, and if there was another leaf, the key of a fork.
-            EXPECT_EQ(n, model.empty() ? 2U : 3U);
-            break;
-          } catch (const copy_failed&) {
-            copies.never_fail();
-            EXPECT_EQ(moody::alive, alive);
-            this->expect_sound(map, model);
-          }
-        }
-        model.emplace(key, key);
-        copies.fail_after(0);
-        EXPECT_THROW(static_cast<void>(handle.find(made)), copy_failed);
-        copies.fail_after(0);
-        EXPECT_TRUE(handle.contains(made));  // copies nothing
-        copies.never_fail();
-        this->expect_sound(map, model);
-      }
-      copies.fail_after(0);
-      EXPECT_TRUE(handle.erase(moody(5)));  // nor does this
-      copies.never_fail();
-    }
-    EXPECT_EQ(moody::alive, 0);
-  }
-}
-
-TYPED_TEST(search_tree, gives_its_memory_back) {
-  if constexpr (std::is_same_v<typename TypeParam::K, moody>) {
-    typename TypeParam::map map;
-    {
-      auto handle = map.attach();
-      for (std::uint64_t key = 0; key < 100; ++key) this->insert(handle, key * 37 % 100, key);
-      EXPECT_EQ(moody::alive, 100 * 2 + 99);
-      map.clear();
-      EXPECT_EQ(moody::alive, 0);
-      for (std::uint64_t key = 0; key < 100; ++key) this->insert(handle, key * 37 % 100, key);
-      for (std::uint64_t key = 0; key < 99; ++key) EXPECT_TRUE(handle.erase(moody(key)));
-    }
-    // One leaf is left; whatever else is alive was removed and waits.
-    EXPECT_LE(moody::alive, 2 + 3 * static_cast<std::int64_t>(map.unfreed()));
-    EXPECT_LE(map.unfreed(), 2U * 99);
-  }
-}
-
-// Runs `work(thread number)` in so many threads at once.
-template <class Work>
-void in_threads(unsigned number, const Work& work) {
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < number; ++i) threads.emplace_back([&work, i] { work(i); });
 }
 
 // Threads do random operations on keys that they share, or that are each thread's own, and what
@@ -377,8 +210,7 @@ TYPED_TEST(search_tree, lets_neighbours_be_erased_by_many_threads) {
   }
 }
 
-// --- keys
-// -----------------------------------------------------------------------------------------
+// --- keys ---------------------------------------------------------------------------------------
 
 template <class Map, class K>
 void holds_all(const std::vector<K>& ascending) {
@@ -407,6 +239,34 @@ TEST(search_trees, need_no_key_for_themselves) {
   holds_all<ticket_bst<std::string, int>>(texts);
 }
 
+// Internal nodes on the way of a search, which passes a point at each.
+thread_local std::uint64_t steps = 0;
+
+template <class Map>
+void be_as_deep_as_promised() {
+  constexpr std::uint64_t number = 10'000;
+  std::vector<std::uint64_t> keys(number);
+  std::iota(keys.begin(), keys.end(), 0);
+  std::shuffle(keys.begin(), keys.end(), std::mt19937_64(1));
+  Map map;
+  auto handle = map.attach();
+  for (const std::uint64_t key : keys) handle.insert(key, 0);
+  steps = 0;
+  sync::at_points = [](const char* point) {
+    steps += std::string_view(point).ends_with("_search_step") ? 1U : 0U;
+  };
+  for (const std::uint64_t key : keys) EXPECT_TRUE(handle.contains(key));
+  sync::at_points = nullptr;
+  // Two times the harmonic number less 1, as in random binary search trees (Knuth, The Art of
+  // Computer Programming, 6.2.2); among orders it has a standard deviation of 0.65.
+  EXPECT_NEAR(static_cast<double>(steps) / number, 2 * std::log(number) - 0.85, 2);
+}
+
+TEST(search_trees, are_as_deep_as_promised_after_a_random_order) {
+  be_as_deep_as_promised<natarajan_mittal_bst<std::uint64_t, int>>();
+  be_as_deep_as_promised<ticket_bst<std::uint64_t, int>>();
+}
+
 TEST(search_trees, take_any_order) {
   struct by_last_digit {
     explicit by_last_digit(int modulus_) : modulus(modulus_) {}
@@ -431,82 +291,22 @@ TEST(search_trees, take_any_order) {
 
 // --- threads that stop --------------------------------------------------------------------------
 
-// A thread stops at the first point of this name that it comes to, until it is let go.
-struct stop {
-  std::string_view at;
-  std::binary_semaphore reached{0};
-  std::binary_semaphore go_on{0};
-};
-thread_local stop* planned_stop = nullptr;
-
-void stop_if_planned(const char* point) {
-  if (planned_stop == nullptr || planned_stop->at != point) return;
-  stop* const here = std::exchange(planned_stop, nullptr);
-  here->reached.release();
-  here->go_on.acquire();
-}
-
 class stopped_threads : public ::testing::Test {
  protected:
   void SetUp() override { sync::at_points = &stop_if_planned; }
   void TearDown() override { sync::at_points = nullptr; }
 };
 
-// Erases one key, and stops in the middle.
-template <class Map>
-class stopped_eraser {
- public:
-  stopped_eraser(Map& map, std::uint64_t key, std::string_view at) : stop_{.at = at} {
-    thread_ = std::thread([this, &map, key] {
-      auto handle = map.attach();
-      planned_stop = &stop_;
-      erased_ = handle.erase(made_of<moody>(key));
-      // It need not pass that point.
-      if (std::exchange(planned_stop, nullptr) != nullptr) stop_.reached.release();
-    });
-    stop_.reached.acquire();
-  }
-  stopped_eraser(const stopped_eraser&) = delete;
-  stopped_eraser& operator=(const stopped_eraser&) = delete;
-  ~stopped_eraser() {
-    if (thread_.joinable()) finish();
-  }
-  bool finish() {
-    stop_.go_on.release();
-    thread_.join();
-    return erased_;
-  }
-
- private:
-  stop stop_;
-  bool erased_ = false;
-  std::thread thread_;
-};
-
-// So many leaves hang to the left of one long way to the right, and each erase has marked its own
-// and stands before the swing; then the lowest goes on, and removes them all at once.
+// All of it is retired at once, or owned by what is.
 void remove_a_chain_of(std::uint64_t length) {
   {
-    using map_type = natarajan_mittal_bst<moody, moody, retires_once>;
-    map_type map;
-    auto handle = map.attach();
-    for (std::uint64_t key = 1; key <= length + 2; ++key) {
-      ASSERT_TRUE(handle.insert(moody(key), moody(key)));
-    }
-    std::vector<std::unique_ptr<stopped_eraser<map_type>>> erasers;
-    for (std::uint64_t key = 1; key <= length; ++key) {
-      erasers.push_back(std::make_unique<stopped_eraser<map_type>>(
-          map, key, "natarajan_mittal_splice_before_swing"));
-    }
-    EXPECT_EQ(map.unfreed(), 0U);
-    EXPECT_TRUE(erasers.back()->finish());
-    EXPECT_EQ(map.unfreed(), std::min(2 * length, std::uint64_t{reclaim::retires_per_guard}));
-    EXPECT_EQ(map.broken_invariant(), std::nullopt);
-    erasers.pop_back();
-    for (const auto& eraser : erasers) EXPECT_TRUE(eraser->finish());
-    EXPECT_EQ(map.unfreed(), std::min(2 * length, std::uint64_t{reclaim::retires_per_guard}));
-    EXPECT_FALSE(handle.contains(moody(length)));
-    EXPECT_TRUE(handle.contains(moody(length + 1)));
+    natarajan_mittal_bst<moody, moody, retires_once> map;
+    const auto seen = trees_test::remove_chain(map, length);
+    EXPECT_TRUE(seen.all_succeeded);
+    EXPECT_EQ(seen.fault_after_first, std::nullopt);
+    const std::uint64_t retired = std::min(2 * length, std::uint64_t{reclaim::retires_per_guard});
+    EXPECT_EQ(seen.unfreed_after_first, retired);
+    EXPECT_EQ(seen.unfreed_after_all, retired);
     EXPECT_EQ(map.broken_invariant(), std::nullopt);
   }
   EXPECT_EQ(moody::alive, 0);
@@ -583,8 +383,74 @@ TEST_F(stopped_threads, hold_up_no_search_of_the_ticket_tree) {
   EXPECT_EQ(moody::alive, 0);
 }
 
-// --- misuse
-// ---------------------------------------------------------------------------------------
+// --- handles ------------------------------------------------------------------------------------
+
+// Something to be done in the middle of a call; not again within itself.
+struct interruption {
+  std::function<void()> call;
+  bool inside = false;
+
+  void operator()() {
+    if (!call || inside) return;
+    inside = true;
+    call();
+    inside = false;
+  }
+};
+struct less_that_calls {
+  interruption* other;
+  bool operator()(int a, int b) const {
+    (*other)();
+    return a < b;
+  }
+};
+
+template <class Map>
+void destroy_by_another_thread() {
+  Map map;
+  std::optional<typename Map::handle> handle;
+  std::thread([&] {
+    handle.emplace(map.attach());
+    EXPECT_TRUE(handle->insert(1, 1));
+    EXPECT_TRUE(handle->insert(2, 2));
+    EXPECT_TRUE(handle->erase(1));
+  }).join();
+  handle.reset();
+  auto mine = map.attach();
+  EXPECT_TRUE(mine.contains(2));
+  map.clear();
+  EXPECT_EQ(map.unfreed(), 0U);
+}
+TEST(handles, may_be_destroyed_by_a_thread_that_knows_that_they_are_done) {
+  destroy_by_another_thread<natarajan_mittal_bst<int, int>>();
+  destroy_by_another_thread<ticket_bst<int, int>>();
+  destroy_by_another_thread<ticket_bst<int, int, reclaim::hazard_pointers>>();
+}
+
+// A comparison may call the map, by another handle.
+template <template <class, class, class, class> class Tree, class Reclaim>
+void call_from_a_comparison() {
+  interruption other_call;
+  Tree<int, int, Reclaim, less_that_calls> map(less_that_calls{&other_call});
+  auto handle = map.attach();
+  auto other = map.attach();
+  int calls = 0;
+  other_call.call = [&] {
+    // Not an update each time, which could keep the call that it interrupts from ever succeeding.
+    EXPECT_EQ(other.insert(100, 0), calls == 0);
+    ++calls;
+  };
+  for (int key = 0; key < 20; ++key) EXPECT_TRUE(handle.insert(key, key));
+  for (int key = 0; key < 20; ++key) EXPECT_TRUE(handle.erase(key));
+  EXPECT_GT(calls, 100);
+}
+template <class K, class V, class Reclaim, class Compare>
+using lock_free_tree = natarajan_mittal_bst<K, V, Reclaim, Compare>;
+TEST(handles, may_be_used_by_comparisons_made_for_another) {
+  call_from_a_comparison<lock_free_tree, reclaim::epochs>();
+  call_from_a_comparison<ticket_bst, reclaim::epochs>();
+  call_from_a_comparison<ticket_bst, reclaim::hazard_pointers>();
+}
 
 #ifndef NDEBUG
 template <class Map>
@@ -617,11 +483,51 @@ void misuse() {
 TEST(misuse_of_search_trees_death, is_caught) {
   misuse<natarajan_mittal_bst<int, int>>();
   misuse<ticket_bst<int, int>>();
+  misuse<ticket_bst<int, int, reclaim::hazard_pointers>>();
+}
+
+struct value_that_calls {
+  explicit value_that_calls(interruption& other_) : other(&other_) {}
+  value_that_calls(const value_that_calls& copied) : other(copied.other) { (*other)(); }
+  value_that_calls& operator=(const value_that_calls&) = delete;
+  ~value_that_calls() = default;
+  interruption* other;
+};
+
+template <class Map>
+void use_within_a_call_of_its_own() {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto call = [](const auto& outer, bool from_copy) {
+    interruption of_comparisons;
+    interruption of_copies;
+    Map map(less_that_calls{&of_comparisons});
+    auto handle = map.attach();
+    handle.insert(1, value_that_calls(of_copies));
+    (from_copy ? of_copies : of_comparisons).call = [&handle] {
+      static_cast<void>(handle.contains(1));
+    };
+    outer(handle);
+  };
+  const auto find = [](auto& handle) { static_cast<void>(handle.find(1)); };
+  const auto contains = [](auto& handle) { static_cast<void>(handle.contains(1)); };
+  const auto erase = [](auto& handle) { handle.erase(1); };
+  constexpr const char* message = "while a guard of it is open";
+  EXPECT_DEATH(call(contains, false), message);
+  EXPECT_DEATH(call(find, false), message);
+  EXPECT_DEATH(call(erase, false), message);
+  EXPECT_DEATH(call(find, true), message);
+}
+TEST(misuse_of_search_trees_death, within_a_call_is_caught) {
+  use_within_a_call_of_its_own<
+      natarajan_mittal_bst<int, value_that_calls, reclaim::epochs, less_that_calls>>();
+  use_within_a_call_of_its_own<
+      ticket_bst<int, value_that_calls, reclaim::epochs, less_that_calls>>();
+  use_within_a_call_of_its_own<
+      ticket_bst<int, value_that_calls, reclaim::hazard_pointers, less_that_calls>>();
 }
 #endif
 
-// --- parts
-// ----------------------------------------------------------------------------------------
+// --- parts --------------------------------------------------------------------------------------
 
 struct plain_internal {
   plain_internal(int key_, external_tree::edge left, external_tree::edge right)

@@ -1,5 +1,5 @@
 // What the tests of the search trees share: keys and values that count themselves and fail on
-// demand, and a reclamation policy that notices when a node is retired twice.
+// demand, as does their order, and a reclamation policy that notices when a node is retired twice.
 
 #ifndef ASSAY_MAPS_TREES_TEST_TYPES_H_
 #define ASSAY_MAPS_TREES_TEST_TYPES_H_
@@ -35,10 +35,14 @@ class countdown {
 };
 
 inline thread_local countdown copies;
+inline thread_local countdown comparisons;
 inline thread_local countdown allocations;
 
 struct copy_failed : std::runtime_error {
   copy_failed() : std::runtime_error("a copy failed") {}
+};
+struct comparison_failed : std::runtime_error {
+  comparison_failed() : std::runtime_error("a comparison failed") {}
 };
 
 // A number whose copies can fail, and which knows how many of its kind there are.
@@ -60,6 +64,13 @@ class moody {
 
  private:
   std::uint64_t number_;
+};
+
+struct moody_less {
+  bool operator()(const moody& a, const moody& b) const {
+    if (comparisons.fails_now()) throw comparison_failed();
+    return a < b;
+  }
 };
 
 template <class T>
@@ -85,7 +96,8 @@ std::uint64_t number_of(const T& made) {
   }
 }
 
-// Frees at the end, and ends the program if a node is retired a second time.
+// Frees at the end, not when all is cleared, and ends the program if a node is retired a second
+// time.
 class retires_once {
   struct waiting {
     void* node;
