@@ -7,12 +7,19 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 
+#include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/maps/trees_test_stops.h"
+#include "assay/maps/trees_test_types.h"
+#include "assay/sync/point.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
 #include "assay/trial/subject.h"
+#include "subjects/natarajan_mittal_bst_as_published.h"
 
 namespace assay::trial {
 namespace {
@@ -21,6 +28,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
+using trees_test::moody;
+
+template <class K, class V>
+using natarajan_leaks = subjects::natarajan_mittal_bst_as_published<K, V>;
 
 result trial_of(const std::string& name, unsigned threads, const workload::mix& mix = {40, 40, 20},
                 const datum& value = {}, std::uint64_t keys = 10'000) {
@@ -162,8 +173,9 @@ TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) 
   EXPECT_GT(check.wrong_values, 0U);
 }
 
-// The flawed versions of the lock-free search tree go wrong only where threads meet: on few keys. On
-// very few, whoever comes upon the mark of the erase that is about to go wrong carries it out first.
+// The flawed versions of the lock-free search tree go wrong only where threads meet: on few keys.
+// On very few, whoever comes upon the mark of the erase that is about to go wrong carries it out
+// first.
 
 TEST(flawed_tree, that_loses_updates_holds_other_keys_than_the_answers_imply) {
   const result found = trial_of("natarajan_lost_update", 2, {50, 50, 0}, {}, 300);
@@ -178,6 +190,52 @@ TEST(flawed_tree, that_loses_updates_is_sound_for_one_thread) {
 
 TEST(flawed_tree, that_leaks_answers_rightly) {
   EXPECT_THAT(trial_of("natarajan_leaks", 2, {50, 50, 0}, {}, 16).problems, IsEmpty());
+}
+
+// How many keys and values are lost for good when so many erases of neighbours are done by one
+// swing; `retired` nodes of them were retired, or own what was not.
+template <class Map>
+std::int64_t lost_by_a_chain_of(std::uint64_t length, std::uint64_t retired) {
+  const std::int64_t before = moody::alive;
+  {
+    Map map;
+    sync::at_points = &trees_test::stop_if_planned;
+    const auto seen = trees_test::remove_chain(map, length);
+    sync::at_points = nullptr;
+    EXPECT_TRUE(seen.all_succeeded);
+    EXPECT_EQ(seen.fault_after_first, std::nullopt);
+    EXPECT_EQ(seen.unfreed_after_first, retired);
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+  return moody::alive - before;
+}
+
+TEST(flawed_tree, that_leaks_loses_what_one_erase_removed_for_others_and_nothing_else) {
+  for (const std::uint64_t length : {1U, 2U, 3U, 20U}) {
+    SCOPED_TRACE(length);
+    // Of each other erase the leaf, with a key and a value, and an internal node, with a key.
+    EXPECT_EQ((lost_by_a_chain_of<natarajan_leaks<moody, moody>>(length, 2)), 3 * (length - 1));
+    EXPECT_EQ((lost_by_a_chain_of<natarajan_mittal_bst<moody, moody>>(length, 2 * length)), 0);
+  }
+}
+
+TEST(flawed_tree, that_leaks_loses_nothing_in_one_thread) {
+  const std::int64_t before = moody::alive;
+  {
+    natarajan_leaks<moody, moody> map;
+    auto handle = map.attach();
+    std::mt19937_64 draw(1);
+    for (int i = 0; i < 20'000; ++i) {
+      const moody key(draw() % 50);
+      if (draw() % 2 == 0) {
+        handle.insert(key, key);
+      } else {
+        handle.erase(key);
+      }
+    }
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+  EXPECT_EQ(moody::alive, before);
 }
 
 // What is not asked for is not held against a map.

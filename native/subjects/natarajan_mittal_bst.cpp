@@ -3,7 +3,7 @@
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/none.h"
 #include "assay/trial/subject.h"
-#include "flawed/maps/natarajan_leaks.h"
+#include "natarajan_mittal_bst_as_published.h"
 
 template <class K, class V>
 using lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
@@ -16,9 +16,9 @@ using leaking_lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim:
 static const assay::trial::subject_template<leaking_lock_free_tree> registered_leaking{
     "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing"};
 
-template <class K, class V>
-using tree_as_published = assay::flawed::natarajan_leaks<K, V>;
-static const assay::trial::subject_template<tree_as_published, std::uint64_t>
+// assay-flawed has it as natarajan_leaks.
+static const assay::trial::subject_template<assay::subjects::natarajan_mittal_bst_as_published,
+                                            std::uint64_t>
     registered_as_published{"natarajan_mittal_bst_as_published",
                             "natarajan_mittal_bst where an erase retires its own two nodes only, "
                             "and leaks the rest of what "

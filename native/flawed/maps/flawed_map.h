@@ -1,6 +1,8 @@
-// Maps that are wrong on purpose, to show that a trial notices. They are never linked into
-// assay-trial. Each is a correct map behind a mutex that does one thing wrong, usually only now and
-// then, as the mistakes that matter are rare.
+// Maps that are wrong on purpose, to show that a trial or the rig notices. Nothing of this
+// directory is linked into assay-trial. Most are a correct map behind a mutex that does one thing
+// wrong, usually only now and then, as the mistakes that matter are rare. `natarajan_lost_update`
+// and `natarajan_leaks` are the lock-free search tree with one step replaced; the latter answers
+// rightly and is also a subject of its own, under the name natarajan_mittal_bst_as_published.
 
 #ifndef ASSAY_FLAWED_MAPS_FLAWED_MAP_H_
 #define ASSAY_FLAWED_MAPS_FLAWED_MAP_H_

@@ -1,8 +1,17 @@
 // Natarajan and Mittal's tree where an erase reads where the sibling's edge leads before it tags
 // that edge. What another thread changes in between is overwritten: an insert below is lost, or the
-// mark of an erase. Kharal and Brown (2022, section 4.5.4) report of Synchrobench's version of the
-// tree that nodes which were modified are not always updated correctly, and that a sum of the keys
-// finds it; this is how that comes about most easily.
+// mark of an erase.
+//
+// What is known: Kharal and Brown (2022, section 4.5.4) report of Synchrobench's version, and of
+// the original, that nodes which were modified are not always updated correctly in the tree, and
+// that the sums of keys of trials did not agree. They do not say which step goes wrong. The version
+// that corrects it, Setbench's, says in its source that the original's edges were plain words, and
+// not volatile.
+//
+// What is ours: the choice of this step. The authors' code, as Synchrobench has it
+// (lfbstree/wfrbt.h, SetBit), tags the edge by an instruction in assembler that does not tell the
+// compiler that it changes memory, and reads the edge in the next statement; of a plain word, the
+// compiler may do that first. Here the mistake is written out, whatever the compiler does.
 
 #ifndef ASSAY_FLAWED_MAPS_NATARAJAN_LOST_UPDATE_H_
 #define ASSAY_FLAWED_MAPS_NATARAJAN_LOST_UPDATE_H_

@@ -1,0 +1,36 @@
+// Natarajan and Mittal's tree with the memory reclamation that its paper sketches: the thread that
+// removes a chain retires the parent and the leaf of its own erase, and what else was in the chain
+// is never freed (Kharal and Brown 2022, section 5). Of a chain of n erases that is n - 1 leaves
+// and as many internal nodes. It takes two erases of neighbours at the same time, so that a single
+// thread leaks nothing; all answers are right.
+//
+// One map with two names: `natarajan_mittal_bst_as_published` among the subjects that are measured,
+// and `natarajan_leaks` among the flawed maps (native/flawed/maps), which checks must see through.
+
+#ifndef ASSAY_SUBJECTS_NATARAJAN_MITTAL_BST_AS_PUBLISHED_H_
+#define ASSAY_SUBJECTS_NATARAJAN_MITTAL_BST_AS_PUBLISHED_H_
+
+#include <functional>
+
+#include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/reclaim/checks.h"
+#include "assay/reclaim/epochs.h"
+
+namespace assay::subjects {
+
+struct steps_that_leak_chains : natarajan_mittal_steps {
+  template <class Node, class Guard>
+  static void retire_in_chain([[maybe_unused]] Node* node, Guard& /*guard*/) {
+#if ASSAY_LEAKS_ARE_FOUND
+    __lsan_ignore_object(node);  // the leak is meant
+#endif
+  }
+};
+
+template <class K, class V>
+using natarajan_mittal_bst_as_published =
+    natarajan_mittal_bst<K, V, reclaim::epochs, std::less<K>, steps_that_leak_chains>;
+
+}  // namespace assay::subjects
+
+#endif  // ASSAY_SUBJECTS_NATARAJAN_MITTAL_BST_AS_PUBLISHED_H_
