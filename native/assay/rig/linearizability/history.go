@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"sort"
-	"strings"
 )
 
 // An element of a map, [key, value] in JSON.
@@ -14,24 +16,29 @@ type element [2]uint64
 // A history is what the threads of one short run of a map did, as the recorder writes it, one JSON
 // object a line. Times are nanoseconds of a clock that all threads share. An operation took effect,
 // if the map is linearizable, at one moment between its call and its return, both included.
+//
+//	{"map":"my_map","seed":7,"number":12,"start":[[3,101]],"operations":[
+//	  {"thread":0,"op":"insert","key":3,"value":1201,"call":0,"return":85,"answer":false}],
+//	 "end":[[3,101]]}
+//
+// An operation that has not returned has neither "return" nor "answer". A history with one did not
+// end, and has no "end".
 type history struct {
-	Map        string      `json:"map"`
-	Seed       uint64      `json:"seed"`
-	Number     uint64      `json:"number"`
-	Start      []element   `json:"start"` // what the map held before the first call
-	Operations []operation `json:"operations"`
-	End        []element   `json:"end"` // what a walk met after the last return
+	Map        string
+	Seed       uint64
+	Number     uint64
+	Start      []element // what the map held before the first call
+	Operations []operation
 }
 
 type operation struct {
-	Thread int             `json:"thread"`
-	Kind   string          `json:"op"`
-	Key    uint64          `json:"key"`
-	Value  uint64          `json:"value"` // of an insert
-	Last   uint64          `json:"last"`  // of a range, which begins at Key
-	Call   int64           `json:"call"`
-	Return int64           `json:"return"`
-	Answer json.RawMessage `json:"answer"`
+	Thread int
+	Kind   string
+	Key    uint64
+	Value  uint64 // of an insert
+	Last   uint64 // of a range, which begins at Key
+	Call   int64
+	Return int64
 
 	// The answer, by kind: a truth value for insert and erase, at most one element for find, a
 	// number for size, elements for what visits several.
@@ -48,58 +55,180 @@ const walk = "walk"
 
 const never = math.MaxInt64
 
+// Times are within this of 0, so that there is room for what comes after all operations.
+const furthest = int64(1) << 62
+
+// What a line says. What it leaves out is nil.
+type writtenHistory struct {
+	Map        *string             `json:"map"`
+	Seed       *uint64             `json:"seed"`
+	Number     *uint64             `json:"number"`
+	Start      *[]element          `json:"start"`
+	Operations *[]writtenOperation `json:"operations"`
+	End        *[]element          `json:"end"`
+}
+
+type writtenOperation struct {
+	Thread *int            `json:"thread"`
+	Kind   *string         `json:"op"`
+	Key    *uint64         `json:"key"`   // of insert, erase, find and range
+	Value  *uint64         `json:"value"` // of insert
+	Last   *uint64         `json:"last"`  // of range
+	Call   *int64          `json:"call"`
+	Return *int64          `json:"return"`
+	Answer json.RawMessage `json:"answer"`
+}
+
 // parse reads a history and makes its end an operation like the others.
 func parse(line []byte) (*history, error) {
-	h := new(history)
-	decoder := json.NewDecoder(strings.NewReader(string(line)))
+	var written writtenHistory
+	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(h); err != nil {
+	if err := decoder.Decode(&written); err != nil {
 		return nil, err
 	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("something follows the object")
+	}
+	if written.Map == nil || written.Seed == nil || written.Number == nil || written.Start == nil ||
+		written.Operations == nil {
+		return nil, errors.New("it needs map, seed, number, start and operations")
+	}
+	h := &history{Map: *written.Map, Seed: *written.Seed, Number: *written.Number, Start: *written.Start}
+	if len(contentsOf(h.Start)) != len(h.Start) {
+		return nil, errors.New("no map holds a key twice, as this does at its start")
+	}
+	if len(*written.Operations) == 0 {
+		return nil, errors.New("there are no operations")
+	}
 	end := int64(math.MinInt64)
-	for i := range h.Operations {
-		op := &h.Operations[i]
-		if err := op.read(); err != nil {
+	for i := range *written.Operations {
+		op, err := (*written.Operations)[i].read()
+		if err != nil {
 			return nil, fmt.Errorf("operation %d: %w", i, err)
 		}
-		if op.Return > end {
+		h.Operations = append(h.Operations, *op)
+		if !op.pending && op.Return > end {
 			end = op.Return
 		}
 	}
-	if len(h.Operations) == 0 {
-		return nil, fmt.Errorf("there are no operations")
+	if h.ended() != (written.End != nil) {
+		return nil, errors.New("it needs an end exactly if all operations have returned")
 	}
-	h.Operations = append(h.Operations, operation{
-		Thread: -1, Kind: walk, Call: end + 1, Return: end + 2, Last: math.MaxUint64, elements: h.End})
+	if h.ended() {
+		h.Operations = append(h.Operations, operation{
+			Thread: -1, Kind: walk, Call: end + 1, Return: end + 2, Last: math.MaxUint64, elements: *written.End})
+	}
 	return h, nil
 }
 
-func (op *operation) read() error {
-	if op.Return < op.Call {
-		return fmt.Errorf("it returned before it was called")
+// ended says whether all operations have returned.
+func (h *history) ended() bool {
+	for i := range h.Operations {
+		if h.Operations[i].pending {
+			return false
+		}
 	}
-	var err error
+	return true
+}
+
+func (written *writtenOperation) read() (*operation, error) {
+	if written.Thread == nil || written.Kind == nil || written.Call == nil {
+		return nil, errors.New("it needs thread, op and call")
+	}
+	op := &operation{Thread: *written.Thread, Kind: *written.Kind, Call: *written.Call, Return: never}
+	if op.Thread < 0 {
+		return nil, fmt.Errorf("there is no thread %d", op.Thread)
+	}
+	if err := op.readQuestion(written); err != nil {
+		return nil, err
+	}
+	if written.Return == nil {
+		if written.Answer != nil {
+			return nil, errors.New("it answered without returning")
+		}
+		op.pending = true
+		return op, nil
+	}
+	op.Return = *written.Return
+	if op.Return < op.Call {
+		return nil, errors.New("it returned before it was called")
+	}
+	if op.Call < -furthest || op.Return > furthest {
+		return nil, errors.New("its times are further than 2^62 ns from 0")
+	}
+	if err := op.readAnswer(written.Answer); err != nil {
+		return nil, fmt.Errorf("%s cannot answer %q: %w", op.Kind, written.Answer, err)
+	}
+	return op, nil
+}
+
+func (op *operation) readQuestion(written *writtenOperation) error {
+	needed := map[string]*uint64{}
 	switch op.Kind {
-	case "insert", "erase":
-		err = json.Unmarshal(op.Answer, &op.truth)
-	case "find":
-		var value *uint64
-		if err = json.Unmarshal(op.Answer, &value); err == nil && value != nil {
-			op.elements = []element{{op.Key, *value}}
-		}
+	case "insert":
+		needed["key"], needed["value"] = written.Key, written.Value
+	case "erase", "find":
+		needed["key"] = written.Key
+	case "range":
+		needed["key"], needed["last"] = written.Key, written.Last
 	case "size":
-		err = json.Unmarshal(op.Answer, &op.number)
-	case "range", "snapshot":
-		err = json.Unmarshal(op.Answer, &op.elements)
-		if op.Kind == "snapshot" {
-			op.Last = math.MaxUint64
-		}
+	case "snapshot":
+		op.Last = math.MaxUint64
 	default:
 		return fmt.Errorf("there is no operation %q", op.Kind)
 	}
-	if err != nil {
-		return fmt.Errorf("%s cannot answer %q: %w", op.Kind, op.Answer, err)
+	for name, field := range needed {
+		if field == nil {
+			return fmt.Errorf("%s needs a %s", op.Kind, name)
+		}
+		switch name {
+		case "key":
+			op.Key = *field
+		case "value":
+			op.Value = *field
+		case "last":
+			op.Last = *field
+		}
 	}
+	return nil
+}
+
+func (op *operation) readAnswer(answer json.RawMessage) error {
+	if answer == nil {
+		return errors.New("an answer is missing")
+	}
+	if op.Kind == "find" {
+		var value *uint64
+		if err := json.Unmarshal(answer, &value); err != nil || value == nil {
+			return err
+		}
+		op.elements = []element{{op.Key, *value}}
+		return nil
+	}
+	if string(answer) == "null" {
+		return errors.New("only a find finds nothing")
+	}
+	switch op.Kind {
+	case "insert", "erase":
+		return json.Unmarshal(answer, &op.truth)
+	case "size":
+		return json.Unmarshal(answer, &op.number)
+	default:
+		return json.Unmarshal(answer, &op.elements)
+	}
+}
+
+// UnmarshalJSON accepts two numbers, no fewer and no more.
+func (e *element) UnmarshalJSON(text []byte) error {
+	var numbers []*uint64
+	if err := json.Unmarshal(text, &numbers); err != nil {
+		return err
+	}
+	if len(numbers) != 2 || numbers[0] == nil || numbers[1] == nil {
+		return fmt.Errorf("%s is no element, [key, value]", text)
+	}
+	e[0], e[1] = *numbers[0], *numbers[1]
 	return nil
 }
 
@@ -111,6 +240,63 @@ func (op *operation) changes() bool {
 // spans says whether the operation tells of more keys than one.
 func (op *operation) spans() bool {
 	return op.Kind != "insert" && op.Kind != "erase" && op.Kind != "find"
+}
+
+// changesMeet says whether two threads were changing the map at the same time.
+func (h *history) changesMeet() bool {
+	for i := range h.Operations {
+		for j := range h.Operations[:i] {
+			a, b := &h.Operations[i], &h.Operations[j]
+			if a.Thread != b.Thread && a.changes() && b.changes() && a.Call <= b.Return && b.Call <= a.Return {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asked is the number of operations, without the walk at the end.
+func (h *history) asked() int {
+	count := 0
+	for _, op := range h.Operations {
+		if op.Kind != walk {
+			count++
+		}
+	}
+	return count
+}
+
+// size is how much there is to read and to think of: of an operation that had not returned there are
+// two possibilities.
+func (h *history) size() int {
+	size := len(h.Operations)
+	for i := range h.Operations {
+		if h.Operations[i].pending {
+			size++
+		}
+	}
+	return size
+}
+
+// threads is how many take part, without the walk at the end.
+func (h *history) threads() int {
+	seen := map[int]bool{}
+	for _, op := range h.Operations {
+		if op.Kind != walk {
+			seen[op.Thread] = true
+		}
+	}
+	return len(seen)
+}
+
+func (h *history) firstCall() int64 {
+	first := int64(never)
+	for _, op := range h.Operations {
+		if op.Call < first {
+			first = op.Call
+		}
+	}
+	return first
 }
 
 // keys are those that the history tells of, ascending.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
 
-// A line as the recorder writes it: operations are "thread kind key value-or-last call return answer".
+// A line as the recorder writes it: operations are "thread kind key value-or-last call return answer", with the
+// answer "-" if they have not returned.
 func line(start string, operations []string, end string) string {
 	var written []string
 	for _, text := range operations {
@@ -15,19 +17,25 @@ func line(start string, operations []string, end string) string {
 		if _, err := fmt.Sscan(text, &thread, &kind, &key, &extra, &call, &ret, &answer); err != nil {
 			panic(err)
 		}
-		written = append(written, fmt.Sprintf(
-			`{"thread":%d,"op":%q,"key":%d,"value":%d,"last":%d,"call":%d,"return":%d,"answer":%s}`,
-			thread, kind, key, extra, extra, call, ret, answer))
+		returned := fmt.Sprintf(`,"return":%d,"answer":%s`, ret, answer)
+		if answer == "-" {
+			returned = ""
+		}
+		written = append(written, fmt.Sprintf(`{"thread":%d,"op":%q,"key":%d,"value":%d,"last":%d,"call":%d%s}`,
+			thread, kind, key, extra, extra, call, returned))
 	}
-	return fmt.Sprintf(`{"map":"tried","seed":7,"number":3,"start":%s,"operations":[%s],"end":%s}`+"\n",
+	if end != "" {
+		end = `,"end":` + end
+	}
+	return fmt.Sprintf(`{"map":"tried","seed":7,"number":3,"start":%s,"operations":[%s]%s}`+"\n",
 		start, strings.Join(written, ","), end)
 }
 
 func judged(t *testing.T, input string) *verdict {
 	t.Helper()
-	found, err := judge(strings.NewReader(input))
-	if err != nil {
-		t.Fatal(err)
+	found := judge(strings.NewReader(input), 0)
+	if found.incomplete != nil {
+		t.Fatal(found.incomplete)
 	}
 	return found
 }
@@ -81,6 +89,8 @@ func TestHistoriesThatAreNotLinearizable(t *testing.T) {
 			"0 range 1 2 0 9 [[2,2],[1,1]]"}, "[[1,1],[2,2]]"), "range(1, 2): {2 -> 2, 1 -> 1}"},
 		"a walk that meets a key twice": {line("[]", []string{
 			"0 insert 1 101 0 1 true"}, "[[1,101],[1,101]]"), "walk at rest: {1 -> 101, 1 -> 101}"},
+		"a walk in circles": {line("[]", []string{
+			"0 insert 1 101 0 1 true"}, "["+strings.Repeat("[1,101],", 30)+"[1,101]]"), "walk at rest"},
 		"a walk that misses a key": {line("[]", []string{
 			"0 insert 1 101 0 1 true"}, "[]"), "walk at rest: nothing"},
 	} {
@@ -99,23 +109,128 @@ func TestTheSmallestIsDrawnAsOneColumnForEachThread(t *testing.T) {
 
   at first the map holds {1 -> 102}
 
-  ns   thread 0    thread 1
-   0               ┌ erase(1)
-  20               └ true
-  50   ┌ find(1)
-  60   └ 102
+   ns   thread 0    thread 1
+   80               ┌ erase(1)
+  100               └ true
+  130   ┌ find(1)
+  140   └ 102
 
   No order of these operations explains the answer of find(1): 102.
+
+What else happened in that history:
+
+  at first the map holds nothing
+
+   ns   thread 0           thread 1     thread 2           afterwards
+    0   ┌ insert(2, 101)
+    5   │                               ┌ find(2)
+   10   └ true                          │
+   20   ┌ insert(1, 102)                │
+   22   │                  ┌ find(1)    │
+   30   └ true             │            │
+   40   ┌ find(1)          │            │
+   50   └ 102              │            │
+   60                      └ nothing    │
+   70                                   └ 101
+   80                      ┌ erase(1)
+   90                      │            ┌ insert(1, 103)
+  100                      └ true       │
+  120                                   └ false
+  130   ┌ find(1)
+  140   └ 102
+  150                      ┌ find(2)
+  160                      └ 101
+  161                                                      ┌ walk at rest
+  162                                                      └ {2 -> 101}
 `
 	if out := printed(t, busy); out != expected {
 		t.Errorf("got\n%s", out)
 	}
 }
 
+func TestAHistoryThatIsSmallAlreadyIsDrawnOnce(t *testing.T) {
+	if out := printed(t, line("[]", []string{"0 find 1 0 0 1 9"}, "[]")); strings.Contains(out, "What else") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+// The walk alone would be smaller and say nothing. The erase of the neighbour lost the insert.
+func TestAHistoryInWhichChangesMeetIsPreferred(t *testing.T) {
+	alone := line("[[4,1]]", []string{"0 find 4 0 0 1 1"}, "[]")
+	met := line("[[2,1]]", []string{"0 erase 2 0 0 50 true", "1 insert 3 101 10 60 true", "0 insert 1 5 70 80 true"}, "[[1,5]]")
+	out := printed(t, alone+met+alone)
+	for _, part := range []string{"3 of 3 histories", "│                ┌ insert(3, 101)", "└ true           │"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("%q is missing in\n%s", part, out)
+		}
+	}
+}
+
+func TestAHistoryThatShowsSeveralThreadsIsPreferred(t *testing.T) {
+	one := line("[]", []string{"0 find 1 0 0 1 9"}, "[]")
+	two := line("[]", []string{"0 insert 1 101 0 1 true", "1 find 1 0 2 3 null", "0 find 1 0 4 5 101"}, "[[1,101]]")
+	if out := printed(t, one+two); !strings.Contains(out, "the answer of find(1): nothing.") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+func TestAHistoryThatDidNotEndIsDrawn(t *testing.T) {
+	whole := line("[]", []string{"0 find 1 0 0 1 null"}, "[]")
+	unended := line("[]", []string{"0 insert 1 101 5 8 true", "0 erase 1 0 9 0 -", "1 find 1 0 6 10 101"}, "")
+	found := judged(t, whole+unended)
+	var out strings.Builder
+	found.print(&out)
+	expected := `no more than 2 histories of 4 operations can be judged, and those are linearizable
+
+history 3 of seed 7 of tried did not end:
+
+  at first the map holds nothing
+
+  ns   thread 0           thread 1
+   0   ┌ insert(1, 101)
+   1   │                  ┌ find(1)
+   3   └ true             │
+   4   ┌ erase(1)         │
+   5   │                  └ 101
+  erase(1) had not returned, and may have taken effect or not
+`
+	if out.String() != expected || found.status() != 1 {
+		t.Errorf("got %d and\n%s", found.status(), out.String())
+	}
+}
+
+func TestWhatIsWrongBeforeTheInputEndsIsTold(t *testing.T) {
+	wrong := line("[]", []string{"0 find 1 0 0 1 9"}, "[]")
+	right := line("[]", []string{"0 find 1 0 0 1 null"}, "[]")
+	for _, try := range []struct {
+		input    string
+		expected int
+		status   int
+		told     string
+		reason   string
+	}{
+		{wrong + right[:40], 0, 1, "find(1): 9", "line 2 is cut short"},
+		{right + right[:40], 0, 2, "no more than 1 histories", "line 2 is cut short"},
+		{right + "{}\n", 0, 2, "no more than 1 histories", "line 2 is no history"},
+		{right + right, 3, 2, "no more than 2 histories", "the recorder ended after 2 of 3 histories"},
+		{wrong, 3, 1, "find(1): 9", "the recorder ended after 1 of 3 histories"},
+		{right + right, 2, 0, "2 histories of 2 operations: all linearizable", ""},
+	} {
+		found := judge(strings.NewReader(try.input), try.expected)
+		var out strings.Builder
+		found.print(&out)
+		if found.status() != try.status || !strings.Contains(out.String(), try.told) ||
+			(found.incomplete == nil) != (try.reason == "") ||
+			(found.incomplete != nil && !strings.Contains(found.incomplete.Error(), try.reason)) {
+			t.Errorf("%q: got %d, %v and\n%s", try.input, found.status(), found.incomplete, out.String())
+		}
+	}
+}
+
 func TestWhatIsGoingOnAtTheEndStaysWhereItMayHaveHadAnEffect(t *testing.T) {
 	out := printed(t, line("[]", []string{
 		"0 insert 1 101 0 90 true", "1 find 1 0 10 20 101", "1 find 1 0 30 40 null"}, "[[1,101]]"))
-	for _, part := range []string{"┌ insert(1, 101)", "└ 101", "└ nothing", "insert(1, 101) had not returned yet"} {
+	for _, part := range []string{"┌ insert(1, 101)", "└ 101", "└ nothing", "insert(1, 101) had not returned"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is missing in\n%s", part, out)
 		}
@@ -123,7 +238,7 @@ func TestWhatIsGoingOnAtTheEndStaysWhereItMayHaveHadAnEffect(t *testing.T) {
 }
 
 func TestTheShortestOfSeveralIsPrinted(t *testing.T) {
-	long := line("[]", []string{"0 insert 1 101 0 50 true", "1 insert 1 102 0 50 true", "2 erase 1 0 60 70 true"}, "[]")
+	long := line("[]", []string{"0 insert 1 101 0 5 true", "0 insert 1 102 10 50 true", "0 erase 1 0 60 70 true"}, "[]")
 	short := line("[]", []string{"0 find 1 0 0 1 9"}, "[]")
 	out := printed(t, long+short+long)
 	if !strings.Contains(out, "3 of 3 histories") || !strings.Contains(out, "find(1): 9") {
@@ -133,19 +248,59 @@ func TestTheShortestOfSeveralIsPrinted(t *testing.T) {
 
 func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 	whole := line("[]", []string{"0 find 1 0 0 1 null"}, "[]")
+	around := func(operation string) string {
+		return `{"map":"m","seed":1,"number":1,"start":[],"operations":[` + operation + `],"end":[]}` + "\n"
+	}
 	for input, message := range map[string]string{
 		"":                              "there are no histories to read",
 		"insert 1 2\n":                  "line 1 is no history: invalid character",
 		whole + whole[:40]:              "line 2 is cut short",
 		`{"map":"a","colour":1}` + "\n": `unknown field "colour"`,
-		`{"map":"a"}` + "\n":            "there are no operations",
-		line("[]", []string{"0 find 1 0 5 4 null"}, "[]"):  "operation 0: it returned before it was called",
-		line("[]", []string{"0 jump 1 0 0 1 null"}, "[]"):  `operation 0: there is no operation "jump"`,
-		line("[]", []string{"0 insert 1 0 0 1 77"}, "[]"):  "insert cannot answer",
-		line("[]", []string{"0 snapshot 1 0 0 1 5"}, "[]"): "snapshot cannot answer",
+		`{"map":"a"}` + "\n":            "it needs map, seed, number, start and operations",
+		strings.Replace(whole, `"start":[],`, "", 1):                                   "it needs map, seed, number, start and operations",
+		line("[]", []string{}, "[]"):                                                   "there are no operations",
+		line("[]", []string{"0 find 1 0 0 1 null"}, ""):                                "it needs an end exactly if all operations have returned",
+		line("[]", []string{"0 find 1 0 0 1 -"}, "[]"):                                 "it needs an end exactly if all operations have returned",
+		line("[[1,2],[1,3]]", []string{"0 find 1 0 0 1 2"}, "[]"):                      "no map holds a key twice",
+		line("[[1]]", []string{"0 find 1 0 0 1 null"}, "[]"):                           "[1] is no element",
+		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,0,99]]"):                      "[1,0,99] is no element",
+		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,null]]"):                      "[1,null] is no element",
+		strings.TrimSpace(whole) + whole:                                               "something follows the object",
+		line("[]", []string{"0 find 1 0 5 4 null"}, "[]"):                              "operation 0: it returned before it was called",
+		line("[]", []string{"0 jump 1 0 0 1 null"}, "[]"):                              `operation 0: there is no operation "jump"`,
+		line("[]", []string{"-2 find 1 0 0 1 null"}, "[]"):                             "there is no thread -2",
+		line("[]", []string{"0 insert 1 0 0 1 77"}, "[]"):                              "insert cannot answer",
+		line("[]", []string{"0 insert 1 0 0 1 null"}, "[]"):                            "only a find finds nothing",
+		line("[]", []string{"0 range 1 2 0 1 null"}, "[]"):                             "only a find finds nothing",
+		line("[]", []string{"0 snapshot 1 0 0 1 5"}, "[]"):                             "snapshot cannot answer",
+		line("[]", []string{"0 find 1 0 0 9223372036854775807 null"}, "[]"):            "further than 2^62 ns",
+		around(`{"thread":0,"op":"find","key":1,"return":1,"answer":null}`):            "it needs thread, op and call",
+		around(`{"thread":0,"op":"find","call":0,"return":1,"answer":null}`):           "find needs a key",
+		around(`{"thread":0,"op":"insert","key":1,"call":0,"return":1,"answer":true}`): "insert needs a value",
+		around(`{"thread":0,"op":"range","key":1,"call":0,"return":1,"answer":[]}`):    "range needs a last",
+		around(`{"thread":0,"op":"find","key":1,"call":0,"return":1}`):                 "an answer is missing",
+		around(`{"thread":0,"op":"find","key":1,"call":0,"answer":null}`):              "it answered without returning",
 	} {
-		if _, err := judge(strings.NewReader(input)); err == nil || !strings.Contains(err.Error(), message) {
-			t.Errorf("%q: expected %q, got %v", input, message, err)
+		found := judge(strings.NewReader(input), 0)
+		if found.incomplete == nil || !strings.Contains(found.incomplete.Error(), message) {
+			t.Errorf("%q: expected %q, got %v", input, message, found.incomplete)
 		}
+	}
+}
+
+// The guide shows what was printed of 1,000 histories, of which this is the one that was drawn.
+func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
+	recorded, err := os.ReadFile("testdata/lost_update.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../../../docs/guide/rig.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.Replace(printed(t, string(recorded)), "1 of 1 histories", "7 of 1000 histories", 1)
+	indented := strings.ReplaceAll(strings.ReplaceAll("\n"+shown, "\n", "\n    "), "\n    \n", "\n\n")
+	if !strings.Contains(string(guide), strings.TrimRight(indented, " ")) {
+		t.Errorf("docs/guide/rig.md does not show\n%s", indented)
 	}
 }

@@ -44,8 +44,14 @@ func show(elements []element) string {
 	if len(elements) == 0 {
 		return "nothing"
 	}
+	// Histories have few keys. What has more goes round in circles.
+	const most = 10
 	var shown []string
-	for _, e := range elements {
+	for i, e := range elements {
+		if i == most {
+			shown = append(shown, fmt.Sprintf("and %d more", len(elements)-most))
+			break
+		}
 		shown = append(shown, fmt.Sprintf("%d -> %d", e[0], e[1]))
 	}
 	return "{" + strings.Join(shown, ", ") + "}"
@@ -59,15 +65,15 @@ type moment struct {
 	operation *operation
 }
 
-// print draws a history as one column for each thread, with time running down.
-func (h *history) print(out io.Writer) {
+// draw shows a history as one column for each thread, with time running down from `start`.
+func (h *history) draw(out io.Writer, start int64) {
 	columns, titles := h.columns()
 	moments := h.moments(columns)
 	rows := [][]string{append([]string{"ns"}, titles...)}
 	running := make([]bool, len(titles))
 	for _, m := range moments {
 		row := make([]string, len(titles)+1)
-		row[0] = fmt.Sprint(m.time - moments[0].time)
+		row[0] = fmt.Sprint(m.time - start)
 		for i, is := range running {
 			if is {
 				row[i+1] = "│"
@@ -85,11 +91,19 @@ func (h *history) print(out io.Writer) {
 	table(out, rows)
 	for i := range h.Operations {
 		if h.Operations[i].pending {
-			fmt.Fprintf(out, "  %s had not returned yet, and may have taken effect or not\n", h.Operations[i].call())
+			fmt.Fprintf(out, "  %s had not returned, and may have taken effect or not\n", h.Operations[i].call())
 		}
 	}
+}
+
+// blame names the operation that no order explains.
+func (h *history) blame(out io.Writer) {
 	blamed := h.unexplained()
-	fmt.Fprintf(out, "\n  No order of these operations explains the answer of %s: %s.\n", blamed.call(), blamed.answer())
+	answer := ": " + blamed.answer()
+	if len(blamed.elements) > 3 {
+		answer = "" // it is long, and stands just above
+	}
+	fmt.Fprintf(out, "\n  No order of these operations explains the answer of %s%s.\n", blamed.call(), answer)
 }
 
 // unexplained is the operation whose return makes the history one that no order explains.

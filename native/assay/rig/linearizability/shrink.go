@@ -33,12 +33,20 @@ func oneKey(h *history) *history {
 			return h
 		}
 	}
-	best := h
+	// A walk without any operation on the key says least.
+	var best *history
 	for _, key := range h.keys() {
 		part := h.of(key)
-		if !part.decide() && len(part.Operations) < len(best.Operations) {
+		if part.decide() {
+			continue
+		}
+		if best == nil || (best.asked() == 0 && part.asked() > 0) ||
+			(part.asked() > 0 || best.asked() == 0) && len(part.Operations) < len(best.Operations) {
 			best = part
 		}
+	}
+	if best == nil {
+		return h
 	}
 	return best
 }
