@@ -53,7 +53,12 @@ void bind_this_thread(unsigned processor) {
 
 }  // namespace
 
-stamp_clock::stamp_clock() : counts_ticks_(has_invariant_counter()) {
+stamp_clock::stamp_clock() : stamp_clock(0) {
+  const auto now = [this](unsigned) { return after(); };
+  widen_by(greatest_difference(now, usable_processors()));
+}
+
+stamp_clock::stamp_clock(std::uint64_t difference) : counts_ticks_(has_invariant_counter()) {
   if (counts_ticks_) {
     const std::uint64_t start_ns = host::now_ns();
     const std::uint64_t start = after();
@@ -61,8 +66,11 @@ stamp_clock::stamp_clock() : counts_ticks_(has_invariant_counter()) {
     while (end_ns - start_ns < 5'000'000) end_ns = host::now_ns();
     ns_per_tick_ = static_cast<double>(end_ns - start_ns) / static_cast<double>(after() - start);
   }
-  uncertainty_ns_ =
-      std::llround(std::ceil(2 * ns_per_tick_ * static_cast<double>(greatest_step_back())));
+  widen_by(difference);
+}
+
+void stamp_clock::widen_by(std::uint64_t difference) {
+  uncertainty_ns_ = std::llround(std::ceil(2 * ns_per_tick_ * static_cast<double>(difference)));
 }
 
 std::int64_t stamp_clock::ns(std::uint64_t stamp, std::uint64_t start) const {
@@ -75,30 +83,29 @@ std::int64_t stamp_clock::ns_up(std::uint64_t stamp, std::uint64_t start) const 
   return std::llround(std::ceil(ticks * ns_per_tick_)) + uncertainty_ns_;
 }
 
-// Between the first processor and each other one, by a token: an even number is the first thread's
-// turn, an odd one the second's.
-std::uint64_t stamp_clock::greatest_step_back() const {
+// An even number is the first thread's turn to have the token, an odd one the second's.
+std::uint64_t greatest_difference(const std::function<std::uint64_t(unsigned thread)>& stamp,
+                                  std::span<const unsigned> processors) {
   constexpr std::uint64_t turns = 2000;
   std::uint64_t greatest = 0;
-  const auto processors = usable_processors();
   for (std::size_t other = 1; other < processors.size(); ++other) {
     std::atomic<std::uint64_t> turn{0};
-    std::uint64_t stamp = 0;  // of the last thread to have had its turn
-    const auto play = [&](std::uint64_t first, unsigned processor) {
+    std::uint64_t last = 0;  // stamp of the thread that had the token last
+    const auto play = [&](unsigned thread, unsigned processor) {
       bind_this_thread(processor);
-      for (std::uint64_t mine = first; mine < turns; mine += 2) {
+      for (std::uint64_t mine = thread; mine < turns; mine += 2) {
         // (1) this acquire load synchronises with the release store at (2)
         while (turn.load(std::memory_order_acquire) != mine) std::this_thread::yield();
-        if (const std::uint64_t now = after(); now < stamp) {
-          greatest = std::max(greatest, stamp - now);
+        if (const std::uint64_t now = stamp(thread); now < last) {
+          greatest = std::max(greatest, last - now);
         }
-        stamp = after();
+        last = stamp(thread);
         // (2) this release store synchronises with the acquire load at (1)
         turn.store(mine + 1, std::memory_order_release);
       }
     };
-    const std::jthread second(play, std::uint64_t{1}, processors[other]);
-    const std::jthread first(play, std::uint64_t{0}, processors[0]);
+    const std::jthread second(play, 1U, processors[other]);
+    const std::jthread first(play, 0U, processors[0]);
   }
   return greatest;
 }

@@ -15,13 +15,22 @@
 // turn, then hand a token to and fro: a stamp that is earlier than one which was taken before it
 // was handed over shows by how much clocks differ. Operations are made to last longer by twice the
 // greatest difference seen, at both ends, as two other processors may differ by as much. That may
-// hide that a history is wrong and can never make a right one look wrong.
+// hide that a history is wrong, also because operations of one thread then overlap each other, and
+// can never make a right one look wrong.
+//
+// What the token shows is how much a difference exceeds the time that handing it over takes, some
+// 100 ns. A smaller one is not seen, and what one processor tells another of by cache lines alone
+// may take less time than that. That such a difference does not make a right history look wrong
+// rests on the kernel, which compares the counters in the same way when it starts each processor
+// and sets those right that can be, and on the manufacturer, whose counters start together.
 
 #ifndef ASSAY_RIG_CLOCK_H_
 #define ASSAY_RIG_CLOCK_H_
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "assay/host/clock.h"
 
@@ -35,6 +44,8 @@ namespace assay::rig {
 class stamp_clock {
  public:
   stamp_clock();
+  // Takes clocks to differ by so much, in units of the stamps.
+  explicit stamp_clock(std::uint64_t difference);
 
   // A moment before everything that follows. Nothing that follows in the program is executed before
   // the clock is read: lfence waits for the reading, and holds back the loads and stores behind it.
@@ -76,12 +87,19 @@ class stamp_clock {
 #endif
   }
 
-  [[nodiscard]] std::uint64_t greatest_step_back() const;
+  void widen_by(std::uint64_t difference);
 
   bool counts_ticks_ = false;
   double ns_per_tick_ = 1;
   std::int64_t uncertainty_ns_ = 0;
 };
+
+// The greatest difference between stamps of the first of the processors and of each other one that
+// a token between them shows. `stamp` answers the time in the thread that calls it, the first (0)
+// or the second (1).
+[[nodiscard]] std::uint64_t greatest_difference(
+    const std::function<std::uint64_t(unsigned thread)>& stamp,
+    std::span<const unsigned> processors);
 
 }  // namespace assay::rig
 
