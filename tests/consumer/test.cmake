@@ -22,7 +22,7 @@ function(build consumer from target)
 endfunction()
 build(headers "${CMAKE_CURRENT_LIST_DIR}/headers" draw_operations "-DCMAKE_PREFIX_PATH=${work}/prefix")
 build(subject "${subject}" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
-build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" subject "-DASSAY=${source}" "-DSUBJECT=${subject}")
+build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" "subject;checked" "-DASSAY=${source}" "-DSUBJECT=${subject}")
 
 file(READ "${source}/docs/guide/probes.md" guide)
 string(REPLACE "```" "\\" guide "${guide}")  # a single character, for the expression below
@@ -69,6 +69,8 @@ foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work
     message(FATAL_ERROR "the trial of ${program} is ${status}: ${result}")
   endif()
 endforeach()
+run("${work}/subdirectory/checked" model my_map --operations 1000)
+run("${work}/subdirectory/checked" linearizability my_map --histories 50)
 execute_process(COMMAND "${work}/prefix/bin/assay-trial" --list OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
 if(NOT list MATCHES "std_map_mutex")
   message(FATAL_ERROR "the installed assay-trial lists ${list}")

@@ -27,16 +27,19 @@ std::string_view name_of(workload::operation kind) {
   return workload::operation_names.at(static_cast<std::size_t>(kind));
 }
 
-json as_json(const operation_record& record) {
+json as_json(unsigned thread, const question& asked, std::int64_t call_ns) {
   using workload::operation;
-  json line{{"thread", record.thread},
-            {"op", name_of(record.asked.kind)},
-            {"call", record.call_ns},
-            {"return", record.return_ns},
-            {"answer", as_json(record.answered)}};
-  if (record.asked.kind <= operation::range) line["key"] = record.asked.key;
-  if (record.asked.kind == operation::insert) line["value"] = record.asked.value;
-  if (record.asked.kind == operation::range) line["last"] = record.asked.last;
+  json line{{"thread", thread}, {"op", name_of(asked.kind)}, {"call", call_ns}};
+  if (asked.kind <= operation::range) line["key"] = asked.key;
+  if (asked.kind == operation::insert) line["value"] = asked.value;
+  if (asked.kind == operation::range) line["last"] = asked.last;
+  return line;
+}
+
+json as_json(const operation_record& record) {
+  json line = as_json(record.thread, record.asked, record.call_ns);
+  line["return"] = record.return_ns;
+  line["answer"] = as_json(record.answered);
   return line;
 }
 
@@ -45,14 +48,16 @@ json as_json(const operation_record& record) {
 void write(std::ostream& out, const history& recorded) {
   json operations = json::array();
   for (const auto& record : recorded.operations) operations.push_back(as_json(record));
-  out << json{{"map", recorded.map},
-              {"seed", recorded.seed},
-              {"number", recorded.number},
-              {"start", recorded.start},
-              {"operations", std::move(operations)},
-              {"end", recorded.end}}
-             .dump()
-      << '\n';
+  for (const auto& record : recorded.unreturned) {
+    operations.push_back(as_json(record.thread, record.asked, record.call_ns));
+  }
+  json line{{"map", recorded.map},
+            {"seed", recorded.seed},
+            {"number", recorded.number},
+            {"start", recorded.start},
+            {"operations", std::move(operations)}};
+  if (recorded.unreturned.empty()) line["end"] = recorded.end;
+  out << line.dump() << '\n' << std::flush;
 }
 
 std::string to_string(const question& asked) {

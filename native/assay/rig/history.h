@@ -6,7 +6,8 @@
 //                     "answer":false}, ...],
 //      "end":[[3,101]]}
 //
-// `start` and `end` are what a walk met while no thread was inside the map.
+// `start` and `end` are what a walk met while no thread was inside the map. Of an operation that
+// has not returned, "return" and "answer" are missing, and so is "end" of its history.
 
 #ifndef ASSAY_RIG_HISTORY_H_
 #define ASSAY_RIG_HISTORY_H_
@@ -28,6 +29,13 @@ struct operation_record {
   std::int64_t return_ns;
 };
 
+// An operation that has not returned.
+struct unreturned_record {
+  unsigned thread;
+  question asked;
+  std::int64_t call_ns;
+};
+
 struct history {
   std::string map;
   std::uint64_t seed;
@@ -35,9 +43,10 @@ struct history {
   std::vector<element> start;
   std::vector<operation_record> operations;
   std::vector<element> end;
+  std::vector<unreturned_record> unreturned{};
 };
 
-// One line.
+// One line, which is flushed: what the map does next may end the process.
 void write(std::ostream& out, const history& recorded);
 
 // As one would write it in a program: "insert(3, 1201)".

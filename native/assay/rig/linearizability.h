@@ -4,8 +4,9 @@
 //     switch (check_linearizability(trial::find_subject("my_map"), {.seed = 7, .histories = 5000},
 //                                   counts)) { ... }
 //
-// The checker is the program assay-linearizability, built from linearizability/ in Go and found
-// beside this program. It prints what it found to the standard output of this one.
+// The checker is the program assay-linearizability, which the build makes of linearizability/, in
+// Go. It prints what it found to the standard output of this program: also of a recording that is
+// cut short because the map throws, hangs or crashes.
 
 #ifndef ASSAY_RIG_LINEARIZABILITY_H_
 #define ASSAY_RIG_LINEARIZABILITY_H_
@@ -19,7 +20,9 @@ namespace assay::rig {
 
 enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable };
 
-// Throws std::system_error if the checker cannot be run, and what record() throws.
+// Unreadable: the checker said why it could not judge, or ended early, of which there is a message.
+// Throws std::system_error if the checker cannot be run, and what record() throws; ends the process
+// as record() does.
 judgement check_linearizability(const trial::subject_entry& subject, const recording& asked,
                                 recorded& counts);
 

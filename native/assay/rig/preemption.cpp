@@ -4,17 +4,41 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+
+#include "assay/random/splitmix64.h"
 
 namespace assay::rig {
 namespace {
 
 int preempting_signal() { return SIGRTMAX - 1; }
 
+// What the handler needs. It runs in the thread whose it is; a signal that arrives after its scope
+// finds nothing left to do.
+struct timing {
+  bool runs = false;
+  timer_t timer{};
+  random::splitmix64 draw{0};
+  std::uint64_t longest_ns = 0;
+  volatile unsigned left = 0;
+};
+thread_local timing mine;
+
+void set_timer() {
+  const auto after_ns = 1 + static_cast<long>(mine.draw() % mine.longest_ns);
+  const struct itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = after_ns}};
+  timer_settime(mine.timer, 0, &once, nullptr);
+}
+
 void yield(int) {
+  if (mine.left == 0) return;
   const int kept = errno;
   sched_yield();
+  mine.left = mine.left - 1;
+  if (mine.left > 0) set_timer();
   errno = kept;
 }
 
@@ -27,20 +51,29 @@ bool install() {
 
 }  // namespace
 
-preemption::preemption(long after_ns) {
+preemption::preemption(std::uint64_t seed) {
   static const bool installed = install();
   struct sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = preempting_signal();
   event._sigev_un._tid = gettid();  // glibc 2.36 has no other name for it
-  if (!installed || timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) return;
-  runs_ = true;
-  const struct itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = after_ns}};
-  timer_settime(timer_, 0, &once, nullptr);
+  mine.runs = installed && timer_create(CLOCK_MONOTONIC, &event, &mine.timer) == 0;
+  if (!mine.runs) return;
+  mine.draw = random::splitmix64(seed);
+  // A signal takes some 5 us here, and comes before anything else if the time set is shorter. With
+  // 5 us more, threads were inside four maps without marked points together in 37 to 51% of
+  // histories; with one preemption at most, in 11 to 20%; with 15 us more, in 8 to 16%. Processors
+  // differ.
+  constexpr std::array<std::uint64_t, 4> longest_ns{7'000, 10'000, 13'000, 20'000};
+  mine.longest_ns = longest_ns.at(mine.draw() % longest_ns.size());
+  mine.left = 8;
+  set_timer();
 }
 
 preemption::~preemption() {
-  if (runs_) timer_delete(timer_);
+  mine.left = 0;
+  if (mine.runs) timer_delete(mine.timer);
+  mine.runs = false;
 }
 
 }  // namespace assay::rig

@@ -1,33 +1,30 @@
 // A thread is taken off its processor wherever it is, also inside code that has no marked points:
 // other people's maps, the allocator, a lock.
 //
-//     const preemption soon(2000);               // once, in about 2000 ns, unless the scope ends
-//     handle->ask(...);
+//     const preemption often(seed);              // up to 8 times, some microseconds apart, at
+//     random, handle->ask(...);                          // unless the scope ends first
 //
 // A timer sends this thread a signal, whose handler yields to another thread. On few processors, or
 // busy ones, threads would otherwise run one after the other: an operation lasts less than a
-// microsecond, and the kernel lets a thread run for milliseconds. (A timer that went off again and
-// again could leave a thread no time for anything else.)
+// microsecond, and the kernel lets a thread run for milliseconds. (A timer that went off without
+// end could leave a thread no time for anything else.)
 
 #ifndef ASSAY_RIG_PREEMPTION_H_
 #define ASSAY_RIG_PREEMPTION_H_
 
-#include <ctime>
+#include <cstdint>
 
 namespace assay::rig {
 
-// Of the thread that builds it, which also destroys it. Uses the signal SIGRTMAX - 1.
+// Of the thread that builds it, which also destroys it; one at a time. Uses the signal SIGRTMAX
+// - 1.
 class preemption {
  public:
   // Does nothing where the kernel gives no timer.
-  explicit preemption(long after_ns);
+  explicit preemption(std::uint64_t seed);
   ~preemption();
   preemption(const preemption&) = delete;
   preemption& operator=(const preemption&) = delete;
-
- private:
-  timer_t timer_{};
-  bool runs_ = false;
 };
 
 }  // namespace assay::rig

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <semaphore>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "assay/random/splitmix64.h"
@@ -29,11 +34,11 @@ using workload::operation;
 
 constexpr unsigned most_threads = 4;
 constexpr std::uint64_t most_keys = 8;
-constexpr std::chrono::seconds patience{60};
 
 // What all threads are to do in one history.
 struct plan {
   std::uint64_t keys;
+  bool strikes;  // between operations, too
   std::vector<std::vector<question>> of_thread;
 };
 
@@ -48,9 +53,15 @@ using weights = std::array<std::uint64_t, workload::operation_kinds>;
 weights draw_weights(splitmix64& draw, const trial::subject_entry& subject, bool whole) {
   weights drawn{};
   for (const operation kind : subject.atomic) {
-    const bool updates = kind == operation::insert || kind == operation::erase;
     if (kind > operation::find && !whole) continue;
-    drawn.at(static_cast<std::size_t>(kind)) = draw_between(draw, updates ? 1 : 0, 4);
+    // What tells of several keys is asked for most where it is asked for at all.
+    const bool spans = kind > operation::find;
+    const bool updates = kind == operation::insert || kind == operation::erase;
+    drawn.at(static_cast<std::size_t>(kind)) = draw_between(draw,
+                                                            spans     ? 2
+                                                            : updates ? 1
+                                                                      : 0,
+                                                            spans ? 8 : 4);
   }
   return drawn;
 }
@@ -72,16 +83,20 @@ plan draw_plan(splitmix64& draw, const trial::subject_entry& subject, std::uint6
   const std::uint64_t threads = draw_between(
       draw, 2, std::min(subject.max_threads.value_or(most_threads), whole ? 3U : most_threads));
   const std::uint64_t operations = draw_between(draw, 1, whole ? 4 : 8);
-  plan drawn{.keys = draw_between(draw, 1, whole ? 4 : most_keys), .of_thread = {}};
+  // Delays between operations are all that a map without marked points gets, and keep threads that
+  // begin together apart.
+  plan drawn{.keys = draw_between(draw, 1, whole ? 4 : most_keys),
+             .strikes = draw() % 2 == 0,
+             .of_thread = {}};
   drawn.of_thread.resize(threads);
   std::uint64_t value = 100 * on_map;
   for (auto& mine : drawn.of_thread) {
     for (std::uint64_t i = 0; i < operations; ++i) {
       const operation kind = draw_kind(draw, among);
-      // Every other range is of all keys.
+      // Every other range is of all keys, also of those that earlier histories left.
       const bool all = kind == operation::range && draw() % 2 == 0;
       const std::uint64_t key = all ? 1 : draw_between(draw, 1, drawn.keys);
-      const std::uint64_t last = all ? drawn.keys : draw_between(draw, key, drawn.keys);
+      const std::uint64_t last = all ? most_keys : draw_between(draw, key, drawn.keys);
       mine.push_back({.kind = kind, .key = key, .value = ++value, .last = last});
     }
   }
@@ -99,10 +114,25 @@ struct alignas(workload::interference_bytes) part {
   std::unique_ptr<any_handle> handle;
   std::vector<stamped> done;
   std::optional<disturbance> disturbed;
-  long preempted_after_ns = 0;
+  std::uint64_t preempted_by = 0;  // a seed
   std::string failure;
-  std::atomic<std::size_t> returned{0};  // operations; for the message of one that does not
+  // What is known of it if it does not end: how many operations have returned, and a time before
+  // the next one, usually of its call.
+  std::atomic<std::size_t> returned{0};
+  std::atomic<std::uint64_t> called{0};
 };
+
+// Does something to the map, and keeps what it throws.
+template <class Do>
+void attempt(part& mine, const std::string& what, Do act) {
+  try {
+    act();
+  } catch (const std::exception& error) {
+    mine.failure = what + " threw an exception: " + error.what();
+  } catch (...) {
+    mine.failure = what + " threw what is no std::exception";
+  }
+}
 
 // Threads that begin together, even where there are more of them than processors.
 class starting_line {
@@ -121,77 +151,121 @@ class starting_line {
   std::atomic<unsigned> missing_;
 };
 
-void perform(part& mine, const std::vector<question>& asked, const stamp_clock& clock) {
+void perform(part& mine, const plan& drawn, unsigned thread, const stamp_clock& clock) {
   const disturbance::here disturbed(*mine.disturbed);
-  const preemption preempted(mine.preempted_after_ns);
-  for (const question& one : asked) {
-    mine.disturbed->strike();
+  const preemption preempted(mine.preempted_by);
+  for (const question& one : drawn.of_thread[thread]) {
+    if (drawn.strikes) mine.disturbed->strike();
     try {
       const std::uint64_t call = clock.before();
+      mine.called.store(call, std::memory_order_relaxed);
       answer answered = mine.handle->ask(one);
       const std::uint64_t end = clock.after();
       mine.done.push_back({std::move(answered), call, end});
-    } catch (const std::exception& error) {
-      mine.failure = to_string(one) + " threw an exception: " + error.what();
+    } catch (...) {
+      attempt(mine, to_string(one), [] { throw; });
       return;
     }
-    mine.returned.store(mine.done.size(), std::memory_order_relaxed);
+    // (1) this release store synchronises with the acquire load at (2)
+    mine.returned.store(mine.done.size(), std::memory_order_release);
   }
 }
 
-[[noreturn]] void give_up(const history& unfinished, const plan& drawn,
-                          const std::array<part, most_threads>& parts) {
-  std::fprintf(stderr, "error: %s: history %ju of seed %ju did not end within %jd s.\n",
-               unfinished.map.c_str(), std::uintmax_t{unfinished.number},
-               std::uintmax_t{unfinished.seed}, std::intmax_t{patience.count()});
-  for (std::size_t i = 0; i < drawn.of_thread.size(); ++i) {
-    const std::size_t at = parts.at(i).returned.load(std::memory_order_relaxed);
-    if (at < drawn.of_thread[i].size()) {
-      std::fprintf(stderr, "  thread %zu is inside %s\n", i,
-                   to_string(drawn.of_thread[i][at]).c_str());
-    }
-  }
-  std::_Exit(3);
+// Tells the thread that waits that this one has ended, however it ends.
+class ending {
+ public:
+  explicit ending(std::counting_semaphore<most_threads>& ended) : ended_(ended) {}
+  ~ending() { ended_.release(); }
+  ending(const ending&) = delete;
+  ending& operator=(const ending&) = delete;
+
+ private:
+  std::counting_semaphore<most_threads>& ended_;
+};
+
+bool overlap(const operation_record& a, const operation_record& b) {
+  return a.thread != b.thread && a.call_ns <= b.return_ns && b.call_ns <= a.return_ns;
 }
 
-bool overlap(const history& recorded) {
-  for (const auto& a : recorded.operations) {
-    for (const auto& b : recorded.operations) {
-      if (a.thread != b.thread && a.call_ns <= b.return_ns && b.call_ns <= a.return_ns) return true;
+// Whether `a` changed what the answer of `b` tells of.
+bool concern(const operation_record& a, const operation_record& b) {
+  const bool* const succeeded = std::get_if<bool>(&a.answered);
+  if (succeeded == nullptr || !*succeeded) return false;
+  switch (b.asked.kind) {
+    case operation::insert:
+    case operation::erase:
+    case operation::find:
+      return a.asked.key == b.asked.key;
+    case operation::range:
+      return b.asked.key <= a.asked.key && a.asked.key <= b.asked.last;
+    default:
+      return true;
+  }
+}
+
+void count(recorded& sums, const history& one) {
+  bool overlapping = false;
+  bool meeting = false;
+  for (const auto& a : one.operations) {
+    for (const auto& b : one.operations) {
+      if (!overlap(a, b)) continue;
+      overlapping = true;
+      meeting = meeting || concern(a, b);
     }
   }
-  return false;
+  ++sums.histories;
+  sums.operations += one.operations.size();
+  sums.overlapping += overlapping;
+  sums.meeting += meeting;
+}
+
+// Whether what a map holds at the end of a history follows from what it held at first and the
+// answers of updates, whatever their order.
+bool ends_rightly(const history& one) {
+  std::map<std::uint64_t, std::int64_t> times;  // that each key should be held
+  std::set<element> given;
+  for (const auto& held : one.start) {
+    ++times[held.first];
+    given.insert(held);
+  }
+  for (const auto& record : one.operations) {
+    const bool* const succeeded = std::get_if<bool>(&record.answered);
+    if (succeeded == nullptr || !*succeeded) continue;
+    const bool inserted = record.asked.kind == operation::insert;
+    times[record.asked.key] += inserted ? 1 : -1;
+    if (inserted) given.emplace(record.asked.key, record.asked.value);
+  }
+  for (const auto& held : one.end) {
+    if (--times[held.first] < 0 || !given.contains(held)) return false;
+  }
+  return std::ranges::all_of(times, [](const auto& left) { return left.second == 0; });
 }
 
 // The map of a number of histories, and what it held when the last of them had ended.
 struct served_map {
   std::unique_ptr<any_map> map;
-  std::vector<element> held;
-  std::uint64_t histories;  // so far
+  std::vector<element> held{};
+  std::uint64_t histories = 0;  // so far
   std::uint64_t most;
+  // A map that is known to be broken may do anything, and no history of it tells more.
+  bool broken = false;
 
-  // A map that holds a key twice is known to be broken: the next history would begin with what no
-  // map can hold.
-  [[nodiscard]] bool may_go_on() const {
-    if (histories == most) return false;
-    std::vector<std::uint64_t> keys;
-    for (const auto& [key, value] : held) keys.push_back(key);
-    std::ranges::sort(keys);
-    return std::ranges::adjacent_find(keys) == keys.end();
-  }
+  [[nodiscard]] bool may_go_on() const { return histories < most && !broken; }
 };
 
 class recorder {
  public:
-  recorder(const trial::subject_entry& subject, std::uint64_t seed)
-      : subject_(subject), seed_(seed), draw_(seed), threads_(most_threads) {}
+  using taker = std::function<void(const history&)>;
+
+  recorder(const trial::subject_entry& subject, const recording& asked, const taker& take)
+      : subject_(subject), asked_(asked), take_(take), draw_(asked.seed), threads_(most_threads) {}
 
   history next() {
     if (!served_ || !served_->may_go_on()) renew();
     ++served_->histories;
     const plan drawn = draw_plan(draw_, subject_, served_->histories);
     history made{.map = subject_.name,
-                 .seed = seed_,
+                 .seed = asked_.seed,
                  .number = number_++,
                  .start = served_->held,
                  .operations = {},
@@ -201,6 +275,7 @@ class recorder {
     // Enough to tell that the walk met too much.
     served_->held = served_->map->walk(4 * most_keys);
     made.end = served_->held;
+    served_->broken = !ends_rightly(made);
     return made;
   }
 
@@ -209,63 +284,100 @@ class recorder {
     served_.reset();
     served_.emplace(
         served_map{.map = subject_.open({.key_range = most_keys, .threads = most_threads}),
-                   .held = {},
-                   .histories = 0,
                    .most = std::uint64_t{1} << draw_between(draw_, 0, 12)});
   }
 
-  void run(const plan& drawn, const history& made) {
+  void run(const plan& drawn, history& made) {
     const auto threads = static_cast<unsigned>(drawn.of_thread.size());
     std::array<std::uint64_t, most_threads> seeds{};
     for (auto& seed : seeds) seed = draw_();
     threads_.run([&](unsigned i) {
       if (i >= threads) return;
-      parts_.at(i).handle = served_->map->attach();
-      parts_.at(i).done.clear();
-      parts_.at(i).done.reserve(drawn.of_thread[i].size());
-      parts_.at(i).disturbed.emplace(seeds.at(i));
-      parts_.at(i).preempted_after_ns = 1 + static_cast<long>(seeds.at(i) % 10'000);
-      parts_.at(i).returned.store(0, std::memory_order_relaxed);
+      part& mine = parts_.at(i);
+      attempt(mine, "attach()", [&] { mine.handle = served_->map->attach(); });
+      mine.done.clear();
+      mine.done.reserve(drawn.of_thread[i].size());
+      mine.disturbed.emplace(seeds.at(i));
+      mine.preempted_by = random::derive_seed(seeds.at(i), 1);
+      mine.returned.store(0, std::memory_order_relaxed);
+      mine.called.store(clock_.before(), std::memory_order_relaxed);
     });
+    throw_failure(made);
     starting_line line(threads);
     std::counting_semaphore<most_threads> ended(0);
     threads_.start([&](unsigned i) {
       if (i >= threads) return;
+      const ending mine(ended);
       line.arrive_and_wait();
-      perform(parts_.at(i), drawn.of_thread[i], clock_);
+      perform(parts_.at(i), drawn, i, clock_);
       parts_.at(i).handle.reset();
-      ended.release();
     });
+    const auto deadline = std::chrono::steady_clock::now() + asked_.patience;
     for (unsigned i = 0; i < threads; ++i) {
-      if (!ended.try_acquire_for(patience)) give_up(made, drawn, parts_);
+      if (!ended.try_acquire_until(deadline)) give_up(drawn, made);
     }
     threads_.wait();
+    throw_failure(made);
   }
 
-  void take_down(const plan& drawn, history& made) {
-    std::optional<std::uint64_t> first;
-    for (std::size_t i = 0; i < drawn.of_thread.size(); ++i) {
-      if (!parts_.at(i).failure.empty()) {
-        throw operation_failed(made.map + ": history " + std::to_string(made.number) + " of seed " +
-                               std::to_string(made.seed) + ": " + parts_.at(i).failure);
-      }
-      const std::uint64_t call = parts_.at(i).done.front().call;
-      first = std::min(first.value_or(call), call);
+  void throw_failure(const history& made) const {
+    for (const part& one : parts_) {
+      if (one.failure.empty()) continue;
+      throw operation_failed(made.map + ": history " + std::to_string(made.number) + " of seed " +
+                             std::to_string(made.seed) + ": " + one.failure);
     }
+  }
+
+  [[noreturn]] void give_up(const plan& drawn, history& made) {
+    take_down(drawn, made);
+    std::fprintf(stderr, "error: %s: history %ju of seed %ju did not end within %jd ms.\n",
+                 made.map.c_str(), std::uintmax_t{made.number}, std::uintmax_t{made.seed},
+                 std::intmax_t{asked_.patience.count()});
+    for (const auto& one : made.unreturned) {
+      std::fprintf(stderr, "  thread %u is inside %s\n", one.thread, to_string(one.asked).c_str());
+    }
+    if (made.unreturned.empty()) {
+      std::fprintf(stderr, "  all operations have returned, but not all threads have left\n");
+    } else {
+      take_(made);
+    }
+    std::fflush(nullptr);
+    std::_Exit(3);
+  }
+
+  // Also while threads are still inside the map.
+  void take_down(const plan& drawn, history& made) {
+    std::array<std::size_t, most_threads> returned{};
+    std::uint64_t first = UINT64_MAX;
     for (std::size_t i = 0; i < drawn.of_thread.size(); ++i) {
-      for (std::size_t j = 0; j < drawn.of_thread[i].size(); ++j) {
-        stamped& one = parts_.at(i).done[j];
-        made.operations.push_back({.thread = static_cast<unsigned>(i),
-                                   .asked = drawn.of_thread[i][j],
+      const part& of = parts_.at(i);
+      // (2) this acquire load synchronises with the release store at (1)
+      returned.at(i) = of.returned.load(std::memory_order_acquire);
+      first = std::min(first, returned.at(i) > 0 ? of.done.front().call
+                                                 : of.called.load(std::memory_order_relaxed));
+    }
+    for (unsigned i = 0; i < drawn.of_thread.size(); ++i) {
+      const auto& asked = drawn.of_thread[i];
+      part& of = parts_.at(i);
+      for (std::size_t j = 0; j < returned.at(i); ++j) {
+        stamped& one = of.done[j];
+        made.operations.push_back({.thread = i,
+                                   .asked = asked[j],
                                    .answered = std::move(one.answered),
-                                   .call_ns = clock_.ns(one.call, *first),
-                                   .return_ns = clock_.ns_up(one.end, *first)});
+                                   .call_ns = clock_.ns(one.call, first),
+                                   .return_ns = clock_.ns_up(one.end, first)});
       }
+      if (returned.at(i) == asked.size()) continue;
+      made.unreturned.push_back(
+          {.thread = i,
+           .asked = asked[returned.at(i)],
+           .call_ns = clock_.ns(of.called.load(std::memory_order_relaxed), first)});
     }
   }
 
   const trial::subject_entry& subject_;
-  std::uint64_t seed_;
+  recording asked_;
+  const taker& take_;
   splitmix64 draw_;
   std::uint64_t number_ = 0;
   stamp_clock clock_;
@@ -278,13 +390,12 @@ class recorder {
 
 recorded record(const trial::subject_entry& subject, const recording& asked,
                 const std::function<void(const history&)>& take) {
-  recorder records(subject, asked.seed);
+  recorder records(subject, asked, take);
   const disturb_at_points disturbed;
   recorded sums;
-  for (; sums.histories < asked.histories; ++sums.histories) {
+  while (sums.histories < asked.histories) {
     const history one = records.next();
-    sums.operations += one.operations.size();
-    sums.overlapping += overlap(one);
+    count(sums, one);
     take(one);
   }
   return sums;

@@ -7,10 +7,10 @@
 // 2 to 4 threads perform up to 8 operations each on 1 to 8 keys, in proportions that are drawn for
 // each history; every fourth history of a map that offers more than insert, erase and find asks for
 // that too, and is kept tiny, because it cannot be judged key by key. A map serves up to 4096
-// histories, of which each begins with what the last one left. Threads are disturbed at marked
-// points and between operations (disturbance.h), and taken off their processor anywhere
-// (preemption.h). The seed gives the same operations and delays again, not the same schedule: that
-// is the machine's.
+// histories, of which each begins with what the last one left, as long as that follows from the
+// answers. Threads are disturbed at marked points and, in every other history, between operations
+// (disturbance.h), and taken off their processor anywhere (preemption.h). The seed gives the same
+// operations and delays again, not the same schedule: that is the machine's.
 
 #ifndef ASSAY_RIG_RECORDER_H_
 #define ASSAY_RIG_RECORDER_H_
@@ -28,6 +28,7 @@ namespace assay::rig {
 struct recording {
   std::uint64_t seed;
   std::uint64_t histories;
+  std::chrono::milliseconds patience = std::chrono::minutes(1);  // with each history
 };
 
 struct recorded {
@@ -35,6 +36,8 @@ struct recorded {
   std::uint64_t operations = 0;
   // Histories in which two threads were inside the map at the same time.
   std::uint64_t overlapping = 0;
+  // Those in which one of the two changed what the other one's answer tells of.
+  std::uint64_t meeting = 0;
 };
 
 // An operation that threw.
@@ -44,8 +47,9 @@ class operation_failed : public std::runtime_error {
 };
 
 // Calls `take` with each history. Throws operation_failed, and what `take` throws. The subject must
-// take two threads. A history that has not ended after a minute ends the process, with the
-// operations that have not returned and status 3: its threads cannot be stopped.
+// take two threads. A history that does not end within the patience asked for ends the process with
+// status 3, as its threads cannot be stopped, after a message that names what has not returned;
+// `take` is called with it, too.
 recorded record(const trial::subject_entry& subject, const recording& asked,
                 const std::function<void(const history&)>& take);
 

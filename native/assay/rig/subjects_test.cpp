@@ -25,6 +25,11 @@ std::vector<std::string> maps_for(unsigned threads) {
   return names;
 }
 
+// Whether threads can be delayed inside it.
+bool is_marked(const std::string& map) {
+  return map.starts_with("natarajan_mittal_bst") || map.starts_with("ticket_bst");
+}
+
 std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
 class every_map : public ::testing::TestWithParam<std::string> {};
@@ -43,12 +48,15 @@ TEST_P(every_map, answers_as_std_map) {
 class every_concurrent_map : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(subjects, every_concurrent_map, ::testing::ValuesIn(maps_for(2)), name_of);
 
+// That the histories of which this is said are worth it: in how many of them one thread changed
+// what another was told at that time. It was half of those of our trees, which are delayed at
+// marked points, and at least 10% of the others', also on one processor.
 TEST_P(every_concurrent_map, is_linearizable) {
   recorded counts;
-  EXPECT_EQ(check_linearizability(trial::find_subject(GetParam()), {.seed = 1, .histories = 2000},
+  EXPECT_EQ(check_linearizability(trial::find_subject(GetParam()), {.seed = 1, .histories = 1000},
                                   counts),
             judgement::linearizable);
-  EXPECT_GT(counts.overlapping, 0U);
+  EXPECT_GE(counts.meeting, is_marked(GetParam()) ? 200U : 20U);
 }
 
 TEST_P(every_concurrent_map, holds_what_eight_threads_leave) {
