@@ -61,12 +61,12 @@ preemption::preemption(std::uint64_t seed) {
   if (!mine.runs) return;
   mine.draw = random::splitmix64(seed);
   // A signal takes some 5 us here, and comes before anything else if the time set is shorter. With
-  // 5 us more, threads were inside four maps without marked points together in 37 to 51% of
-  // histories; with one preemption at most, in 11 to 20%; with 15 us more, in 8 to 16%. Processors
-  // differ.
-  constexpr std::array<std::uint64_t, 4> longest_ns{7'000, 10'000, 13'000, 20'000};
+  // 5 us more, threads were inside maps without marked points together in some 30% of histories;
+  // with one preemption at most, in 11 to 20%; with 15 us more, in 8 to 16%. Processors differ.
+  // More than four find more, but each may wait for whatever else the machine does.
+  constexpr std::array<std::uint64_t, 4> longest_ns{8'000, 10'000, 12'000, 16'000};
   mine.longest_ns = longest_ns.at(mine.draw() % longest_ns.size());
-  mine.left = 8;
+  mine.left = 4;
   set_timer();
 }
 

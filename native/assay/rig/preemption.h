@@ -1,7 +1,7 @@
 // A thread is taken off its processor wherever it is, also inside code that has no marked points:
 // other people's maps, the allocator, a lock.
 //
-//     const preemption often(seed);              // up to 8 times, some microseconds apart, at
+//     const preemption often(seed);              // up to 4 times, some microseconds apart, at
 //     random, handle->ask(...);                          // unless the scope ends first
 //
 // A timer sends this thread a signal, whose handler yields to another thread. On few processors, or

@@ -239,13 +239,15 @@ std::vector<std::string> points_passed(const trial::subject_entry& subject, std:
 std::vector<std::string> points_marked_in(const std::string& file) {
   std::ifstream in(file);
   if (!in) throw std::runtime_error("cannot read " + file);
+  std::string source;  // without comments
+  for (std::string line; std::getline(in, line);) source += line.substr(0, line.find("//")) + '\n';
   std::set<std::string> points;
-  constexpr std::string_view mark = "ASSAY_POINT(\"";
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t at = line.find(mark);
-    if (at == std::string::npos || line.find("//") < at) continue;  // none, or in a comment
-    const std::size_t name = at + mark.size();
-    points.insert(line.substr(name, line.find('"', name) - name));
+  constexpr std::string_view mark = "ASSAY_POINT(";
+  for (std::size_t at = source.find(mark); at != std::string::npos;
+       at = source.find(mark, at + 1)) {
+    const std::size_t quote = source.find_first_not_of(" \n", at + mark.size());
+    if (quote == std::string::npos || source[quote] != '"') continue;  // where it is defined
+    points.insert(source.substr(quote + 1, source.find('"', quote + 1) - quote - 1));
   }
   return {points.begin(), points.end()};
 }

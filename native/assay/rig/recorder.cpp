@@ -57,11 +57,8 @@ weights draw_weights(splitmix64& draw, const trial::subject_entry& subject, bool
     // What tells of several keys is asked for most where it is asked for at all.
     const bool spans = kind > operation::find;
     const bool updates = kind == operation::insert || kind == operation::erase;
-    drawn.at(static_cast<std::size_t>(kind)) = draw_between(draw,
-                                                            spans     ? 2
-                                                            : updates ? 1
-                                                                      : 0,
-                                                            spans ? 8 : 4);
+    drawn.at(static_cast<std::size_t>(kind)) =
+        spans ? draw_between(draw, 2, 8) : draw_between(draw, updates ? 1 : 0, 4);
   }
   return drawn;
 }
@@ -335,6 +332,9 @@ class recorder {
                  std::intmax_t{asked_.patience.count()});
     for (const auto& one : made.unreturned) {
       std::fprintf(stderr, "  thread %u is inside %s\n", one.thread, to_string(one.asked).c_str());
+    }
+    for (const part& one : parts_) {
+      if (!one.failure.empty()) std::fprintf(stderr, "  %s\n", one.failure.c_str());
     }
     if (made.unreturned.empty()) {
       std::fprintf(stderr, "  all operations have returned, but not all threads have left\n");

@@ -1,9 +1,14 @@
 // The rig itself, on maps of which it is known what it must find.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -47,6 +52,18 @@ class throws_at_3 : public trial::test_map<throws_at_3> {
   }
 };
 const trial::subject<throws_at_3> throwing{"throws_at_3", "throws"};
+
+class throws_a_number : public trial::test_map<throws_a_number> {
+ public:
+  bool erase(std::uint64_t /*key*/) { throw 3; }
+};
+const trial::subject<throws_a_number> throwing_no_exception{"throws_a_number", "throws an int"};
+
+class keeps_2 : public trial::test_map<keeps_2> {
+ public:
+  bool erase(std::uint64_t key) { return key == 2 ? find(key).has_value() : sound_map::erase(key); }
+};
+const trial::subject<keeps_2> keeping{"keeps_2", "says that it erases 2"};
 
 TEST(clock, stamps_lie_around_what_they_are_taken_of) {
   const stamp_clock clock;
@@ -176,6 +193,28 @@ TEST(recorder, names_the_operation_that_threw) {
                   AllOf(HasSubstr("of seed 6: insert(3, "), HasSubstr("3 is too much"))));
 }
 
+TEST(recorder, names_the_operation_that_threw_no_exception) {
+  EXPECT_THAT([] { recorded_of("throws_a_number", {.seed = 6, .histories = 100}); },
+              ::testing::ThrowsMessage<operation_failed>(
+                  AllOf(HasSubstr("erase("), HasSubstr("threw what is no std::exception"))));
+}
+
+TEST(recorder, replaces_a_map_that_holds_what_it_should_not) {
+  bool broken = false;
+  bool any_broken = false;
+  for (const auto& one : recorded_of("keeps_2", {.seed = 8, .histories = 300})) {
+    if (broken) {
+      EXPECT_EQ(one.start, std::vector<element>());
+    }
+    broken = std::ranges::any_of(one.operations, [](const operation_record& record) {
+      return record.asked.kind == operation::erase && record.asked.key == 2 &&
+             std::get<bool>(record.answered);
+    });
+    any_broken = any_broken || broken;
+  }
+  EXPECT_TRUE(any_broken);
+}
+
 // What the judge prints goes to the standard output, past this program.
 std::string judged(const std::string& name, std::uint64_t seed, std::uint64_t histories,
                    judgement expected) {
@@ -190,17 +229,17 @@ std::string judged(const std::string& name, std::uint64_t seed, std::uint64_t hi
 }
 
 TEST(linearizability, is_found_of_a_map_that_has_it) {
-  EXPECT_THAT(judged("cells", 1, 2000, judgement::linearizable), HasSubstr("all linearizable"));
+  EXPECT_THAT(judged("cells", 1, 1000, judgement::linearizable), HasSubstr("all linearizable"));
 }
 
 // These two are wrong only where threads meet at a marked point.
 TEST(linearizability, is_missed_where_an_insert_does_not_look_again) {
-  EXPECT_THAT(judged("cells_unchecked", 1, 5000, judgement::not_linearizable),
+  EXPECT_THAT(judged("cells_unchecked", 1, 2000, judgement::not_linearizable),
               AllOf(HasSubstr("No order of these operations explains"), HasSubstr("insert(")));
 }
 
 TEST(linearizability, is_missed_where_a_size_is_of_no_instant) {
-  EXPECT_THAT(judged("cells_with_size", 1, 5000, judgement::not_linearizable),
+  EXPECT_THAT(judged("cells_with_size", 1, 2000, judgement::not_linearizable),
               HasSubstr("the answer of size(): "));
 }
 
@@ -217,6 +256,15 @@ TEST(progress, points_are_those_marked_in_the_source) {
               AllOf(Contains("cells_insert_before_swing"), Contains("locked_cells_holding")));
   EXPECT_THAT(points_passed(find_subject("cells"), 1),
               ElementsAre("cells_erase_before_swing", "cells_insert_before_swing"));
+}
+
+TEST(progress, points_are_found_wherever_a_formatter_puts_them) {
+  const std::string file = ::testing::TempDir() + "/marked_points_" + std::to_string(getpid());
+  std::ofstream(file) << "#define ASSAY_POINT(name) pass(name)\n"
+                         "  ASSAY_POINT(\"one\"); ASSAY_POINT(\"two\");  // ASSAY_POINT(\"none\")\n"
+                         "  ASSAY_POINT(\n      \"three\");\n";
+  EXPECT_THAT(points_marked_in(file), ElementsAre("one", "three", "two"));
+  std::filesystem::remove(file);
 }
 
 TEST(progress, nobody_waits_for_a_thread_suspended_in_a_lock_free_map) {
