@@ -3,15 +3,17 @@
 //
 //     assay: a participant is used by a thread that did not join with it
 //
-// In release builds the checks are gone, and the same mistakes are undefined behaviour. The layout
-// of records is the same in both, so that files of either kind may meet in one program.
+// In release builds the checks are gone, and the same mistakes are undefined behaviour. A program
+// whose files are of both kinds cannot hand a domain from one to the other: the policies of the two
+// are different types, in namespaces of their own, so that it does not link.
 
 #ifndef ASSAY_RECLAIM_CHECKS_H_
 #define ASSAY_RECLAIM_CHECKS_H_
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 // Whether LeakSanitizer looks for memory that nobody can reach.
 #if defined(__SANITIZE_ADDRESS__)
@@ -28,16 +30,23 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-namespace assay::reclaim::detail {
+// The inline namespace of all that differs between the two kinds of files.
+#ifdef NDEBUG
+#define ASSAY_RECLAIM_BUILD unchecked
+#else
+#define ASSAY_RECLAIM_BUILD checked
+#endif
+
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
 
 #ifdef NDEBUG
-inline constexpr bool checked = false;
+inline constexpr bool checks = false;
 #else
-inline constexpr bool checked = true;
+inline constexpr bool checks = true;
 #endif
 
 inline void require([[maybe_unused]] bool right, [[maybe_unused]] const char* otherwise) {
-  if constexpr (checked) {
+  if constexpr (checks) {
     if (right) return;
     std::fprintf(stderr, "assay: %s\n", otherwise);
     std::abort();
@@ -58,19 +67,28 @@ inline void leak(void* node) noexcept {
 #endif
 }
 
-// Who uses a record, and how. Touched only by the thread that has claimed it.
+// The calling thread's number, which no other ever has: the system gives the identifiers of threads
+// that have ended to new ones.
+inline std::uint64_t this_thread() {
+  static std::atomic<std::uint64_t> last{0};
+  thread_local const std::uint64_t number = ++last;
+  return number;
+}
+
+// Who uses a record, and how. Touched by the thread that has claimed it, and by others that know it
+// to be done.
 class usage {
  public:
   void join() {
-    if constexpr (checked) thread_ = std::this_thread::get_id();
+    if constexpr (checks) thread_ = this_thread();
   }
   void leave() const {
     require(!guarded_, "a participant is destroyed while a guard of it is open");
   }
   // Whether a guard may open.
   void check() const {
-    if constexpr (checked) {
-      require(thread_ == std::this_thread::get_id(),
+    if constexpr (checks) {
+      require(thread_ == this_thread(),
               "a participant is used by a thread that did not join with it");
       require(!guarded_, "a participant is pinned while a guard of it is open");
     }
@@ -79,17 +97,17 @@ class usage {
     require(!guarded_, "all retired nodes are freed while a guard is open");
   }
   void pin() {
-    if constexpr (checked) guarded_ = true;
+    if constexpr (checks) guarded_ = true;
   }
   void unpin() {
-    if constexpr (checked) guarded_ = false;
+    if constexpr (checks) guarded_ = false;
   }
 
  private:
-  std::thread::id thread_;
+  std::uint64_t thread_ = 0;
   bool guarded_ = false;
 };
 
-}  // namespace assay::reclaim::detail
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
 
 #endif  // ASSAY_RECLAIM_CHECKS_H_

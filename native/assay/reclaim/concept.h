@@ -22,7 +22,8 @@
 //
 // A domain is shared by the threads of one structure. `join()` makes the calling thread a
 // participant; there may be any number, and what a participant leaves behind is freed by others or
-// with the domain. A participant is used by the thread that joined, for one guard at a time.
+// with the domain. A participant is used by the thread that joined, for one guard at a time; any
+// thread may move or destroy it that knows that one to be done with it.
 //
 // What a guard protects depends on the policy:
 //
@@ -61,27 +62,38 @@ inline constexpr std::size_t retires_per_guard = 256;
 // A type of node to state the concept with.
 struct any_node {};
 
+// What is done to a node instead of `delete`: a type without state, such as that of a lambda that
+// captures nothing, whose objects are called with the node. It does not throw nor use the domain.
+template <class D, class T>
+concept deleter_of =
+    std::is_empty_v<D> && std::is_default_constructible_v<D> && std::is_invocable_v<D, T*>;
+
 // The calls and what they promise:
 //
-//   domain()                       may throw std::bad_alloc
-//   ~domain()                      frees all that was retired; no participant is left, and no
-//   thread
-//                                  is inside a call (checked in debug builds)
-//   domain.join()                  a participant for the calling thread; lock-free; std::bad_alloc
-//   participant.pin()              a guard; std::bad_alloc, with nothing changed
-//   ~participant()                 leaves; its thread is inside no guard; never blocks, never fails
-//   guard.protect(slot, source)    the pointer in `source`, protected as above; never fails
+//   domain()
+//       may throw std::bad_alloc
+//   ~domain()
+//       frees all that was retired; no participant is left, which debug builds check, and no thread
+//       is inside a call
+//   domain.join()
+//       a participant for the calling thread; lock-free; std::bad_alloc
+//   participant.pin()
+//       a guard; std::bad_alloc, with nothing changed
+//   ~participant()
+//       leaves; its thread is inside no guard; never blocks, never fails
+//   guard.protect(slot, source)
+//       the pointer in `source`, protected as above; never fails
 //   guard.protect(slot, source, pointer_of)
-//                                  the same for a word that holds a pointer and marks:
-//                                  pointer_of(word) is the pointer; returns the word
-//   guard.retire(node)             `node`, from new, was unlinked by this thread and will be
-//   deleted
-//                                  once; its destructor must not throw nor use the domain
-//   domain.free_all()              frees all that was retired, except under `none`, which never
-//                                  frees; while no guard is open and no thread is inside a call;
-//                                  never fails. Not part of the concept
-//   domain.unfreed()               how many retired nodes wait to be freed; an estimate while
-//                                  threads are inside calls
+//       the same for a word that holds a pointer and marks: pointer_of(word) is the pointer;
+//       returns the word
+//   guard.retire(node), guard.retire(node, deleter)
+//       `node` was unlinked by this thread and will be deleted once, or handed to the deleter; its
+//       destructor must not throw nor use the domain
+//   domain.free_all()
+//       frees all that was retired, except under `none`, which never frees; by any thread, while no
+//       guard is open and no other thread is inside a call; never fails
+//   domain.unfreed()
+//       how many retired nodes wait to be freed; an estimate while threads are inside calls
 template <class P>
 concept policy =
     requires(P& domain, typename P::participant& participant, typename P::guard& guard,

@@ -20,9 +20,12 @@
 // - protect, retire and the end of a guard are wait-free, apart from the allocator's own `free` and
 //   the nodes' destructors; pin and join are lock-free.
 // - Each call does a bounded amount of work: at most two nodes are freed in retire, and at most 64
-//   in every 2048th call of pin and retire, which also looks once at every participant.
-// - A thread that leaves, or never comes back, loses nothing: others free what it retired, at the
-//   latest the domain's destructor.
+//   in every 2048th call of pin and retire, which also looks at every participant's record, and
+//   once more if the epoch can be advanced. retires_per_guard nodes and more retired under one
+//   guard make the next pin one of these calls.
+// - A thread that leaves loses nothing: others free what it retired. So does one that never comes
+//   back, but what that one retired waits for the domain's end, unless its participant is
+//   destroyed.
 //
 // What it does not promise: a bound on memory. A thread that stops inside a guard holds the epoch,
 // and nothing that is retired from the next epoch on is freed until it continues. hazard_pointers.h
@@ -57,6 +60,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "assay/reclaim/checks.h"
@@ -69,7 +73,7 @@
 #include "assay/sync/atomics.h"
 #include "assay/sync/point.h"
 
-namespace assay::reclaim {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 // What tests make smaller.
 struct epochs_settings {
@@ -112,9 +116,9 @@ class basic_epochs {
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
-  std::uint64_t unfreed() {
+  std::uint64_t unfreed() const {
     std::uint64_t nodes = 0;
-    records_.all([&nodes](record& one) {
+    records_.all([&nodes](const record& one) {
       nodes += one.waiting.load(memory_order_relaxed);  // an estimate: pairs with nothing
       return true;
     });
@@ -153,7 +157,6 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
 
   void retire(const detail::retired& node, std::uint64_t epoch) noexcept {
     meet(epoch);
-    count(1);
     --until_attention;
     detail::retired_list& bag = bags_[epoch % bags_.size()];
     if (bag.full()) {
@@ -166,6 +169,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
       if (spares.empty()) postponed = std::exchange(until_attention, 0);
     }
     bag.push(node);
+    count(1);
   }
 
   // `epoch` was read with acquire: what was retired so many epochs before is ready.
@@ -175,7 +179,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     const std::uint64_t before = ready_.size();
     for (std::uint64_t i = 1; i <= passed; ++i) ready_.splice(bags_[(epoch_ + i) % bags_.size()]);
     epoch_ = epoch;
-    if (ready_.size() > before) detail::batch_probe.record(ready_.size() - before);
+    if (ready_.size() > before) probes::batch.record(ready_.size() - before);
   }
 
   // Frees some of what is ready.
@@ -184,14 +188,14 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     if (number == 0) return;
     for (std::uint64_t i = 0; i < number; ++i) ready_.pop(spares).destroy();
     count(0 - number);
-    detail::freed_probe.add(number);
+    probes::freed.add(number);
   }
   // Frees all nodes. The domain is at rest.
   void free_all() noexcept {
     std::uint64_t number = ready_.free_all();
     for (detail::retired_list& bag : bags_) number += bag.free_all();
     waiting.store(0, memory_order_relaxed);
-    detail::freed_probe.add(number);
+    probes::freed.add(number);
   }
 
   // Takes the nodes of a record that the caller has claimed. Both have met the same epoch.
@@ -207,7 +211,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     waiting.store(waiting.load(memory_order_relaxed) + more, memory_order_relaxed);
   }
 
-  std::uint64_t epoch_ = 0;                                // the newest that its owner has met
+  plain<std::uint64_t> epoch_ = 0;                         // the newest that its owner has met
   std::array<detail::retired_list, Settings::bags> bags_;  // of its last epochs, by epoch % bags
   detail::retired_list ready_;
 };
@@ -237,15 +241,16 @@ class basic_epochs<Settings>::guard {
     return source.load(memory_order_acquire);  // likewise
   }
 
-  // `node`, from new, was unlinked under this guard by this thread, and no other will retire it.
-  // Frees at most two nodes, retired long before. Wait-free but for their destructors and the
-  // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
-  // memory is leaked.
-  template <class T>
-  void retire(T* node) noexcept {
+  // `node` was unlinked under this guard by this thread, and no other will retire it. It is
+  // deleted, or what `deleter` does is done to it, of which only the type matters (deleter_of,
+  // concept.h). Frees at most two nodes, retired long before. Wait-free but for their destructors
+  // and the allocator. Never fails; beyond retires_per_guard in one guard a node for which there is
+  // no memory is leaked.
+  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+  void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
     detail::require(node != nullptr, "a null pointer is retired");
-    record_->retire(detail::retired::from(node), epoch_);
-    detail::retired_probe.add();
+    record_->retire(detail::retired::from<Deleter>(node), epoch_);
+    probes::retired.add();
     record_->free(2);
   }
 
@@ -254,7 +259,7 @@ class basic_epochs<Settings>::guard {
 
   guard(basic_epochs& domain, record& mine) : record_(&mine) {
     if (--mine.until_attention <= 0) domain.attend(mine);
-    std::uint64_t epoch = domain.epoch_.load(memory_order_acquire);
+    std::uint64_t epoch = domain.epoch_.load(memory_order_relaxed);  // a guess: (3) decides
     while (true) {
       // (1) release: pairs with (6), so that what an earlier guard read happened before.
       mine.announced.store(record::pinned_at(epoch), memory_order_release);
@@ -299,6 +304,7 @@ bool basic_epochs<Settings>::look_around(record& mine, std::uint64_t epoch) {
   bool possible = true;
   std::uint64_t waiting = 0;
   records_.all([&](record& one) {
+    ASSAY_POINT("epochs_before_adoption");
     // A guess, which spares the heavy fence where it would be in vain: pairs with nothing.
     const std::uint64_t announced = one.announced.load(memory_order_relaxed);
     if (announced != record::unpinned && announced != record::pinned_at(epoch)) possible = false;
@@ -315,7 +321,7 @@ bool basic_epochs<Settings>::look_around(record& mine, std::uint64_t epoch) {
     }
     return true;
   });
-  detail::waiting_probe.record(waiting);
+  probes::waiting.record(waiting);
   return possible && mine.waiting.load(memory_order_relaxed) > 0;
 }
 
@@ -341,6 +347,6 @@ void basic_epochs<Settings>::advance(std::uint64_t epoch) {
 static_assert(policy<epochs>);
 #endif
 
-}  // namespace assay::reclaim
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
 
 #endif  // ASSAY_RECLAIM_EPOCHS_H_

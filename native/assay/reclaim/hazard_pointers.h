@@ -20,14 +20,15 @@
 // Promises:
 // - pin, retire and the end of a guard are wait-free, apart from the allocator and the nodes'
 //   destructors; protect and join are lock-free: protect begins again when the source changes.
-// - With records for N participants (as many as ever took part at once, rounded up to a multiple of
-//   8), a participant holds at most 2 * 8 * N + 256 nodes unfreed, whatever the others do; all
-//   together at most N times as many.
+// - With N records (a multiple of 8; how many there come to be is said in records.h: as many as
+//   participants at once, or a few more), a participant that is not in the middle of a scan holds
+//   at most 2 * 8 * N + 256 nodes unfreed, whatever the others do; all together hold at most N
+//   times as many.
 // - retire frees nothing most of the time and at times all that it can, in time proportional to
 //   that number.
-// - A thread that leaves, or never comes back, loses nothing: others free what it retired, at the
-//   latest the domain's destructor, unless a participant is never destroyed: what that one retired
-//   waits for the domain.
+// - A thread that leaves loses nothing: others free what it retired. So does one that never comes
+//   back, but what that one retired waits for the domain's end, unless its participant is
+//   destroyed.
 //
 // Why it is right. The numbers are those at the code. A thread P announces a node (1), passes a
 // light fence (2) and reads its source again (3). Another unlinks the node, retires it, passes a
@@ -44,6 +45,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
@@ -55,7 +57,7 @@
 #include "assay/sync/atomics.h"
 #include "assay/sync/point.h"
 
-namespace assay::reclaim {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 // What tests make smaller.
 struct hazard_pointers_settings {
@@ -87,7 +89,7 @@ class basic_hazard_pointers {
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
-      detail::freed_probe.add(one.nodes.free_all());
+      probes::freed.add(one.nodes.free_all());
       one.count();
       return true;
     });
@@ -95,9 +97,9 @@ class basic_hazard_pointers {
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
-  std::uint64_t unfreed() {
+  std::uint64_t unfreed() const {
     std::uint64_t nodes = 0;
-    records_.all([&nodes](record& one) {
+    records_.all([&nodes](const record& one) {
       nodes += one.waiting.load(memory_order_relaxed);  // an estimate: pairs with nothing
       return true;
     });
@@ -172,13 +174,15 @@ class basic_hazard_pointers<Settings>::guard {
     }
   }
 
-  // `node`, from new, was unlinked by this thread, and no other will retire it. Its address as a
-  // void* is the one that others protect. Wait-free but for destructors and the allocator. Never
-  // fails; beyond retires_per_guard in one guard a node for which there is no memory is leaked.
-  template <class T>
-  void retire(T* node) noexcept {
+  // `node` was unlinked by this thread, and no other will retire it. It is deleted, or what
+  // `deleter` does is done to it, of which only the type matters (deleter_of, concept.h). Its
+  // address as a void* is the one that others protect. Wait-free but for destructors and the
+  // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
+  // memory is leaked.
+  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+  void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
     detail::require(node != nullptr, "a null pointer is retired");
-    detail::retired_probe.add();
+    probes::retired.add();
     record& mine = *record_;
     if (mine.nodes.full()) {
       detail::retired_block* const block = mine.spares.take();
@@ -188,7 +192,7 @@ class basic_hazard_pointers<Settings>::guard {
       }
       mine.nodes.add(*block);
     }
-    mine.nodes.push(detail::retired::from(node));
+    mine.nodes.push(detail::retired::from<Deleter>(node));
     mine.count();
     if (mine.nodes.size() >= mine.scan_at) domain_->scan(mine);
   }
@@ -240,8 +244,8 @@ template <class Settings>
   mine.scan_at = 2 * slots_seen + Settings::nodes_between_scans;
   const std::uint64_t freed = mine.nodes.free_others(mine.spares);
   mine.count();
-  detail::freed_probe.add(freed);
-  detail::batch_probe.record(freed);
+  probes::freed.add(freed);
+  probes::batch.record(freed);
 }
 
 // Takes over the nodes of records that nobody has claimed.
@@ -259,13 +263,13 @@ void basic_hazard_pointers<Settings>::collect(record& mine) {
     return true;
   });
   mine.count();
-  detail::waiting_probe.record(waiting);
+  probes::waiting.record(waiting);
 }
 
 #ifndef ASSAY_ATOMICS_HEADER
 static_assert(policy<hazard_pointers>);
 #endif
 
-}  // namespace assay::reclaim
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
 
 #endif  // ASSAY_RECLAIM_HAZARD_POINTERS_H_

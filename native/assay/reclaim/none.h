@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
@@ -23,7 +24,7 @@
 #include "assay/reclaim/records.h"
 #include "assay/sync/atomics.h"
 
-namespace assay::reclaim {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 class none {
   struct alignas(detail::record_alignment) record : detail::record {
@@ -51,11 +52,11 @@ class none {
     }
 
     // Forgets the node. Wait-free.
-    template <class T>
-    void retire(T* node) noexcept {
+    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+    void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       detail::require(node != nullptr, "a null pointer is retired");
       record_->retired.store(record_->retired.load(memory_order_relaxed) + 1, memory_order_relaxed);
-      detail::retired_probe.add();
+      probes::retired.add();
       detail::leak(node);
     }
 
@@ -78,9 +79,9 @@ class none {
   }
 
   // How many nodes were retired, all of which still take memory. By any thread; wait-free.
-  std::uint64_t unfreed() {
+  std::uint64_t unfreed() const {
     std::uint64_t nodes = 0;
-    records_.all([&nodes](record& one) {
+    records_.all([&nodes](const record& one) {
       nodes += one.retired.load(memory_order_relaxed);  // an estimate: pairs with nothing
       return true;
     });
@@ -98,6 +99,6 @@ class none {
 
 static_assert(policy<none>);
 
-}  // namespace assay::reclaim
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
 
 #endif  // ASSAY_RECLAIM_NONE_H_

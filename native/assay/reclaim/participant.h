@@ -7,7 +7,7 @@
 
 #include "assay/reclaim/checks.h"
 
-namespace assay::reclaim::detail {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
 
 template <class Policy>
 class participant {
@@ -48,6 +48,6 @@ class participant {
   typename Policy::record* record_;
 };
 
-}  // namespace assay::reclaim::detail
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
 
 #endif  // ASSAY_RECLAIM_PARTICIPANT_H_

@@ -1,19 +1,22 @@
 // What the reclamation policies tell of themselves in every trial (see docs/guide/probes.md).
+//
+// Nodes that wait until their domain is destroyed are never counted as freed; nor are nodes that
+// another node's destructor deletes, of which the policy knows nothing.
 
 #ifndef ASSAY_RECLAIM_PROBES_H_
 #define ASSAY_RECLAIM_PROBES_H_
 
 #include "assay/probe/probe.h"
 
-namespace assay::reclaim::detail {
+namespace assay::reclaim::probes {
 
-inline probe::counter retired_probe{"reclaim_retired", "nodes retired", "nodes"};
-inline probe::counter freed_probe{"reclaim_freed", "retired nodes freed", "nodes"};
-inline probe::maximum waiting_probe{"reclaim_waiting",
-                                    "the most retired nodes seen unfreed in a structure", "nodes"};
-inline probe::histogram batch_probe{"reclaim_batch", "retired nodes that become ready at once",
-                                    probe::logarithmic(), "nodes"};
+inline probe::counter retired{"reclaim_retired", "nodes retired", "nodes"};
+inline probe::counter freed{"reclaim_freed", "retired nodes freed", "nodes"};
+inline probe::maximum waiting{"reclaim_waiting",
+                              "the most retired nodes seen unfreed in a structure", "nodes"};
+inline probe::histogram batch{"reclaim_batch", "retired nodes that become ready at once",
+                              probe::logarithmic(), "nodes"};
 
-}  // namespace assay::reclaim::detail
+}  // namespace assay::reclaim::probes
 
 #endif  // ASSAY_RECLAIM_PROBES_H_

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
 #include "assay/reclaim/reclaim_test_nodes.h"
+#include "assay/reclaim/records.h"
 
 namespace assay::reclaim {
 namespace {
@@ -102,17 +105,18 @@ TYPED_TEST(reclaim, retires_any_type) {
   this->expect_live(1);
 }
 
-TYPED_TEST(reclaim, protects_words_with_marks) {
+// Nodes that come from elsewhere than new, and go there.
+struct pooled {
+  static inline int at_home = 0;
+};
+TYPED_TEST(reclaim, hands_nodes_to_a_deleter) {
+  std::array<pooled, 100> pool;
+  pooled::at_home = 0;
   TypeParam domain;
   auto me = domain.join();
-  const auto linked = std::make_unique<node>(7);
-  const atomic<std::uintptr_t> word{reinterpret_cast<std::uintptr_t>(linked.get()) | 1};
-  auto guard = me.pin();
-  const std::uintptr_t read = guard.protect(1, word, [](std::uintptr_t marked) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a marked pointer
-    return reinterpret_cast<node*>(marked & ~std::uintptr_t{1});
-  });
-  EXPECT_EQ(read, word.load());
+  for (pooled& each : pool) me.pin().retire(&each, [](pooled*) { ++pooled::at_home; });
+  domain.free_all();
+  EXPECT_EQ(pooled::at_home, frees<TypeParam> ? 100 : 0);
 }
 
 // Whether a node stays that was protected before it was retired, while others retire many more.
@@ -129,6 +133,32 @@ bool protected_node_stays() {
   writer.pin().retire(root.exchange(nullptr));
   retire(writer, many);
   return !freed;
+}
+
+// The same where what is read holds a mark beside the pointer.
+TYPED_TEST(reclaim, protects_words_with_marks) {
+  bool freed = false;
+  TypeParam domain;
+  auto* const linked = new node;
+  linked->tell(freed);
+  const std::uintptr_t marked = reinterpret_cast<std::uintptr_t>(linked) | 1;
+  atomic<std::uintptr_t> word{marked};
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin();
+    const std::uintptr_t read = guard.protect(1, word, [](std::uintptr_t held) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): a marked pointer
+      return reinterpret_cast<node*>(held & ~std::uintptr_t{1});
+    });
+    EXPECT_EQ(read, marked);
+    word.store(0);
+    writer.pin().retire(linked);
+    retire(writer, many);
+    EXPECT_FALSE(freed);
+  }
+  retire(writer, many);
+  EXPECT_EQ(freed, frees<TypeParam>);
 }
 
 TYPED_TEST(reclaim, keeps_a_protected_node) { EXPECT_TRUE(protected_node_stays<TypeParam>()); }
@@ -160,6 +190,46 @@ TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
     EXPECT_EQ(domain.unfreed(), 300U);
   }
   this->expect_live(300);
+}
+
+struct empty_record : detail::record {};
+
+TEST(records, are_no_more_than_threads_that_join_at_once) {
+  constexpr std::size_t threads = 8;
+  for (int round = 0; round < 300; ++round) {
+    detail::record_list<empty_record, threads> records;
+    std::barrier together(threads);
+    {
+      std::vector<std::jthread> crew;
+      for (std::size_t t = 0; t < threads; ++t) {
+        crew.emplace_back([&] {
+          together.arrive_and_wait();
+          empty_record& mine = records.claim();
+          together.arrive_and_wait();
+          records.release(mine);
+        });
+      }
+    }
+    std::size_t number = 0;
+    records.all([&number](const empty_record&) { return ++number > 0; });
+    ASSERT_EQ(number, threads) << "round " << round;
+  }
+}
+
+TYPED_TEST(reclaim, lets_another_thread_destroy_a_participant_that_is_done) {
+  {
+    TypeParam domain;
+    std::optional<typename TypeParam::participant> done;
+    std::thread([&] {
+      done.emplace(domain.join());
+      retire(*done, 10);
+    }).join();
+    std::thread([&done] { done.reset(); }).join();
+    auto next = domain.join();  // with the same record
+    retire(next, 10);
+    EXPECT_EQ(domain.unfreed(), node::live);
+  }
+  this->expect_live(20);
 }
 
 TYPED_TEST(reclaim, moves_participants) {
@@ -251,10 +321,14 @@ TEST(stalled, makes_epochs_hold_all_that_is_retired_from_the_next_epoch_on) {
   EXPECT_LT(domain.unfreed(), many);
 }
 
+// All but one of as many participants as there are records retire, while that one keeps as many
+// nodes as it can.
 TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
-  constexpr std::uint64_t records = 8;
+  constexpr std::uint64_t records = 16;
+  constexpr std::uint64_t most_of_one = 2 * slots * records + 256;
   hazard_pointers domain;
-  auto me = domain.join();
+  std::vector<hazard_pointers::participant> writers;
+  for (std::uint64_t i = 0; i + 1 < records; ++i) writers.push_back(domain.join());
   auto stalled = domain.join();
   auto guard = stalled.pin();
   std::array<atomic<node*>, slots> roots;
@@ -262,12 +336,17 @@ TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
     roots[slot].store(new node);
     guard.protect(slot, roots[slot]);
   }
-  for (atomic<node*>& root : roots) me.pin().retire(root.exchange(nullptr));
-  for (std::uint64_t i = 0; i < many; ++i) {
-    retire(me, 1);
-    ASSERT_LE(domain.unfreed(), 2 * slots * records + 256);
-    ASSERT_GE(domain.unfreed(), slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    writers[slot].pin().retire(roots[slot].exchange(nullptr));
   }
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < many; ++i) {
+    for (auto& each : writers) retire(each, 1);
+    most = std::max(most, domain.unfreed());
+  }
+  EXPECT_LE(most, writers.size() * most_of_one);
+  EXPECT_GT(most, writers.size() * most_of_one / 2);  // that is how large the promise has to be
+  EXPECT_GE(domain.unfreed(), slots);
 }
 
 // Two epochs are not enough: the reader of a node may be pinned an epoch later than the thread that
@@ -383,6 +462,13 @@ TYPED_TEST(misuse, by_another_thread) {
   TypeParam domain;
   auto me = domain.join();
   EXPECT_DEATH(std::thread([&me] { me.pin(); }).join(),
+               "assay: a participant is used by a thread that did not join with it");
+}
+TYPED_TEST(misuse, by_a_thread_to_which_the_system_gives_the_same_identifier) {
+  TypeParam domain;
+  std::optional<typename TypeParam::participant> theirs;
+  std::thread([&] { theirs.emplace(domain.join()); }).join();
+  EXPECT_DEATH(std::thread([&theirs] { theirs->pin(); }).join(),
                "assay: a participant is used by a thread that did not join with it");
 }
 TYPED_TEST(misuse, after_a_move) {

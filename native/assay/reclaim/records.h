@@ -8,21 +8,26 @@
 //     records.release(mine);
 //
 // Records stand in chunks that are only ever added, and freed with the list: whoever has found a
-// record may read it from then on without protection. There may be any number of threads. A record
-// that was released is claimed again before a chunk is added, so that there are never more records
-// than were claimed at once, rounded up to chunks. What a record holds stays in it when its owner
-// leaves.
+// record may read it from then on without protection. There may be any number of threads. What a
+// record holds stays in it when its owner leaves.
+//
+// A chunk is added only by a thread that has met every record there is, and each was claimed when
+// it was met. So while threads only join there are no more records than threads, rounded up to
+// chunks, and one by one they may come and go for ever without another. A thread that joins while
+// others leave, or claim what others have left, can pass by a record just before it is released,
+// and add a chunk nevertheless.
 
 #ifndef ASSAY_RECLAIM_RECORDS_H_
 #define ASSAY_RECLAIM_RECORDS_H_
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
 #include "assay/reclaim/checks.h"
 #include "assay/sync/atomics.h"
 
-namespace assay::reclaim::detail {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
 
 // Two cache lines, because processors fetch them in pairs.
 inline constexpr std::size_t record_alignment = 128;
@@ -41,8 +46,10 @@ class record_list {
   record_list& operator=(const record_list&) = delete;
 
   ~record_list() {
-    require(all([](Record& one) { return !one.claimed.load(memory_order_acquire); }),
-            "a domain is destroyed while it has participants: a handle outlives its map");
+    if constexpr (checks) {
+      require(all([](Record& one) { return !one.claimed.load(memory_order_acquire); }),
+              "a domain is destroyed while it has participants: a handle outlives its map");
+    }
     for (chunk* one = newest_.load(memory_order_relaxed); one != nullptr;) {
       chunk* const next = one->next;
       delete one;
@@ -52,21 +59,28 @@ class record_list {
 
   // A record for the caller alone, as its last owner left it. Lock-free; throws std::bad_alloc.
   Record& claim() {
-    Record* found = nullptr;
-    all([&found](Record& one) {
-      if (try_claim(one)) found = &one;
-      return found == nullptr;
-    });
-    if (found != nullptr) return *found;
+    std::unique_ptr<chunk> added;
+    while (true) {
+      chunk* newest = newest_.load(memory_order_acquire);  // as (2)
+      Record* found = nullptr;
+      visit_from(newest, [&found](Record& one) {
+        if (try_claim(one)) found = &one;
+        return found == nullptr;
+      });
+      if (found != nullptr) return *found;
 
-    auto* const added = new chunk;
-    added->records[0].claimed.store(true, memory_order_relaxed);
-    added->next = newest_.load(memory_order_relaxed);
-    // (1) release: pairs with (2), which then sees the chunk's records initialised.
-    while (!newest_.compare_exchange_weak(added->next, added, memory_order_release,
+      if (added == nullptr) {
+        added = std::make_unique<chunk>();
+        added->records[0].claimed.store(true, memory_order_relaxed);
+      }
+      added->next = newest;
+      // (1) release: pairs with (2), which then sees the chunk's records initialised. Where another
+      // chunk came first, its records are tried.
+      if (newest_.compare_exchange_strong(newest, added.get(), memory_order_release,
                                           memory_order_relaxed)) {
+        return added.release()->records[0];
+      }
     }
-    return added->records[0];
   }
 
   // Claims this record unless somebody has. Wait-free.
@@ -89,12 +103,12 @@ class record_list {
     // (2) acquire: pairs with (1). Chunks added earlier are seen through the chain of `next`: the
     // adder of each read the one before from newest_ by the same exchange that published its own,
     // and these exchanges are one release sequence.
-    for (chunk* one = newest_.load(memory_order_acquire); one != nullptr; one = one->next) {
-      for (Record& each : one->records) {
-        if (!visit(each)) return false;
-      }
-    }
-    return true;
+    return visit_from(newest_.load(memory_order_acquire), visit);
+  }
+  template <class Visit>
+  bool all(Visit visit) const {
+    const chunk* const newest = newest_.load(memory_order_acquire);  // as (2)
+    return visit_from(newest, visit);
   }
 
  private:
@@ -103,9 +117,19 @@ class record_list {
     chunk* next = nullptr;
   };
 
+  template <class Chunk, class Visit>
+  static bool visit_from(Chunk* one, Visit visit) {
+    for (; one != nullptr; one = one->next) {
+      for (auto& each : one->records) {
+        if (!visit(each)) return false;
+      }
+    }
+    return true;
+  }
+
   atomic<chunk*> newest_{nullptr};
 };
 
-}  // namespace assay::reclaim::detail
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
 
 #endif  // ASSAY_RECLAIM_RECORDS_H_

@@ -2,7 +2,7 @@
 //
 //     retired_list waiting;
 //     if (waiting.full()) waiting.add(*spares.take());
-//     waiting.push(retired::from(node));
+//     waiting.push(retired::from<std::default_delete<T>>(node));
 //     ready.splice(waiting);                     // all of `waiting`, at once
 //     ready.pop(spares).destroy();               // the block that this empties becomes a spare
 //
@@ -23,17 +23,18 @@
 
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/sync/atomics.h"
 
-namespace assay::reclaim::detail {
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
 
 struct retired {
   void* node;
   void (*deleter)(void*);
 
-  template <class T>
+  template <class Deleter, class T>
   static retired from(T* node) {
     detail::keep(node);
-    return {node, [](void* address) { delete static_cast<T*>(address); }};
+    return {node, [](void* address) { Deleter()(static_cast<T*>(address)); }};
   }
   void destroy() const { deleter(node); }
 };
@@ -182,9 +183,9 @@ class retired_list {
  private:
   retired_block* first_ = nullptr;
   retired_block* last_ = nullptr;
-  std::uint64_t size_ = 0;
+  plain<std::uint64_t> size_ = 0;
 };
 
-}  // namespace assay::reclaim::detail
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
 
 #endif  // ASSAY_RECLAIM_RETIRED_H_

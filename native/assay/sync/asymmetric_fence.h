@@ -15,7 +15,12 @@
 //
 // The promise, after Goldblatt's proposal P1202R5 (2022): a light and a heavy fence, and two heavy
 // ones, order memory as two fences of memory_order_seq_cst do. Two light ones promise nothing.
-// Where membarrier is not to be had (older kernels, sandboxes), both are such fences.
+// Where membarrier is not to be had when the program starts (older kernels, sandboxes), both are
+// such fences.
+//
+// A sandbox that the program enters later must allow membarrier: light fences rely on it by then,
+// other threads may be in the middle of one, and nothing could take its place. A heavy fence that
+// is refused it ends the program with a message.
 //
 // Both may be called by any thread at any time. A light fence is wait-free, and costs a load and a
 // predicted branch. A heavy fence is a system call that waits for no other thread to do anything:
@@ -27,7 +32,7 @@
 
 #include "assay/sync/atomics.h"
 
-// Model checkers and ThreadSanitizer know nothing of the system call.
+// ThreadSanitizer knows nothing of the system call. A model checker brings fences of its own.
 #if defined(__SANITIZE_THREAD__) || defined(ASSAY_ATOMICS_HEADER) || !defined(__linux__)
 #define ASSAY_MEMBARRIER 0
 #elif defined(__has_feature)
@@ -44,6 +49,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #endif
 
@@ -55,11 +61,11 @@ namespace detail {
 
 inline bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
-// Whether the kernel serves this process. The answer is the same each time.
+// Whether the kernel serves this process.
 inline bool register_membarrier() { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
-// Known before main() begins. Until then it is false, which is the careful answer: a light fence
-// is then a full one, and goes with a heavy one of either kind.
+// Known before main() begins, and the same from then on. Until then it is false, which is the
+// careful answer: a light fence is then a full one, and goes with a heavy one of either kind.
 inline const bool light_is_free = register_membarrier();
 
 }  // namespace detail
@@ -73,18 +79,18 @@ inline void light_fence() {
 }
 
 inline void heavy_fence() {
-  static const bool registered = detail::register_membarrier();
-  if (!registered) {
-    atomic_thread_fence(memory_order_seq_cst);
-    return;
-  }
   if (detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
-  // A forked child that did not inherit the registration.
+  // Not registered yet: before main() begins, or in a forked child that did not inherit it.
   if (detail::register_membarrier() && detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
-  std::abort();  // light fences rely on it
+  if (detail::light_is_free) {
+    std::fputs("assay: membarrier(2), on which fences rely, is refused since the program began\n",
+               stderr);
+    std::abort();
+  }
+  atomic_thread_fence(memory_order_seq_cst);
 }
 
-#else
+#elif !defined(ASSAY_ATOMICS_HEADER)
 
 inline void light_fence() { atomic_thread_fence(memory_order_seq_cst); }
 inline void heavy_fence() { atomic_thread_fence(memory_order_seq_cst); }

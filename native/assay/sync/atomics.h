@@ -1,8 +1,8 @@
 // The atomic types that Assay's own concurrent code is written with.
 //
 // They are the standard's. A model checker of small lock-free cores (relacy) replaces them: a test
-// that defines ASSAY_ATOMICS_HEADER gives the header that defines these names instead, and then
-// instantiates the very headers that users include.
+// that defines ASSAY_ATOMICS_HEADER gives the header that defines these names instead, and the
+// fences of asymmetric_fence.h, and then instantiates the very headers that users include.
 
 #ifndef ASSAY_SYNC_ATOMICS_H_
 #define ASSAY_SYNC_ATOMICS_H_
@@ -22,6 +22,11 @@ using std::memory_order_acquire;
 using std::memory_order_relaxed;
 using std::memory_order_release;
 using std::memory_order_seq_cst;
+
+// An object that is not atomic, all of whose uses by different threads are ordered by atomic ones.
+// A model checker finds those that are not.
+template <class T>
+using plain = T;
 
 }  // namespace assay
 

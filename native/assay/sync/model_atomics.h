@@ -1,0 +1,122 @@
+// The names of assay/sync/atomics.h as relacy defines them, for models of the protocols: programs
+// that instantiate the product's own headers, and of which relacy runs very many schedules, with
+// every value that the memory model lets a load return.
+//
+// The fences of asymmetric_fence.h are of two kinds in the product, and so in the models:
+// - ASSAY_MODEL_MEMBARRIER=1: a light fence is nothing, as far as memory is concerned, and a heavy
+//   one makes all threads pass a full fence. Relacy does it to all of them at once, where
+//   membarrier does it to one after the other while it lasts. Whatever the order of operations
+//   around a light fence is to be, memory orders must give it.
+// - ASSAY_MODEL_MEMBARRIER=0: both are fences of memory_order_seq_cst, as where membarrier is
+//   refused. As these acquire and release too, they hide the lack of other orders.
+
+#ifndef ASSAY_SYNC_MODEL_ATOMICS_H_
+#define ASSAY_SYNC_MODEL_ATOMICS_H_
+
+// What relacy's macros must not reach comes before it.
+// clang-format off
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <relacy/relacy.hpp>
+// clang-format on
+
+#undef new
+#undef delete
+#undef malloc
+#undef calloc
+#undef realloc
+#undef free
+#undef assert
+#undef memory_order_relaxed
+#undef memory_order_acquire
+#undef memory_order_release
+#undef memory_order_acq_rel
+#undef memory_order_seq_cst
+
+#define memory_order_relaxed rl::mo_relaxed, $
+#define memory_order_acquire rl::mo_acquire, $
+#define memory_order_release rl::mo_release, $
+#define memory_order_acq_rel rl::mo_acq_rel, $
+#define memory_order_seq_cst rl::mo_seq_cst, $
+
+namespace assay {
+
+// As the standard's since C++20, it begins with T().
+template <class T>
+class atomic : public rl::atomic<T> {
+ public:
+  atomic() : rl::atomic<T>(T()) {}
+  atomic(T value) : rl::atomic<T>(value) {}  // NOLINT(google-explicit-constructor): as std::atomic
+};
+
+// An object whose uses relacy sees, and reports when two are not ordered.
+template <class T>
+class plain {
+ public:
+  plain() : plain(T()) {}
+  plain(T value) { held_($) = value; }  // NOLINT(google-explicit-constructor): as T
+  plain(const plain& other) : plain(static_cast<T>(other)) {}
+  plain& operator=(const plain& other) { return *this = static_cast<T>(other); }
+  plain& operator=(T value) {
+    held_($) = value;
+    return *this;
+  }
+  operator T() const { return held_($); }  // NOLINT(google-explicit-constructor): as T
+  plain& operator+=(T more) { return *this = static_cast<T>(*this) + more; }
+  plain& operator++() { return *this += 1; }
+  plain& operator--() { return *this += T{0} - 1; }
+
+ private:
+  rl::var<T> held_;
+};
+
+namespace sync {
+
+#if ASSAY_MODEL_MEMBARRIER
+inline void light_fence() {}
+inline void heavy_fence() { rl::systemwide_fence($); }
+#else
+inline void light_fence() { rl::atomic_thread_fence(memory_order_seq_cst); }
+inline void heavy_fence() { rl::atomic_thread_fence(memory_order_seq_cst); }
+#endif
+
+}  // namespace sync
+
+// Runs schedules at random; returns the program's exit code. The model is right when relacy finds
+// nothing wrong. With ASSAY_MISTAKE, what is planted in it must be found.
+template <class Model>
+int judge(std::size_t schedules) {
+  rl::test_params parameters;
+  parameters.search_type = rl::random_scheduler_type;
+  parameters.iteration_count = static_cast<rl::iteration_t>(schedules);
+  const bool passed = rl::simulate<Model>(parameters);
+#ifdef ASSAY_MISTAKE
+  if (passed) std::puts("the planted mistake was not found: " ASSAY_MISTAKE);
+  return passed ? 1 : 0;
+#else
+  if (!passed) std::puts("the model fails");
+  return passed ? 0 : 1;
+#endif
+}
+
+}  // namespace assay
+
+#endif  // ASSAY_SYNC_MODEL_ATOMICS_H_
