@@ -196,11 +196,12 @@ def probes_recorded(opened: Store) -> None:
 
 
 def reclamation() -> None:
-    """Print what reclamation adds to an operation on a small tree: medians over processes."""
+    """Print what reclamation costs and how much waits for it: medians over processes."""
     done = answers("reclamation_benchmark", PROCESSES)
-    print("\ntime of an operation, 200 keys; that reclamation adds to it, ns (goal: epochs at most 3)")
-    for name in done[0]:
-        figure(name, [each[name] for each in done])
+    for title, figures in done[0].items():
+        print(f"\n{title}")
+        for name in figures:
+            figure(name, [each[title][name] for each in done])
 
 
 def trees() -> None:
