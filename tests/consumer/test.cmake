@@ -1,6 +1,7 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
-# that of docs/guide/probes.md. Builds and runs all programs of docs/guide/reclamation.md too.
+# that of docs/guide/probes.md. Builds and runs all programs of docs/guide/reclamation.md and docs/guide/trees.md too, and
+# sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -33,23 +34,40 @@ file(WRITE "${work}/probed_source/my_map.cpp" "${CMAKE_MATCH_1}")
 file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 
-# Each block of C++ in that page is a program, whose first line says its name.
-file(READ "${source}/docs/guide/reclamation.md" guide)
-set(fence "```cpp\n")
-string(FIND "${guide}" "${fence}" start)
-while(start GREATER -1)
-  math(EXPR start "${start} + 7")  # the length of the fence
-  string(SUBSTRING "${guide}" ${start} -1 guide)
-  string(FIND "${guide}" "```" end)
-  string(SUBSTRING "${guide}" 0 ${end} program)
-  if(NOT program MATCHES "^// ([a-z]+.cpp): ")
-    message(FATAL_ERROR "a program in docs/guide/reclamation.md does not say its name:\n${program}")
-  endif()
-  file(WRITE "${work}/examples_source/${CMAKE_MATCH_1}" "${program}")
+# Each block of C++ in these pages whose first line says a file's name is a program.
+foreach(page reclamation trees)
+  file(READ "${source}/docs/guide/${page}.md" guide)
+  set(found FALSE)
+  set(fence "```cpp\n")
   string(FIND "${guide}" "${fence}" start)
-endwhile()
+  while(start GREATER -1)
+    math(EXPR start "${start} + 7")  # the length of the fence
+    string(SUBSTRING "${guide}" ${start} -1 guide)
+    string(FIND "${guide}" "```" end)
+    string(SUBSTRING "${guide}" 0 ${end} program)
+    if(program MATCHES "^// ([a-z_]+.cpp): ")
+      file(WRITE "${work}/examples_source/${CMAKE_MATCH_1}" "${program}")
+      set(found TRUE)
+    endif()
+    string(FIND "${guide}" "${fence}" start)
+  endwhile()
+  if(NOT found)
+    message(FATAL_ERROR "docs/guide/${page}.md shows no program")
+  endif()
+endforeach()
+# As that page says, it is the same program with the other tree.
+file(READ "${work}/examples_source/trees.cpp" program)
+string(REPLACE natarajan_mittal_bst ticket_bst program "${program}")
+file(WRITE "${work}/examples_source/other_trees.cpp" "${program}")
 build(examples "${CMAKE_CURRENT_LIST_DIR}/examples" examples
   "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DEXAMPLES=${work}/examples_source")
+
+build(mixed "${CMAKE_CURRENT_LIST_DIR}/mixed" alike "-DCMAKE_PREFIX_PATH=${work}/prefix")
+execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/mixed" --target mixed
+  OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
+if(NOT failed OR NOT output MATCHES "undefined reference to `[^\n]*natarajan_mittal_bst")
+  message(FATAL_ERROR "a map was handed from a file with checks to one without:\n${output}")
+endif()
 
 run("${work}/headers/draw_operations")
 file(WRITE "${work}/request.json" [[

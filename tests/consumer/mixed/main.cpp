@@ -1,0 +1,7 @@
+#include "shared.h"
+
+int main() {
+  shared_map map;
+  fill(map);
+  return map.attach().contains(1) ? 0 : 1;
+}
