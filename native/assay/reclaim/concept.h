@@ -91,7 +91,7 @@ concept deleter_of =
 //       destructor must not throw nor use the domain
 //   domain.free_all()
 //       frees all that was retired, except under `none`, which never frees; by any thread, while no
-//       guard is open and no other thread is inside a call; never fails
+//       guard is open and no other thread is inside a call; never fails. A policy may lack it
 //   domain.unfreed()
 //       how many retired nodes wait to be freed; an estimate while threads are inside calls
 template <class P>

@@ -63,6 +63,7 @@ TEST(epochs_adoption, keeps_what_was_retired_at_a_newer_epoch_than_the_adopter_k
   std::unique_ptr<domain_type::guard> reading;
   const at_point newly_retired("epochs_before_adoption", [&] {
     advancing.pin();  // advances the epoch
+    // NOLINTNEXTLINE(modernize-make-unique): a guard cannot be moved
     reading.reset(new domain_type::guard(reader.pin()));
     reading->protect(0, root);
     writer->pin().retire(root.exchange(nullptr));
