@@ -339,7 +339,7 @@ class natarajan_mittal_bst {
   }
 
   // How many removed nodes wait to be freed; an estimate while threads are inside calls.
-  [[nodiscard]] std::uint64_t unfreed() { return domain_.unfreed(); }
+  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
   // Where a seek came to: ancestor, successor, parent and leaf of the paper.

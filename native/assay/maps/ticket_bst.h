@@ -215,7 +215,7 @@ class ticket_bst {
   }
 
   // How many removed nodes wait to be freed; an estimate while threads are inside calls.
-  [[nodiscard]] std::uint64_t unfreed() { return domain_.unfreed(); }
+  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
   // An edge and its lock.

@@ -147,7 +147,7 @@ class retires_once {
     for (const waiting& each : waiting_) each.free(each.node);
   }
   participant join() { return participant(*this); }
-  std::uint64_t unfreed() {
+  std::uint64_t unfreed() const {
     const std::scoped_lock lock(mutex_);
     return waiting_.size();
   }
@@ -161,7 +161,7 @@ class retires_once {
     allocations = planned;
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_set<void*> known_;
   std::vector<waiting> waiting_;
 };
