@@ -32,9 +32,13 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 	$(VENV)/pytest
 
 .PHONY: soak
-soak: develop ## Check every map for SOAK_MINUTES=10: linearizability, progress, stress, all at once.
-	cmake --build --preset release --parallel $(JOBS) --target assay-rig
-	tools/soak build/release/bin/assay-rig --minutes $(SOAK_MINUTES)
+soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
+	for preset in release asan tsan; do \
+	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig trees_test reclaim_test; \
+	done
+	TSAN_OPTIONS="halt_on_error=1:suppressions=$(CURDIR)/tests/tsan.supp" \
+	  tools/soak build/{release,asan,tsan}/bin/assay-rig --tests build/{release,asan,tsan}/bin/{trees,reclaim}_test \
+	  --minutes $(SOAK_MINUTES)
 
 .PHONY: lint
 lint: develop ## Check format, types and known mistakes in all code.

@@ -29,6 +29,8 @@ class locked_map {
   using V = typename Map::mapped_type;
 
  public:
+  static constexpr bool ordered = true;
+
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     const std::scoped_lock guard(lock_);
     return map_.emplace(key, value).second;

@@ -12,13 +12,20 @@ static const assay::trial::subject_template<lock_free_tree> registered{
     "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs"};
 
 template <class K, class V>
-using leaking_lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::none>;
+class leaking_lock_free_tree : public assay::natarajan_mittal_bst<K, V, assay::reclaim::none> {
+ public:
+  static constexpr bool leaks = true;
+};
 static const assay::trial::subject_template<leaking_lock_free_tree> registered_leaking{
     "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing"};
 
-// assay-flawed has it as natarajan_leaks.
-static const assay::trial::subject_template<assay::subjects::natarajan_mittal_bst_as_published,
-                                            std::uint64_t>
+// assay-flawed has it as natarajan_leaks, where it does not say that it leaks.
+template <class K, class V>
+class tree_as_published : public assay::subjects::natarajan_mittal_bst_as_published<K, V> {
+ public:
+  static constexpr bool leaks = true;
+};
+static const assay::trial::subject_template<tree_as_published, std::uint64_t>
     registered_as_published{"natarajan_mittal_bst_as_published",
                             "natarajan_mittal_bst where an erase retires its own two nodes only, "
                             "and leaks the rest of what "

@@ -32,6 +32,8 @@ class std_map_versioned {
   static constexpr int elements_at_a_time = 32;
 
  public:
+  static constexpr bool ordered = true;
+
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     const std::unique_lock guard = lock_between_pieces();
     return changed(map_.emplace(key, value).second);

@@ -13,7 +13,10 @@ static const assay::trial::subject_template<ticket_tree> registered{
     "reclaiming by epochs"};
 
 template <class K, class V>
-using leaking_ticket_tree = assay::ticket_bst<K, V, assay::reclaim::none>;
+class leaking_ticket_tree : public assay::ticket_bst<K, V, assay::reclaim::none> {
+ public:
+  static constexpr bool leaks = true;
+};
 static const assay::trial::subject_template<leaking_ticket_tree> registered_leaking{
     "ticket_bst_leaking", "ticket_bst without reclamation: it frees nothing"};
 

@@ -1,4 +1,4 @@
-// Any concurrent map of numbers behind one interface, for code that asks maps single questions and
+// Any concurrent map behind one interface of numbers, for code that asks maps single questions and
 // looks at each answer: tests, checkers, tools. A call through it costs a virtual call and, where
 // elements are visited, a vector; code that measures maps is a template over them instead.
 //
@@ -7,23 +7,31 @@
 //     const assay::answer answer = handle->ask({.kind = workload::operation::find, .key = 7});
 //     std::get<std::optional<std::uint64_t>>(answer);
 //
+// A map of other keys or values is asked in numbers, too, which stand for them (standing_for):
+//
+//     assay::erased_map<my_map<std::string, std::uint32_t>, std::string, std::uint32_t> map;
+//
 // What a call promises, and which threads may make it, is what the map's own call promises; see
 // concept.h.
 
 #ifndef ASSAY_MAPS_ANY_MAP_H_
 #define ASSAY_MAPS_ANY_MAP_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "assay/maps/concept.h"
+#include "assay/maps/invariant.h"
 #include "assay/workload/operation_batch.h"
 
 namespace assay {
@@ -42,6 +50,53 @@ struct question {
 using answer =
     std::variant<bool, std::optional<std::uint64_t>, std::uint64_t, std::vector<element>>;
 
+// How numbers stand for keys and values of type T, in the same order.
+//
+//     datum(number)    what the number stands for
+//     number(datum)    the other way; throws std::runtime_error if none does
+//     greatest         of those that stand for something
+template <class T>
+struct standing_for;
+
+template <std::unsigned_integral T>
+struct standing_for<T> {
+  static constexpr std::uint64_t greatest = static_cast<T>(-1);
+  static T datum(std::uint64_t number) { return static_cast<T>(number); }
+  static std::uint64_t number(T datum) { return datum; }
+};
+
+// The bytes of the number, the highest first, without zeros at the end: 0 is the empty string, and
+// some strings are the beginning of others. Odd numbers go on for so long that the string has to be
+// allocated; that leaves the order as it is, as no string without zeros at its end begins another.
+template <>
+struct standing_for<std::string> {
+  static constexpr std::uint64_t greatest = UINT64_MAX;
+
+  static std::string datum(std::uint64_t number) {
+    std::string bytes;
+    for (std::uint64_t left = number; left != 0; left <<= 8U) {
+      bytes += static_cast<char>(left >> 56U);
+    }
+    if (number % 2 == 1) bytes += more;
+    return bytes;
+  }
+  static std::uint64_t number(std::string_view datum) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const unsigned char byte = i < datum.size() ? static_cast<unsigned char>(datum[i]) : 0;
+      number = number << 8U | byte;
+    }
+    if (standing_for::datum(number) != datum) {
+      throw std::runtime_error("a string of " + std::to_string(datum.size()) +
+                               " bytes that was never inserted");
+    }
+    return number;
+  }
+
+ private:
+  static constexpr std::string_view more = "and on, for longer than a string has room";
+};
+
 class any_handle {
  public:
   any_handle() = default;
@@ -49,7 +104,8 @@ class any_handle {
   any_handle& operator=(const any_handle&) = delete;
   virtual ~any_handle() = default;
 
-  // Throws std::logic_error if the map does not offer the operation, and what the map throws.
+  // Throws std::logic_error if the map does not offer the operation, std::runtime_error if it
+  // answers with what no number stands for, and what the map throws.
   virtual answer ask(const question& asked) = 0;
 };
 
@@ -65,12 +121,17 @@ class any_map {
 
   // What for_each visits, at most `most` elements; no handle is inside a call.
   [[nodiscard]] virtual std::vector<element> walk(std::size_t most) = 0;
+
+  // What is wrong with it, as far as it can tell; no handle is inside a call.
+  [[nodiscard]] virtual std::optional<std::string> broken_invariant() = 0;
 };
 
-template <class Map>
-  requires concurrent_map<Map, std::uint64_t, std::uint64_t>
+template <class Map, class K = std::uint64_t, class V = std::uint64_t>
+  requires concurrent_map<Map, K, V>
 class erased_map final : public any_map {
   using number = std::uint64_t;
+  using keys = standing_for<K>;
+  using values = standing_for<V>;
   using handle_type = decltype(std::declval<Map&>().attach());
 
  public:
@@ -84,9 +145,9 @@ class erased_map final : public any_map {
     struct enough {};
     std::vector<element> met;
     try {
-      map_.for_each([&](number key, number value) {
+      map_.for_each([&](const K& key, const V& value) {
         if (met.size() == most) throw enough();
-        met.emplace_back(key, value);
+        met.emplace_back(keys::number(key), values::number(value));
       });
     } catch (const enough&) {
       return met;
@@ -94,12 +155,18 @@ class erased_map final : public any_map {
     return met;
   }
 
+  std::optional<std::string> broken_invariant() override {
+    return assay::broken_invariant<K>(map_);
+  }
+
  private:
   // Keeps what it is called with.
   class collector {
    public:
     explicit collector(std::vector<element>& met) : met_(&met) {}
-    void operator()(number key, number value) const { met_->emplace_back(key, value); }
+    void operator()(const K& key, const V& value) const {
+      met_->emplace_back(keys::number(key), values::number(value));
+    }
     void begin_again() const { met_->clear(); }
 
    private:
@@ -129,25 +196,27 @@ class erased_map final : public any_map {
    private:
     // Nobody requests a stop of `never_`, so that no operation gives up.
     bool insert(number key, number value) {
-      if constexpr (stoppable_map_handle<handle_type, number, number>) {
-        return handle_.insert(key, value, never_).value();
+      if constexpr (stoppable_map_handle<handle_type, K, V>) {
+        return handle_.insert(keys::datum(key), values::datum(value), never_).value();
       } else {
-        return handle_.insert(key, value);
+        return handle_.insert(keys::datum(key), values::datum(value));
       }
     }
     bool erase(number key) {
-      if constexpr (stoppable_map_handle<handle_type, number, number>) {
-        return handle_.erase(key, never_).value();
+      if constexpr (stoppable_map_handle<handle_type, K, V>) {
+        return handle_.erase(keys::datum(key), never_).value();
       } else {
-        return handle_.erase(key);
+        return handle_.erase(keys::datum(key));
       }
     }
     std::optional<number> find(number key) {
-      if constexpr (stoppable_map_handle<handle_type, number, number>) {
-        return handle_.find(key, never_).value();
+      std::optional<V> found;
+      if constexpr (stoppable_map_handle<handle_type, K, V>) {
+        found = handle_.find(keys::datum(key), never_).value();
       } else {
-        return handle_.find(key);
+        found = handle_.find(keys::datum(key));
       }
+      return found ? std::optional(values::number(*found)) : std::nullopt;
     }
     number size() {
       if constexpr (stoppable_size<handle_type>) {
@@ -163,26 +232,26 @@ class erased_map final : public any_map {
       std::vector<element> met;
       const collector collect(met);
       if (asked.kind == operation::range) {
-        if constexpr (stoppable_range<handle_type, number, number>) {
-          handle_.range(asked.key, asked.last, collect, never_);
+        if constexpr (stoppable_range<handle_type, K, V>) {
+          handle_.range(keys::datum(asked.key), keys::datum(asked.last), collect, never_);
           return met;
-        } else if constexpr (plain_range<handle_type, number, number>) {
-          handle_.range(asked.key, asked.last, collect);
+        } else if constexpr (plain_range<handle_type, K, V>) {
+          handle_.range(keys::datum(asked.key), keys::datum(asked.last), collect);
           return met;
         }
       } else if (asked.kind == operation::snapshot) {
-        if constexpr (stoppable_snapshot<handle_type, number, number>) {
+        if constexpr (stoppable_snapshot<handle_type, K, V>) {
           handle_.snapshot(collect, never_);
           return met;
-        } else if constexpr (plain_snapshot<handle_type, number, number>) {
+        } else if constexpr (plain_snapshot<handle_type, K, V>) {
           handle_.snapshot(collect);
           return met;
         }
       } else {
-        if constexpr (stoppable_iterate<handle_type, number, number>) {
+        if constexpr (stoppable_iterate<handle_type, K, V>) {
           handle_.iterate(collect, never_);
           return met;
-        } else if constexpr (plain_iterate<handle_type, number, number>) {
+        } else if constexpr (plain_iterate<handle_type, K, V>) {
           handle_.iterate(collect);
           return met;
         }

@@ -1,7 +1,8 @@
 // assay-rig: checks concurrent maps for what a trial cannot see. docs/guide/rig.md tells of it.
 //
-// Every check prints one line of key=value at its end, and exits with 0 if the map passed, 1 if it
-// did not, 2 if it could not be checked, 3 if it did not end.
+// Every check prints a line of key=value at its beginning and another at its end, and exits with 0
+// if the map passed or there was nothing to check, 1 if it did not pass, 2 if it could not be
+// checked, 3 if it did not end (watchdog.h).
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "assay/rig/linearizability.h"
+#include "assay/rig/memory.h"
 #include "assay/rig/model.h"
 #include "assay/rig/progress.h"
 #include "assay/rig/stress.h"
@@ -33,19 +35,37 @@ struct options {
   std::uint64_t milliseconds = 500;
 };
 
-int end(const char* check, const options& chosen, bool passed, std::uint64_t histories,
-        std::uint64_t operations) {
+// Said first and at once, for maps that let nothing be said later.
+void begin(const char* check, const options& chosen) {
+  std::printf("check=%s map=%s seed=%ju\n", check, chosen.map.c_str(), std::uintmax_t{chosen.seed});
+  std::fflush(stdout);
+}
+
+void end(const char* check, const options& chosen, const char* result, std::uint64_t histories,
+         std::uint64_t operations) {
   std::printf("check=%s map=%s seed=%ju histories=%ju operations=%ju result=%s\n", check,
               chosen.map.c_str(), std::uintmax_t{chosen.seed}, std::uintmax_t{histories},
-              std::uintmax_t{operations}, passed ? "passed" : "failed");
+              std::uintmax_t{operations}, result);
+}
+
+int end(const char* check, const options& chosen, bool passed, std::uint64_t histories,
+        std::uint64_t operations) {
+  end(check, chosen, passed ? "passed" : "failed", histories, operations);
   return passed ? 0 : 1;
 }
 
+// The subject, if it is one that can be checked.
+const subject_entry& map_of(const options& chosen) {
+  const auto& subject = assay::trial::find_subject(chosen.map);
+  if (subject.holds_nothing) throw assay::trial::bad_request(chosen.map + " holds nothing");
+  return subject;
+}
+
 // The subject, if threads can be run on it together.
-const subject_entry& concurrent(const std::string& name) {
-  const auto& subject = assay::trial::find_subject(name);
-  if (subject.holds_nothing || subject.max_threads.value_or(2) < 2) {
-    throw assay::trial::bad_request(name + " is no map for several threads");
+const subject_entry& concurrent(const options& chosen) {
+  const auto& subject = map_of(chosen);
+  if (subject.max_threads.value_or(2) < 2) {
+    throw assay::trial::bad_request(chosen.map + " is no map for several threads");
   }
   return subject;
 }
@@ -53,32 +73,37 @@ const subject_entry& concurrent(const std::string& name) {
 int list() {
   for (const auto& subject : assay::trial::registry()) {
     if (subject.holds_nothing) continue;
-    std::printf("map=%s threads=%s lock_free=%s\n", subject.name.c_str(),
-                subject.max_threads.value_or(2) < 2 ? "one" : "many",
-                subject.lock_free ? "yes" : "no");
+    const bool one = subject.max_threads.value_or(2) < 2;
+    std::printf("map=%s threads=%s lock_free=%s checks=%s%s\n", subject.name.c_str(),
+                one ? "one" : "many", subject.lock_free ? "yes" : "no",
+                one ? "model" : "model,linearizability,progress,stress",
+                subject.leaks ? "" : ",memory");
   }
   return 0;
 }
 
 int model(const options& chosen) {
+  const auto& subject = map_of(chosen);
+  begin("model", chosen);
   const auto difference = assay::rig::difference_from_model(
-      assay::trial::find_subject(chosen.map),
-      {.seed = chosen.seed, .operations = chosen.operations, .keys = chosen.keys});
-  if (difference) std::printf("%s\n", difference->c_str());
+      subject, {.seed = chosen.seed, .operations = chosen.operations, .keys = chosen.keys});
+  if (difference) std::printf("%s", difference->c_str());
   return end("model", chosen, !difference, 0, chosen.operations);
 }
 
 int histories(const options& chosen) {
-  assay::rig::record(concurrent(chosen.map), {.seed = chosen.seed, .histories = chosen.histories},
+  assay::rig::record(concurrent(chosen), {.seed = chosen.seed, .histories = chosen.histories},
                      [](const auto& one) { write(std::cout, one); });
   return 0;
 }
 
 int linearizability(const options& chosen) {
   using assay::rig::judgement;
+  const auto& subject = concurrent(chosen);
+  begin("linearizability", chosen);
   assay::rig::recorded counts;
   const judgement found = assay::rig::check_linearizability(
-      concurrent(chosen.map), {.seed = chosen.seed, .histories = chosen.histories}, counts);
+      subject, {.seed = chosen.seed, .histories = chosen.histories}, counts);
   if (found == judgement::unreadable) return 2;
   std::printf("threads overlapped in %ju of %ju histories\n", std::uintmax_t{counts.overlapping},
               std::uintmax_t{counts.histories});
@@ -87,36 +112,45 @@ int linearizability(const options& chosen) {
 }
 
 int progress(const options& chosen) {
-  const auto& subject = concurrent(chosen.map);
-  bool passed = true;
-  std::uint64_t operations = 0;
-  for (const auto& point : assay::rig::points_passed(subject, chosen.seed)) {
-    const auto seen = assay::rig::suspend_at(subject, point, {.seed = chosen.seed});
-    operations += seen.operations;
-    const std::string outcome =
-        !seen.reached ? "not reached again"
-        : seen.waited ? assay::rig::to_string(*seen.waited) + " waits for the suspended thread"
-                      : "all others go on";
-    std::printf("%s: %s%s%s\n", point.c_str(), outcome.c_str(), seen.problem.empty() ? "" : "; ",
-                seen.problem.c_str());
-    passed = passed && seen.problem.empty() && !(subject.lock_free && seen.waited);
-  }
-  return end("progress", chosen, passed, 0, operations);
+  const auto& subject = concurrent(chosen);
+  begin("progress", chosen);
+  const auto found = assay::rig::check_progress(subject, chosen.seed);
+  for (const auto& line : found.lines) std::printf("%s\n", line.c_str());
+  if (found.any_points) return end("progress", chosen, found.passed, 0, found.operations);
+  std::printf("no operation passes a marked point (ASSAY_POINT): no thread was suspended\n");
+  end("progress", chosen, "nothing_to_check", 0, 0);
+  return subject.lock_free ? 2 : 0;  // who claims something has to let it be checked
 }
 
 int stress(const options& chosen) {
+  const auto& subject = concurrent(chosen);
+  begin("stress", chosen);
   const auto seen = assay::rig::stress(
-      concurrent(chosen.map),
-      {.seed = chosen.seed, .duration = std::chrono::milliseconds(chosen.milliseconds)});
+      subject, {.seed = chosen.seed, .duration = std::chrono::milliseconds(chosen.milliseconds)});
   for (const auto& problem : seen.problems) std::printf("%s\n", problem.c_str());
   return end("stress", chosen, seen.problems.empty(), 0, seen.operations);
+}
+
+int memory(const options& chosen) {
+  const auto& subject = map_of(chosen);
+  begin("memory", chosen);
+  if (subject.leaks) {
+    std::printf("the map says that it leaks\n");
+    end("memory", chosen, "nothing_to_check", 0, 0);
+    return 0;
+  }
+  const auto seen = assay::rig::memory_kept(subject, {.seed = chosen.seed});
+  if (!seen.problem.empty()) std::printf("%s\n", seen.problem.c_str());
+  return end("memory", chosen, seen.problem.empty(), 0, seen.operations);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Checks concurrent maps: model, linearizability, progress, stress.");
+  CLI::App app("Checks concurrent maps: model, linearizability, progress, stress, memory.");
   app.require_subcommand(1);
+  app.footer(
+      "A map that does nothing for ASSAY_RIG_PATIENCE=60 seconds ends the program with status 3.");
   options chosen;
   int status = 0;
   const auto check = [&](const std::string& name, const std::string& description, auto run) {
@@ -136,12 +170,14 @@ int main(int argc, char** argv) try {
         check("linearizability", "Record histories and have them judged.", linearizability)}) {
     command->add_option("--histories", chosen.histories);
   }
+  check("memory", "Look whether what is destroyed gives its memory back.", memory);
   check("progress", "Suspend a thread at each marked point.", progress);
   check("stress", "Run eight threads and validate what they leave.", stress)
       ->add_option("--milliseconds", chosen.milliseconds, "of each of two trials");
   CLI11_PARSE(app, argc, argv);
   return status;
 } catch (const assay::rig::operation_failed& error) {
+  std::fflush(stdout);
   std::fprintf(stderr, "error: %s\n", error.what());
   return 1;
 } catch (const std::exception& error) {

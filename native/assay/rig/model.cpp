@@ -1,17 +1,23 @@
 #include "assay/rig/model.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <memory>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "assay/random/splitmix64.h"
 #include "assay/rig/history.h"
+#include "assay/rig/watchdog.h"
 
 namespace assay::rig {
 namespace {
 
+using trial::datum;
 using workload::operation;
 
 class model {
@@ -29,6 +35,7 @@ class model {
       case operation::size:
         return std::uint64_t{elements_.size()};
       case operation::range:
+        if (asked.last < asked.key) return std::vector<element>();
         return std::vector<element>(elements_.lower_bound(asked.key),
                                     elements_.upper_bound(asked.last));
       default:
@@ -36,6 +43,7 @@ class model {
     }
   }
   [[nodiscard]] std::vector<element> all() const { return {elements_.begin(), elements_.end()}; }
+  [[nodiscard]] std::size_t size() const { return elements_.size(); }
 
  private:
   std::map<std::uint64_t, std::uint64_t> elements_;
@@ -49,36 +57,277 @@ answer in_order(answer answered, operation kind) {
   return answered;
 }
 
-std::string describe(const modelling& asked, std::uint64_t number, const std::string& what,
-                     const answer& expected, const answer& got) {
-  return "seed " + std::to_string(asked.seed) + ", operation " + std::to_string(number) + ": " +
-         what + " answers " + to_string(got) + ", and std::map " + to_string(expected);
+// Answers of many elements are told by the first place where they differ.
+std::pair<std::string, std::string> told(const answer& got, const answer& expected) {
+  constexpr std::size_t few = 8;
+  const auto* met = std::get_if<std::vector<element>>(&got);
+  const auto* held = std::get_if<std::vector<element>>(&expected);
+  if (met == nullptr || held == nullptr || std::max(met->size(), held->size()) <= few) {
+    return {to_string(got), to_string(expected)};
+  }
+  const auto at = std::ranges::mismatch(*met, *held);
+  const auto tell = [](const std::vector<element>& all, auto next) {
+    return std::to_string(all.size()) + " elements, after the first " +
+           std::to_string(next - all.begin()) + " " +
+           to_string(next == all.end() ? std::vector<element>() : std::vector<element>{*next});
+  };
+  return {tell(*met, at.in1), tell(*held, at.in2)};
+}
+
+// Where a sequence of operations first led to something else than in a std::map.
+struct difference {
+  std::size_t at;  // the number of the operation; their count if it is what was looked at after all
+  std::string what;
+  std::string got;
+  std::string expected;
+};
+
+// Numbers for keys: `count` different ones up to `greatest`, in one of three layouts.
+class palette {
+ public:
+  palette(random::splitmix64& draw, std::uint64_t count, std::uint64_t least,
+          std::uint64_t greatest)
+      : count_(count), least_(least), span_(greatest - least), layout_(draw() % 3), salt_(draw()) {}
+
+  std::uint64_t operator()(random::splitmix64& draw) const {
+    const std::uint64_t i = draw() % count_;
+    if (layout_ == 0) return least_ + i;
+    if (layout_ == 1 || i == 0) return least_ + span_ - i;
+    const std::uint64_t anywhere = random::mix64(salt_ + i);
+    return i == 1 ? least_ : least_ + (span_ == UINT64_MAX ? anywhere : anywhere % (span_ + 1));
+  }
+
+ private:
+  std::uint64_t count_;
+  std::uint64_t least_;
+  std::uint64_t span_;
+  std::uint64_t layout_;
+  std::uint64_t salt_;
+};
+
+// Sequences of operations for a map of one type of key and value.
+class sequences {
+ public:
+  sequences(const trial::subject_entry& subject, const trial::held_types& types, std::uint64_t keys,
+            watchdog& watch)
+      : subject_(subject), types_(types), keys_(keys), watch_(watch) {}
+
+  std::vector<question> draw(std::uint64_t seed, std::uint64_t length, std::uint64_t keys) const {
+    random::splitmix64 draw(seed);
+    const palette any_key(draw, keys, subject_.takes_any_key ? 0 : 1, greatest_key());
+    std::vector<question> all;
+    all.reserve(length);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      // Updates are most of the operations, whatever else a map offers.
+      const bool update = draw() % 2 == 0;
+      const operation kind = update ? static_cast<operation>(draw() % 2)
+                                    : subject_.operations[draw() % subject_.operations.size()];
+      const std::uint64_t key = any_key(draw);
+      const std::uint64_t last = any_key(draw);
+      all.push_back({.kind = kind, .key = key, .value = value(draw, i), .last = last});
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::optional<difference> first_difference(const std::vector<question>& all) const {
+    model right;
+    const auto map = watch_.over(types_.open({.key_range = keys_,
+                                              .threads = 1,
+                                              .key = bytes(types_.key),
+                                              .value = bytes(types_.value)}));
+    {
+      const auto handle = map->attach();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (auto found = ask(*handle, right, all[i], i)) return found;
+      }
+    }
+    return at_rest(*map, right, all.size());
+  }
+
+ private:
+  static constexpr std::uint64_t below_2_63 = (std::uint64_t{1} << 63U) - 1;
+
+  [[nodiscard]] std::uint64_t greatest_key() const {
+    if (types_.key == datum::kind::uint32) return UINT32_MAX;
+    return subject_.takes_any_key ? UINT64_MAX : below_2_63;
+  }
+
+  // Mostly one that says which operation inserted it, and now and then the least or the greatest.
+  [[nodiscard]] std::uint64_t value(random::splitmix64& draw, std::uint64_t number) const {
+    const std::uint64_t luck = draw() % 16;
+    if (luck == 0) return 0;
+    if (luck == 1) return types_.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+    return number;
+  }
+
+  // Wide enough for any string that stands for a number.
+  static datum bytes(datum::kind kind) { return {.type = kind, .least = 0, .most = 64}; }
+
+  static std::optional<difference> ask(any_handle& handle, model& right, const question& one,
+                                       std::size_t number) {
+    const answer expected = right.ask(one);
+    const auto differs = [&](std::string got, std::string wanted) {
+      return difference{number, to_string(one), std::move(got), std::move(wanted)};
+    };
+    try {
+      const answer got = in_order(handle.ask(one), one.kind);
+      if (got == expected) return std::nullopt;
+      auto [told_got, told_expected] = told(got, expected);
+      return differs(std::move(told_got), std::move(told_expected));
+    } catch (const std::exception& error) {
+      return differs(std::string("an exception: ") + error.what(), to_string(expected));
+    } catch (...) {
+      return differs("an exception", to_string(expected));
+    }
+  }
+
+  // Enough elements are asked for to tell that the walk met too many.
+  static std::optional<difference> at_rest(any_map& map, const model& right,
+                                           std::size_t after) try {
+    if (auto broken = map.broken_invariant()) {
+      return difference{after, "a look at its invariants", std::move(*broken), "nothing"};
+    }
+    const answer expected = right.all();
+    const answer got = in_order(map.walk(2 * right.size() + 1), operation::iterate);
+    if (got == expected) return std::nullopt;
+    auto [told_got, told_expected] = told(got, expected);
+    return difference{after, "a walk", std::move(told_got), std::move(told_expected)};
+  } catch (const std::exception& error) {
+    return difference{after, "a walk", std::string("an exception: ") + error.what(),
+                      to_string(answer(right.all()))};
+  }
+
+  const trial::subject_entry& subject_;
+  const trial::held_types& types_;
+  std::uint64_t keys_;
+  watchdog& watch_;
+};
+
+struct failure {
+  std::vector<question> operations;  // up to the one that differs
+  difference found;
+};
+
+failure cut_after(std::vector<question> all, difference found) {
+  all.resize(std::min(all.size(), found.at + 1));
+  return {std::move(all), std::move(found)};
+}
+
+// Without the operations before the last that `is_needed` denies, if what is left still ends in a
+// difference.
+failure leave_out(const sequences& tried, failure least, auto is_needed) {
+  std::vector<question> less;
+  for (std::size_t i = 0; i < least.operations.size(); ++i) {
+    if (i + 1 == least.operations.size() || is_needed(i)) less.push_back(least.operations[i]);
+  }
+  if (less.size() == least.operations.size()) return least;
+  auto found = tried.first_difference(less);
+  return found ? cut_after(std::move(less), std::move(*found)) : least;
+}
+
+// Most of the operations of a long sequence have changed nothing.
+failure leave_out_idle(const sequences& tried, failure least) {
+  model right;
+  std::vector<bool> changed;
+  for (const question& one : least.operations) {
+    const std::size_t before = right.size();
+    if (one.kind <= operation::erase) right.ask(one);
+    changed.push_back(right.size() != before);
+  }
+  return leave_out(tried, std::move(least), [&](std::size_t i) { return changed[i]; });
+}
+
+// Leaves out ever smaller pieces of what led to a difference, as long as there still is one
+// (Zeller and Hildebrandt 2002, Simplifying and isolating failure-inducing input). Ends early when
+// it has asked for much: a difference is better told late in a long sequence than never.
+failure shrink(const sequences& tried, failure least) {
+  std::size_t left = 2'000'000;  // operations
+  least = leave_out_idle(tried, std::move(least));
+  for (std::size_t piece = std::max<std::size_t>(least.operations.size() / 2, 1); piece > 0;) {
+    bool smaller = false;
+    for (std::size_t end = least.operations.size(); end > 0;) {
+      const std::size_t begin = end - std::min(piece, end);
+      std::vector<question> less = least.operations;
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(begin),
+                 less.begin() + static_cast<std::ptrdiff_t>(end));
+      if (less.size() > left) return least;
+      left -= less.size();
+      end = begin;
+      if (auto found = tried.first_difference(less)) {
+        least = cut_after(std::move(less), std::move(*found));
+        end = std::min(end, least.operations.size());
+        smaller = true;
+      }
+    }
+    // What is left out may make more superfluous.
+    if (piece > 1 || !smaller) piece /= 2;
+  }
+  return least;
+}
+
+std::string shortened(std::string text) {
+  constexpr std::size_t most = 120;
+  if (text.size() > most) text.replace(most - 4, std::string::npos, " ...");
+  return text;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+// What the operations answered before the one that differs is what std::map answers.
+std::string print(const failure& least) {
+  constexpr std::size_t most_lines = 40;
+  const std::size_t first =
+      least.operations.size() > most_lines ? least.operations.size() - most_lines : 0;
+  std::size_t width = least.found.what.size();
+  for (const question& one : least.operations) width = std::max(width, to_string(one).size());
+  std::string text;
+  if (first > 0) text += "  ... " + std::to_string(first) + " operations before\n";
+  model right;
+  for (std::size_t i = 0; i < least.operations.size() && i < least.found.at; ++i) {
+    const answer answered = right.ask(least.operations[i]);
+    if (i < first) continue;
+    text += "  " + padded(to_string(least.operations[i]), width + 2) +
+            shortened(to_string(answered)) + '\n';
+  }
+  return text + "  " + padded(least.found.what, width + 2) + shortened(least.found.got) +
+         "   but std::map: " + shortened(least.found.expected) + '\n';
+}
+
+std::string describe(const trial::subject_entry& subject, const trial::held_types& types,
+                     std::uint64_t seed, std::string_view which, const failure& least) {
+  return subject.name + " differs from std::map. Seed " + std::to_string(seed) + ", keys of " +
+         to_string(types.key) + " and values of " + to_string(types.value) + "; " +
+         std::string(which) + ", on an empty map:\n" + print(least);
 }
 
 }  // namespace
 
 std::optional<std::string> difference_from_model(const trial::subject_entry& subject,
                                                  const modelling& asked) {
+  watchdog watch({.check = "model", .map = subject.name, .seed = asked.seed});
   random::splitmix64 draw(asked.seed);
-  model right;
-  const auto map = subject.open({.key_range = asked.keys, .threads = 1});
-  {
-    const auto handle = map->attach();
-    for (std::uint64_t i = 0; i < asked.operations; ++i) {
-      // Updates are most of the operations, whatever else a map offers.
-      const bool update = draw() % 2 == 0;
-      const operation kind = update ? static_cast<operation>(draw() % 2)
-                                    : subject.operations[draw() % subject.operations.size()];
-      const std::uint64_t key = 1 + draw() % asked.keys;
-      const question one{.kind = kind, .key = key, .value = i, .last = key + draw() % asked.keys};
-      const answer expected = right.ask(one);
-      const answer got = in_order(handle->ask(one), kind);
-      if (got != expected) return describe(asked, i, to_string(one), expected, got);
+  const std::uint64_t of_each = std::max<std::uint64_t>(asked.operations / subject.types.size(), 1);
+  for (const auto& types : subject.types) {
+    const sequences tried(subject, types, asked.keys, watch);
+    // The first sequence is half of all; it alone has room for many keys.
+    for (std::uint64_t done = 0; done < of_each;) {
+      const bool first = done == 0;
+      const std::uint64_t length = first ? (of_each + 1) / 2 : 1 + draw() % 200;
+      const std::uint64_t keys = first ? asked.keys : 1 + draw() % asked.keys;
+      done += length;
+      auto all = tried.draw(draw(), length, keys);
+      auto found = tried.first_difference(all);
+      if (!found) continue;
+      failure least = cut_after(std::move(all), std::move(*found));
+      watch.note(describe(subject, types, asked.seed, "what was found first", least));
+      // A map that chance has a part in need not differ again.
+      least = shrink(tried, std::move(least));
+      return describe(subject, types, asked.seed, "the smallest of what was tried", least);
     }
   }
-  const answer expected = right.all();
-  const answer got = in_order(map->walk(2 * asked.keys), operation::iterate);
-  if (got != expected) return describe(asked, asked.operations, "a walk", expected, got);
   return std::nullopt;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -18,6 +18,9 @@
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/history.h"
+#include "assay/rig/map_failures.h"
+#include "assay/rig/questions.h"
+#include "assay/rig/watchdog.h"
 #include "assay/sync/point.h"
 #include "assay/trial/crew.h"
 
@@ -32,8 +35,6 @@ constexpr std::uint64_t keys = 8;
 // suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
 // has lost its processor.
 constexpr std::uint64_t without_end = 50'000;
-constexpr std::chrono::seconds patience{60};
-
 // Who is suspended.
 constexpr int nobody_yet = -1;
 constexpr int nobody = -2;
@@ -42,6 +43,8 @@ constexpr int nobody = -2;
 // throughout: here an order that tests do not need does no harm.
 struct stage {
   std::string_view point;
+  std::uint64_t passed_by;  // threads that reach the point before one is suspended there
+  std::atomic<std::uint64_t> arrivals{0};
   std::atomic<int> suspended{nobody_yet};
   std::atomic<bool> released{false};
   std::atomic<unsigned> done{0};                  // threads that have completed their operations
@@ -79,6 +82,7 @@ struct actor {
   disturbance noise;
   const std::vector<operation>& afterwards;  // what is asked once a thread is suspended
   question asked{};
+  bool late = false;  // half its attempts to reach the point are over: any arrival will do
   // Points in the operation at hand, while a thread is suspended and no operation completes.
   std::uint64_t passed = 0;
   std::uint64_t completed_before = 0;  // operations
@@ -107,7 +111,8 @@ void act_at(const char* point) {
   actor* const me = this_actor;
   if (me == nullptr) return;
   stage& on = *me->on;
-  if (on.suspended.load() == nobody_yet && point == on.point) {
+  if (on.suspended.load() == nobody_yet && point == on.point &&
+      (on.arrivals++ >= on.passed_by || me->late)) {
     int expected = nobody_yet;
     if (on.suspended.compare_exchange_strong(expected, me->index)) {
       on.released.wait(false);
@@ -124,6 +129,15 @@ void act_at(const char* point) {
   if (me->passed < 1000) me->noise.strike();
 }
 
+// While it lives, this thread acts as `me` at the points.
+class acting_as {
+ public:
+  explicit acting_as(actor& me) { this_actor = &me; }
+  ~acting_as() { this_actor = nullptr; }
+  acting_as(const acting_as&) = delete;
+  acting_as& operator=(const acting_as&) = delete;
+};
+
 class hooked {
  public:
   explicit hooked(sync::point_hook hook) { sync::at_points.store(hook); }
@@ -131,12 +145,6 @@ class hooked {
   hooked(const hooked&) = delete;
   hooked& operator=(const hooked&) = delete;
 };
-
-question draw_question(random::splitmix64& draw, const std::vector<operation>& kinds) {
-  return {.kind = kinds[draw() % kinds.size()], .key = 1 + draw() % keys, .value = draw() >> 1};
-}
-
-const std::vector<operation> basic{operation::insert, operation::erase, operation::find};
 
 // How many times each key was inserted, less how many times it was erased.
 using balance = std::array<std::int64_t, keys>;
@@ -164,7 +172,8 @@ std::string problem_with(const balance& sums, const std::vector<element>& held) 
 }
 
 // One thread: any operations until some thread is suspended, then as many as are asked for.
-void act(actor& me, any_handle& handle, const suspending& asked, std::uint64_t seed, balance& sums,
+void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
+         const suspending& asked, std::uint64_t seed, balance& sums,
          std::atomic<std::uint64_t>& operations) {
   stage& on = *me.on;
   random::splitmix64 draw(seed);
@@ -181,14 +190,30 @@ void act(actor& me, any_handle& handle, const suspending& asked, std::uint64_t s
       continue;
     }
     me.passed = 0;
-    me.asked = draw_question(draw, suspended ? me.afterwards : basic);
+    me.late = 2 * attempts < asked.attempts;
+    me.asked = draw_question(draw, suspended ? me.afterwards : offered, keys);
     count(sums, me.asked, handle.ask(me.asked));
     ++operations;
     ++on.completed;
   }
-  // The suspended thread comes here only once it has been released.
-  if (!me.completed) on.complete(me.index);
-  if (on.suspended.load() == nobody) on.release();
+}
+
+// The same, with its end told to the others. The suspended thread comes to it only once it has been
+// released. Says what the map threw, if it did.
+std::string act_to_end(actor& me, any_handle& handle, const std::vector<operation>& offered,
+                       const suspending& asked, std::uint64_t seed, balance& sums,
+                       std::atomic<std::uint64_t>& operations) {
+  std::string failure;
+  try {
+    act(me, handle, offered, asked, seed, sums, operations);
+  } catch (const std::exception& error) {
+    failure = to_string(me.asked) + " threw an exception: " + error.what();
+  } catch (...) {
+    failure = to_string(me.asked) + " threw what is no std::exception";
+  }
+  if (!me.completed) me.on->complete(me.index);
+  if (me.on->suspended.load() == nobody || !failure.empty()) me.on->release();
+  return failure;
 }
 
 std::mutex passed_mutex;
@@ -212,11 +237,10 @@ void in_all(trial::crew& crew, any_map& map, Act act_in) {
   });
 }
 
-}  // namespace
-
-std::vector<std::string> points_passed(const trial::subject_entry& subject, std::uint64_t seed) {
+std::vector<std::string> names_passed(const trial::subject_entry& subject, std::uint64_t seed,
+                                      watchdog& watch) {
   constexpr std::uint64_t operations = 20'000;
-  const auto map = subject.open({.key_range = keys, .threads = threads});
+  const auto map = watch.over(subject.open({.key_range = keys, .threads = threads}));
   const hooked noted(take_note);
   trial::crew crew(threads);
   in_all(crew, *map, [&](unsigned i, any_handle& handle) {
@@ -224,16 +248,81 @@ std::vector<std::string> points_passed(const trial::subject_entry& subject, std:
     actor me{.on = nullptr,
              .index = static_cast<int>(i),
              .noise = disturbance(draw()),
-             .afterwards = basic};
-    this_actor = &me;
-    for (std::uint64_t n = 0; n < operations; ++n) handle.ask(draw_question(draw, basic));
-    this_actor = nullptr;
+             .afterwards = subject.operations};
+    const acting_as role(me);
+    for (std::uint64_t n = 0; n < operations; ++n) {
+      handle.ask(draw_question(draw, subject.operations, keys));
+    }
   });
   crew.wait();
   const std::scoped_lock lock(passed_mutex);
   std::vector<std::string> points(passed_points.begin(), passed_points.end());
   passed_points.clear();
   return points;
+}
+
+suspension suspend_once(const trial::subject_entry& subject, std::string_view point,
+                        const suspending& asked, watchdog& watch) {
+  watch.note("  one was to be suspended at " + std::string(point));
+  const auto map = watch.over(subject.open({.key_range = keys, .threads = threads}));
+  // 0 to 127, as often a few as many.
+  const std::uint64_t passed_by =
+      (std::uint64_t{1} << random::derive_seed(asked.seed, threads) % 8) - 1;
+  stage on{.point = point, .passed_by = passed_by};
+  std::array<balance, threads> sums{};
+  std::array<std::string, threads> failures{};
+  std::atomic<std::uint64_t> operations{0};
+  suspension seen;
+  {
+    const hooked acting(act_at);
+    trial::crew crew(threads);
+    in_all(crew, *map, [&](unsigned i, any_handle& handle) {
+      const std::uint64_t seed = random::derive_seed(asked.seed, i);
+      actor me{.on = &on,
+               .index = static_cast<int>(i),
+               .noise = disturbance(random::derive_seed(seed, 0)),
+               .afterwards = asked.others.empty() ? subject.operations : asked.others};
+      const acting_as role(me);
+      failures.at(i) =
+          act_to_end(me, handle, subject.operations, asked, seed, sums.at(i), operations);
+    });
+    if (!on.over.try_acquire_for(patience() / 2)) {
+      seen.problem = "the others did nothing until the suspended thread went on";
+    }
+    on.release();
+    crew.wait();
+  }
+  seen.reached = on.suspended.load() >= 0;
+  seen.waited = on.waited;
+  seen.operations = operations.load();
+  balance total{};
+  for (const auto& of_thread : sums) {
+    std::ranges::transform(total, of_thread, total.begin(), std::plus());
+  }
+  for (const std::string& failure : failures) {
+    if (seen.problem.empty()) seen.problem = failure;
+  }
+  if (seen.problem.empty()) seen.problem = map->broken_invariant().value_or("");
+  if (seen.problem.empty()) seen.problem = problem_with(total, map->walk(4 * keys));
+  watch.note("");
+  return seen;
+}
+
+watchdog watching(const trial::subject_entry& subject, std::uint64_t seed) {
+  return watchdog({.check = "progress", .map = subject.name, .seed = seed});
+}
+
+}  // namespace
+
+std::vector<std::string> points_passed(const trial::subject_entry& subject, std::uint64_t seed) {
+  watchdog watch = watching(subject, seed);
+  return telling_failures(subject.name, seed, [&] { return names_passed(subject, seed, watch); });
+}
+
+suspension suspend_at(const trial::subject_entry& subject, std::string_view point,
+                      const suspending& asked) {
+  watchdog watch = watching(subject, asked.seed);
+  return suspend_once(subject, point, asked, watch);
 }
 
 std::vector<std::string> points_marked_in(const std::string& file) {
@@ -252,39 +341,38 @@ std::vector<std::string> points_marked_in(const std::string& file) {
   return {points.begin(), points.end()};
 }
 
-suspension suspend_at(const trial::subject_entry& subject, std::string_view point,
-                      const suspending& asked) {
-  const auto map = subject.open({.key_range = keys, .threads = threads});
-  stage on{.point = point};
-  std::array<balance, threads> sums{};
-  std::atomic<std::uint64_t> operations{0};
-  suspension seen;
-  {
-    const hooked acting(act_at);
-    trial::crew crew(threads);
-    in_all(crew, *map, [&](unsigned i, any_handle& handle) {
-      const std::uint64_t seed = random::derive_seed(asked.seed, i);
-      actor me{.on = &on,
-               .index = static_cast<int>(i),
-               .noise = disturbance(random::derive_seed(seed, 0)),
-               .afterwards = asked.others.empty() ? basic : asked.others};
-      this_actor = &me;
-      act(me, handle, asked, seed, sums.at(i), operations);
-      this_actor = nullptr;
+progress_found check_progress(const trial::subject_entry& subject, std::uint64_t seed) {
+  constexpr unsigned times = 3;        // at each point
+  constexpr unsigned most_times = 20;  // if it is not always reached
+  watchdog watch = watching(subject, seed);
+  std::set<std::string> points;
+  for (unsigned i = 0; i < times; ++i) {
+    const auto more = telling_failures(subject.name, seed, [&] {
+      return names_passed(subject, random::derive_seed(seed, i), watch);
     });
-    if (!on.over.try_acquire_for(patience)) seen.problem = "its threads did nothing for a minute";
-    on.release();
-    crew.wait();
+    points.insert(more.begin(), more.end());
   }
-  seen.reached = on.suspended.load() >= 0;
-  seen.waited = on.waited;
-  seen.operations = operations.load();
-  balance total{};
-  for (const auto& of_thread : sums) {
-    std::ranges::transform(total, of_thread, total.begin(), std::plus());
+  progress_found found{.any_points = !points.empty()};
+  for (const std::string& point : points) {
+    std::optional<question> waited;
+    std::string problem;
+    unsigned reached = 0;
+    for (unsigned i = 0; i < most_times && reached < times && problem.empty(); ++i) {
+      const auto seen =
+          suspend_once(subject, point, {.seed = random::derive_seed(seed, times + i)}, watch);
+      reached += seen.reached;
+      found.operations += seen.operations;
+      if (!waited) waited = seen.waited;
+      problem = seen.problem;
+    }
+    if (reached == 0 && problem.empty()) problem = "not reached again";
+    found.lines.push_back(
+        point + ": " +
+        (waited ? to_string(*waited) + " waits for the suspended thread" : "all others go on") +
+        (problem.empty() ? "" : "; " + problem));
+    found.passed = found.passed && problem.empty() && !(subject.lock_free && waited);
   }
-  if (seen.problem.empty()) seen.problem = problem_with(total, map->walk(4 * keys));
-  return seen;
+  return found;
 }
 
 }  // namespace assay::rig

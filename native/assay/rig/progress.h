@@ -9,12 +9,14 @@
 //       EXPECT_TRUE(seen.reached && !seen.waited);
 //     }
 //
-// Four threads perform random operations on eight keys. The first that reaches the point stays
-// there until each of the others has completed so many operations more. One that waits is seen by
-// counting: it passes marked points, those of the loop that it waits in, without end, as do all
-// others that are not done; so no thread that merely lost its processor is waited for. The loops of
-// a structure in which threads wait contain a marked point. Time plays no part, but that threads
-// which do neither end nor pass points are given up after a minute.
+// Four threads perform random operations on eight keys, of all kinds that the map offers. One that
+// reaches the point, the first or a later one as the seed has it, stays there until each of the
+// others has completed so many operations more. One that waits is seen by counting: it passes
+// marked points, those of the loop that it waits in, without end, as do all others that are not
+// done; so no thread that merely lost its processor is waited for. The loops of a structure in
+// which threads wait contain a marked point. Time plays no part, but that the thread goes on when
+// for half a minute the others have neither ended nor passed points. If they do not end then,
+// nothing ends them but the watchdog.
 
 #ifndef ASSAY_RIG_PROGRESS_H_
 #define ASSAY_RIG_PROGRESS_H_
@@ -32,7 +34,7 @@ namespace assay::rig {
 
 struct suspending {
   std::uint64_t seed;
-  // What the other threads are asked once a thread is suspended; all three kinds if empty.
+  // What the other threads are asked once a thread is suspended; all that is offered if empty.
   std::vector<workload::operation> others{};
   std::uint64_t operations = 300;   // of each of the others, after that
   std::uint64_t attempts = 20'000;  // of each thread, to reach the point
@@ -41,11 +43,14 @@ struct suspending {
 struct suspension {
   bool reached = false;
   std::optional<question> waited{};  // an operation that waited for the suspended thread
-  std::string problem{};         // what the map held at the end does not follow from the answers
+  // What the map held at the end does not follow from the answers, an invariant of it is broken, or
+  // an operation threw.
+  std::string problem{};
   std::uint64_t operations = 0;  // of all threads
 };
 
 // The names of all points that random operations of four threads pass, in alphabetical order.
+// Throws operation_failed (recorder.h) if the map throws.
 [[nodiscard]] std::vector<std::string> points_passed(const trial::subject_entry& subject,
                                                      std::uint64_t seed);
 
@@ -55,6 +60,20 @@ struct suspension {
 
 [[nodiscard]] suspension suspend_at(const trial::subject_entry& subject, std::string_view point,
                                     const suspending& asked);
+
+// What all of this comes to for one map.
+struct progress_found {
+  bool any_points = false;  // without marked points nothing was looked at
+  bool passed = true;
+  std::uint64_t operations = 0;
+  std::vector<std::string> lines{};  // what was seen at each point
+};
+
+// Suspends a thread at every point that operations pass, at each several times with other seeds.
+// Fails if something is wrong with the map at the end, if a point is not reached again, and if an
+// operation waits in a map that says it is lock-free.
+[[nodiscard]] progress_found check_progress(const trial::subject_entry& subject,
+                                            std::uint64_t seed);
 
 }  // namespace assay::rig
 

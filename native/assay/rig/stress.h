@@ -1,6 +1,7 @@
 // Eight threads at once, disturbed at marked points, for a while: what a trial validates at its end
-// (assay/trial/validation.h) is what is looked at here. It sees what is lost, held twice or mixed
-// up, not who was told what when.
+// (assay/trial/validation.h) is what is looked at here, and then the map's own invariants
+// (assay/maps/invariant.h). It sees what is lost, held twice or mixed up, not who was told what
+// when.
 //
 //     const stressed seen = stress(trial::find_subject("my_map"), {.seed = 7});
 //     EXPECT_TRUE(seen.problems.empty());
@@ -27,7 +28,7 @@ struct stressed {
   std::vector<std::string> problems{};
 };
 
-// Throws what the map throws.
+// Throws operation_failed (recorder.h) if the map throws.
 [[nodiscard]] stressed stress(const trial::subject_entry& subject, const stressing& asked);
 
 }  // namespace assay::rig

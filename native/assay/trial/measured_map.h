@@ -17,9 +17,11 @@
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "assay/maps/concept.h"
+#include "assay/maps/invariant.h"
 #include "assay/trial/datum.h"
 #include "assay/trial/tally.h"
 #include "assay/workload/operation_batch.h"
@@ -92,6 +94,9 @@ class measured_map {
   // after `most` elements.
   virtual observation observe(workload::operation by, std::uint64_t first, std::uint64_t last,
                               std::uint64_t most) = 0;
+
+  // What is wrong with the map at rest, as far as it can tell; see assay/maps/invariant.h.
+  [[nodiscard]] virtual std::optional<std::string> broken_invariant() = 0;
 };
 
 // Between a thread's numbers and what its map holds.
@@ -412,6 +417,10 @@ class measured final : public measured_map {
       }
     }
     return seen;
+  }
+
+  std::optional<std::string> broken_invariant() override {
+    return assay::broken_invariant<K>(map_);
   }
 
  private:

@@ -20,15 +20,19 @@
 //         "my_map", "what it is, in a few words"};
 //
 // Linked with assay::trial, which brings main(), that is a whole trial program. Keys and values are
-// std::uint64_t; a key is never 0 and always below 2^63. See assay/maps/concept.h for what each
-// function promises, and for more that a handle may offer: what it offers can be asked for in the
-// mix of a trial. A map may also have
+// std::uint64_t; a trial's keys are never 0 and always below 2^63. See assay/maps/concept.h for
+// what each function promises, and for more that a handle may offer: what it offers can be asked
+// for in the mix of a trial. A map may also have
 //
 //     static constexpr unsigned max_threads = 1;   // more threads are refused
 //     static constexpr bool holds_nothing = true;  // neither prefilled nor validated
 //     static constexpr bool lock_free = true;      // all operations are: the rig holds it to that
 //     static constexpr bool size_is_atomic = false;   // the rig takes sizes and ranges for atomic
 //     static constexpr bool range_is_atomic = false;  // where this is not said
+//     static constexpr bool takes_any_key = false;    // else the rig also asks for keys 0 and
+//     2^64-1 static constexpr bool ordered = true;        // for_each ascends: the rig looks static
+//     constexpr bool leaks = true;          // on purpose: the rig does not ask for memory back
+//     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
 //     explicit my_map(assay::trial::map_hints);    // else its default constructor is called
 //
 // The same line enrols the map in the rig (assay/rig), which checks what a trial cannot see.
@@ -52,6 +56,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,7 +77,8 @@ struct request;
 struct held_types {
   datum::kind key;
   datum::kind value;
-  std::unique_ptr<measured_map> (*build)(const map_hints&);
+  std::function<std::unique_ptr<measured_map>(const map_hints&)> build;
+  std::unique_ptr<any_map> (*open)(const map_hints&);  // to be asked single questions
 };
 
 // What a program knows of one subject.
@@ -86,6 +92,8 @@ struct subject_entry {
   host::compilation compiled{};                 // of the map and the loop that measures it
   std::vector<workload::operation> atomic{};    // those of them that take effect at one instant
   bool lock_free = false;
+  bool leaks = false;         // on purpose
+  bool takes_any_key = true;  // also 0, and those from 2^63 on
   // The map of numbers, to be asked single questions.
   std::unique_ptr<any_map> (*open)(const map_hints&) = nullptr;
 
@@ -111,19 +119,21 @@ void require_offered(const subject_entry& subject, const request& request);
 void register_subject(subject_entry entry);
 
 template <class Map, class K, class V>
-[[nodiscard]] held_types held_as() {
-  return {kind_of<K>, kind_of<V>, [](const map_hints& hints) -> std::unique_ptr<measured_map> {
-            return std::make_unique<measured<Map, K, V>>(hints);
-          }};
-}
-
-template <class Map>
 [[nodiscard]] std::unique_ptr<any_map> opened(const map_hints& hints) {
   if constexpr (std::constructible_from<Map, map_hints>) {
-    return std::make_unique<erased_map<Map>>(hints);
+    return std::make_unique<erased_map<Map, K, V>>(hints);
   } else {
-    return std::make_unique<erased_map<Map>>();
+    return std::make_unique<erased_map<Map, K, V>>();
   }
+}
+
+template <class Map, class K, class V>
+[[nodiscard]] held_types held_as() {
+  return {kind_of<K>, kind_of<V>,
+          [](const map_hints& hints) -> std::unique_ptr<measured_map> {
+            return std::make_unique<measured<Map, K, V>>(hints);
+          },
+          &opened<Map, K, V>};
 }
 
 // Whether an operation of `Map` is one that takes effect at one instant.
@@ -157,7 +167,9 @@ template <class Map>
     if (is_atomic<Map>(kind)) entry.atomic.push_back(kind);
   }
   if constexpr (requires { Map::lock_free; }) entry.lock_free = Map::lock_free;
-  entry.open = &opened<Map>;
+  if constexpr (requires { Map::leaks; }) entry.leaks = Map::leaks;
+  if constexpr (requires { Map::takes_any_key; }) entry.takes_any_key = Map::takes_any_key;
+  entry.open = &opened<Map, std::uint64_t, std::uint64_t>;
   entry.compiled = host::compiled_as();
   return entry;
 }

@@ -57,8 +57,8 @@ class sound_ordered_map {
   template <class Visit>
   void range(const K& first, const K& last, Visit visit) {
     const std::scoped_lock lock(mutex);
-    const auto end = elements.upper_bound(last);
-    for (auto next = elements.lower_bound(first); next != end; ++next) {
+    for (auto next = elements.lower_bound(first); next != elements.end() && !(last < next->first);
+         ++next) {
       visit(next->first, next->second);
     }
   }

@@ -1,0 +1,247 @@
+// Model, memory and watchdog, on maps that do one thing wrong.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "assay/maps/any_map.h"
+#include "assay/maps/invariant.h"
+#include "assay/rig/memory.h"
+#include "assay/rig/model.h"
+#include "assay/rig/stress.h"
+#include "assay/rig/watchdog.h"
+#include "assay/trial/subject.h"
+#include "assay/trial/test_maps.h"
+
+namespace assay::rig {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using trial::find_subject;
+using trial::sound_map;
+using trial::sound_ordered_map;
+using trial::test_map;
+
+using number = std::uint64_t;
+using ordered_numbers = sound_ordered_map<number, number>;
+
+const trial::subject_template<trial::correct_ordered_map> sound{"sound",
+                                                                "all operations, all types"};
+
+class finds_less_of_two : public test_map<finds_less_of_two> {
+ public:
+  std::optional<number> find(number key) {
+    return elements.size() < 2 ? sound_map::find(key) : std::nullopt;
+  }
+};
+const trial::subject<finds_less_of_two> no_find{"finds_less_of_two", "finds nothing among two"};
+
+class throws_at_two : public test_map<throws_at_two> {
+ public:
+  bool insert(number key, number value) {
+    if (elements.size() == 2) throw std::runtime_error("two are enough");
+    return sound_map::insert(key, value);
+  }
+};
+const trial::subject<throws_at_two> throwing{"throws_at_two", "throws"};
+
+class visits_backwards : public test_map<visits_backwards, ordered_numbers> {
+ public:
+  template <class Visit>
+  void range(number first, number last, Visit visit) {
+    ordered_numbers::range(std::min(first, last), std::max(first, last), visit);
+  }
+};
+const trial::subject<visits_backwards> backwards{"visits_backwards", "takes 9 to 3 for 3 to 9"};
+
+template <bool TakesAnyKey>
+class keeps_no_key_0 : public test_map<keeps_no_key_0<TakesAnyKey>> {
+ public:
+  static constexpr bool takes_any_key = TakesAnyKey;
+  bool insert(number key, number value) {
+    return key != 0 && key < number{1} << 63U && sound_map::insert(key, value);
+  }
+};
+const trial::subject<keeps_no_key_0<true>> no_key_0{"keeps_no_key_0", "takes 0 for no key"};
+const trial::subject<keeps_no_key_0<false>> says_so{"says_no_key_0", "and says so"};
+
+class walks_in_disorder : public test_map<walks_in_disorder> {
+ public:
+  static constexpr bool ordered = true;
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::for_each(elements.rbegin(), elements.rend(),
+                  [&](const auto& one) { visit(one.first, one.second); });
+  }
+};
+const trial::subject<walks_in_disorder> disorderly{"walks_in_disorder", "descends"};
+
+class looks_at_itself : public test_map<looks_at_itself> {
+ public:
+  std::optional<std::string> broken_invariant() const {
+    return elements.size() < 3 ? std::nullopt : std::optional<std::string>("it holds three");
+  }
+};
+const trial::subject<looks_at_itself> introspective{"looks_at_itself", "knows what is wrong"};
+
+template <class K, class V>
+class cuts_strings_short : public test_map<cuts_strings_short<K, V>, sound_ordered_map<K, V>> {
+ public:
+  bool insert(const K& key, V value) {
+    if constexpr (std::is_same_v<V, std::string>) {
+      if (value.size() > 8) value.pop_back();
+    }
+    return sound_ordered_map<K, V>::insert(key, value);
+  }
+};
+const trial::subject_template<cuts_strings_short> cutting{"cuts_strings_short", "loses bytes"};
+
+// Loses nothing but memory, and rarely.
+template <bool Leaks>
+class forgetful : public test_map<forgetful<Leaks>> {
+ public:
+  static constexpr bool leaks = Leaks;
+  bool erase(number key) {
+    const bool erased = sound_map::erase(key);
+    if (erased && key == 5) {
+      const std::scoped_lock lock(this->mutex);
+      if (++erases_ % 25 == 0) forgotten().push_back(std::make_unique<number>(key));
+    }
+    return erased;
+  }
+
+ private:
+  static std::vector<std::unique_ptr<number>>& forgotten() {
+    static std::vector<std::unique_ptr<number>> all;
+    return all;
+  }
+  number erases_ = 0;
+};
+const trial::subject<forgetful<false>> forgets{"forgets_nodes", "keeps what it should free"};
+
+class hangs : public test_map<hangs> {
+ public:
+  bool insert(number key, number value) {
+    if (is_full()) std::promise<void>().get_future().wait();
+    return sound_map::insert(key, value);
+  }
+
+ private:
+  bool is_full() {
+    const std::scoped_lock lock(mutex);
+    return elements.size() >= 3;
+  }
+};
+const trial::subject<hangs> hanging{"hangs", "does not return"};
+
+std::string difference(const std::string& map) {
+  return difference_from_model(find_subject(map), {.seed = 7, .operations = 4000, .keys = 20})
+      .value_or("");
+}
+
+std::ptrdiff_t lines(const std::string& text) { return std::ranges::count(text, '\n'); }
+
+TEST(standing_for, keeps_the_order_of_numbers_in_strings) {
+  const std::vector<number> ascending{
+      0, 1, 2, 255, 256, 257, 511, 512, 1U << 24U, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
+  std::vector<std::string> strings;
+  for (const number one : ascending) {
+    strings.push_back(standing_for<std::string>::datum(one));
+    EXPECT_EQ(standing_for<std::string>::number(strings.back()), one);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(strings, std::less_equal<>()));
+  EXPECT_THROW(standing_for<std::string>::number("seventh\x01"), std::runtime_error);
+}
+
+TEST(model, finds_no_difference_in_a_sound_map_of_any_type) { EXPECT_EQ(difference("sound"), ""); }
+
+TEST(model, leaves_out_what_a_difference_does_not_need) {
+  const std::string told = difference("finds_less_of_two");
+  EXPECT_THAT(told, ContainsRegex("insert\\(.*true\n.*insert\\(.*true\n.*find\\(.*nothing   but "
+                                  "std::map: [0-9]+\n$"));
+  EXPECT_EQ(lines(told), 4) << told;
+  EXPECT_THAT(told, HasSubstr("Seed 7"));
+}
+
+TEST(model, takes_an_exception_for_a_difference) {
+  const std::string told = difference("throws_at_two");
+  EXPECT_THAT(told, HasSubstr("an exception: two are enough   but std::map: true"));
+  EXPECT_EQ(lines(told), 4) << told;
+}
+
+TEST(model, asks_for_ranges_from_a_key_to_a_lesser_one) {
+  const std::string told = difference("visits_backwards");
+  EXPECT_THAT(told, ContainsRegex("range\\(.*but std::map: \\{\\}\n$"));
+  EXPECT_EQ(lines(told), 3) << told;
+}
+
+TEST(model, asks_for_the_least_and_the_greatest_keys_unless_told_not_to) {
+  EXPECT_THAT(difference("keeps_no_key_0"), ContainsRegex("insert\\((0|[0-9]{19,}), .*false"));
+  EXPECT_EQ(difference("says_no_key_0"), "");
+}
+
+TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
+  EXPECT_THAT(difference("walks_in_disorder"), HasSubstr("a walk does not ascend"));
+  const std::string told = difference("looks_at_itself");
+  EXPECT_THAT(told, HasSubstr("it holds three"));
+  EXPECT_EQ(lines(told), 5) << told;
+}
+
+TEST(model, asks_for_all_types_that_the_map_holds) {
+  EXPECT_THAT(difference("cuts_strings_short"),
+              AllOf(HasSubstr("values of bytes"), HasSubstr("that was never inserted")));
+}
+
+TEST(stress, looks_at_the_invariants_of_the_map) {
+  EXPECT_THAT(stress(find_subject("looks_at_itself"), {.seed = 1}).problems,
+              Contains(HasSubstr("it holds three")));
+  EXPECT_THAT(stress(find_subject("sound"), {.seed = 1}).problems, IsEmpty());
+}
+
+TEST(memory, comes_back_from_a_sound_map_and_not_from_one_that_loses_little) {
+  EXPECT_EQ(memory_kept(find_subject("sound"), {.seed = 1}).problem, "");
+  EXPECT_THAT(memory_kept(find_subject("forgets_nodes"), {.seed = 1}).problem,
+              HasSubstr("bytes allocated after a map was destroyed"));
+}
+
+void give_little_time() {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ::setenv("ASSAY_RIG_PATIENCE", "0.5", 1);
+}
+
+TEST(watchdog_death, ends_the_process_and_says_what_each_thread_is_inside_of) {
+  give_little_time();
+  EXPECT_EXIT(difference("hangs"), ::testing::ExitedWithCode(3),
+              "error: model of hangs, seed 7: nothing has happened for 0.5 s\n"
+              "  a thread is inside insert\\(");
+}
+
+TEST(watchdog_death, watches_whole_trials) {
+  give_little_time();
+  EXPECT_EXIT(static_cast<void>(stress(find_subject("hangs"), {.seed = 9})),
+              ::testing::ExitedWithCode(3), "error: stress of hangs, seed 9: nothing has happened");
+}
+
+TEST(watchdog_death, watches_memory_checks) {
+  give_little_time();
+  EXPECT_EXIT(static_cast<void>(memory_kept(find_subject("hangs"), {.seed = 9})),
+              ::testing::ExitedWithCode(3), "error: memory of hangs, seed 9: nothing has happened");
+}
+
+}  // namespace
+}  // namespace assay::rig
