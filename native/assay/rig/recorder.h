@@ -21,6 +21,7 @@
 #include <stdexcept>
 
 #include "assay/rig/history.h"
+#include "assay/rig/watchdog.h"
 #include "assay/trial/subject.h"
 
 namespace assay::rig {
@@ -28,7 +29,7 @@ namespace assay::rig {
 struct recording {
   std::uint64_t seed;
   std::uint64_t histories;
-  std::chrono::milliseconds patience = std::chrono::minutes(1);  // with each history
+  std::chrono::milliseconds patience = rig::patience();  // with each history
 };
 
 struct recorded {

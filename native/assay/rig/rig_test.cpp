@@ -19,7 +19,6 @@
 
 #include "assay/rig/clock.h"
 #include "assay/rig/linearizability.h"
-#include "assay/rig/model.h"
 #include "assay/rig/progress.h"
 #include "assay/rig/recorder.h"
 #include "assay/rig/stress.h"
@@ -241,12 +240,6 @@ TEST(linearizability, is_missed_where_an_insert_does_not_look_again) {
 TEST(linearizability, is_missed_where_a_size_is_of_no_instant) {
   EXPECT_THAT(judged("cells_with_size", 1, 2000, judgement::not_linearizable),
               HasSubstr("the answer of size(): "));
-}
-
-TEST(model, finds_no_difference_in_a_sound_map) {
-  EXPECT_EQ(
-      difference_from_model(find_subject("cells"), {.seed = 1, .operations = 1000, .keys = 50}),
-      std::nullopt);
 }
 
 TEST(progress, points_are_those_marked_in_the_source) {
