@@ -9,7 +9,12 @@
 #endif
 
 #ifdef ASSAY_SANITIZED
-#include <sanitizer/allocator_interface.h>
+#include <cstddef>
+// As in <sanitizer/allocator_interface.h>, which gcc 12 does not bring.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" void __sanitizer_purge_allocator();
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
+// NOLINTEND(bugprone-reserved-identifier)
 #else
 #include <malloc.h>
 #endif
