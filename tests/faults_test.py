@@ -361,7 +361,9 @@ def test_missing_programs_are_named_with_the_remedy(
 
 def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path: Path) -> None:
     flawed = programs.find("assay-flawed")
-    maps = {entry["name"]: entry for entry in programs.listing(flawed)}
+    # What these two do wrong, the content of a map at the end of a short trial need not show: the rig finds it.
+    unseen = {"natarajan_leaks", "natarajan_lost_update"}
+    maps = {entry["name"]: entry for entry in programs.listing(flawed) if entry["name"] not in unseen}
     assert len(maps) >= 6
     usual = "mix = { insert = 40, erase = 40, find = 20 }"
     every = "mix = { insert = 25, erase = 25, find = 20, range = 10, size = 10, snapshot = 10 }"

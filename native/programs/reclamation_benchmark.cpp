@@ -208,7 +208,7 @@ void count_waiting(const std::string& policy, figures& told) {
   {
     auto guard = stalled.pin();
     for (std::size_t slot = 0; slot < reclaim::slots; ++slot) {
-      std::atomic<int*> source{new int};
+      const std::atomic<int*> source{new int};
       guard.protect(slot, source);
       me.pin().retire(source.load());
     }

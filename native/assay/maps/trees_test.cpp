@@ -44,7 +44,6 @@ using trees_test::lock_free;
 using trees_test::made_of;
 using trees_test::moody;
 using trees_test::number_of;
-using trees_test::planned_stop;
 using trees_test::retires_once;
 using trees_test::slowdown;
 using trees_test::stop_if_planned;

@@ -15,7 +15,8 @@ namespace assay::rig {
 std::chrono::milliseconds patience() {
   static const std::chrono::milliseconds chosen = [] {
     constexpr std::chrono::milliseconds usual{60'000};
-    const char* const given = std::getenv("ASSAY_RIG_PATIENCE");
+    // Nobody changes the environment while threads run.
+    const char* const given = std::getenv("ASSAY_RIG_PATIENCE");  // NOLINT(concurrency-mt-unsafe)
     if (given == nullptr) return usual;
     char* end = nullptr;
     const double seconds = std::strtod(given, &end);
