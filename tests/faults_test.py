@@ -361,7 +361,7 @@ def test_missing_programs_are_named_with_the_remedy(
 
 def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path: Path) -> None:
     flawed = programs.find("assay-flawed")
-    # What these two do wrong, the content of a map at the end of a short trial need not show: the rig finds it.
+    # What these two do wrong need not show in what a map holds after a short trial: the rig finds it.
     unseen = {"natarajan_leaks", "natarajan_lost_update"}
     maps = {entry["name"]: entry for entry in programs.listing(flawed) if entry["name"] not in unseen}
     assert len(maps) >= 6
@@ -388,4 +388,4 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
     assert ["right", "valid", 1] in trials
     assert {name for name, *_ in trials} == levels.keys()
     counted = [name for name, status, has_metric in trials if status == "valid" or has_metric]
-    assert counted == ["right"]
+    assert set(counted) == {"right"}  # more than once if its group was repeated
