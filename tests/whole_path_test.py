@@ -14,7 +14,8 @@ from assay import programs, protocol
 from assay.experiment import load
 from conftest import ROOT, Assay
 
-# A loop over nothing against a loop over a tree of 10,000 keys: a difference that no host can hide.
+# A loop over nothing against a loop over a tree of 10,000 keys: a difference that no host can hide. There are
+# more blocks than that takes, as a host that changes its mode costs groups.
 EXPERIMENT = """
 name = "planted"
 question = "Is doing nothing faster than std::map?"
@@ -26,7 +27,7 @@ key_range = 20_000
 mix = { insert = 5, erase = 5, find = 90 }
 duration_ms = 20
 [design]
-blocks = 7
+blocks = 12
 repeat = 0
 seed = 7
 [comparison]
@@ -73,21 +74,21 @@ def test_one_file_and_one_command_lead_to_verdicts_and_a_page(assay: Assay, tmp_
         assay, "select subject, threads, count(*), median(throughput) from trials group by 1, 2 order by 1, 2"
     )
     assert [row[:3] for row in rows] == [
-        ["noop", 1, 7],
-        ["noop", 2, 7],
-        ["std_map_mutex", 1, 7],
-        ["std_map_mutex", 2, 7],
+        ["noop", 1, 12],
+        ["noop", 2, 12],
+        ["std_map_mutex", 1, 12],
+        ["std_map_mutex", 2, 12],
     ]
     assert rows[0][3] > 2 * rows[2][3]
 
 
 def test_a_rerun_deletes_nothing_and_repeats_the_plan(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "planted.toml").write_text(EXPERIMENT)
+    (tmp_path / "planted.toml").write_text(EXPERIMENT.replace("blocks = 12", "blocks = 2"))
     assay("run", "planted.toml")
     assay("run", "planted.toml")
     order = "select subject, threads, block, group_number from trials order by trial"
     plans = [query(assay, order, "--campaign", campaign) for campaign in ("1", "2")]
-    assert len(plans[0]) == 28
+    assert len(plans[0]) == 8
     assert plans[0] == plans[1]
 
 
@@ -254,7 +255,7 @@ def test_a_name_that_no_subject_can_have_is_refused(
 
 
 def test_run_prints_for_programs_what_report_does_and_where_the_page_is(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "planted.toml").write_text(EXPERIMENT.replace("blocks = 7", "blocks = 1"))
+    (tmp_path / "planted.toml").write_text(EXPERIMENT.replace("blocks = 12", "blocks = 1"))
     ran = json.loads(assay("run", "planted.toml", "--json").stdout)
     assert (tmp_path / ran.pop("page")).is_file()
     assert (tmp_path / ran.pop("store")).is_file()
