@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, Assay
+from conftest import ROOT, Assay, verdicts_of_all_groups
 
 EXPERIMENT = """
 name = "mine"
@@ -48,17 +48,13 @@ def query(assay: Assay, sql: str) -> list[list[Any]]:
     return rows
 
 
-def verdicts(printed: str) -> list[str]:
-    return [each["verdict"] for each in json.loads(printed)["analysis"]["comparisons"]]
-
-
 def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, script="\x7fELF, and no more")
     said = assay("run", "mine.toml", expect=1).stderr
     assert "mine cannot be started: Exec format error; nothing is lost" in said
     assert (tmp_path / "builds").read_text() == "built\n"
     write(tmp_path)
-    assert verdicts(assay("resume", "--json").stdout) == ["slower"]
+    assert verdicts_of_all_groups(assay("resume", "--json").stdout) == ["slower"]
     assert (tmp_path / "builds").read_text() == "built\nbuilt\n"
     rows = query(
         assay, "select distinct amount, work, wall_ms > 0, peak_resident_bytes > 0 from trials order by 2"
