@@ -116,14 +116,7 @@ class basic_epochs {
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
-  std::uint64_t unfreed() const {
-    std::uint64_t nodes = 0;
-    records_.all([&nodes](const record& one) {
-      nodes += one.waiting.load(memory_order_relaxed);  // an estimate: pairs with nothing
-      return true;
-    });
-    return nodes;
-  }
+  std::uint64_t unfreed() const { return records_.waiting(); }
 
  private:
   friend participant;
@@ -149,7 +142,6 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
   static std::uint64_t pinned_at(std::uint64_t epoch) { return 2 * epoch + 1; }
 
   atomic<std::uint64_t> announced{unpinned};
-  atomic<std::uint64_t> waiting{0};  // nodes in this record; written by the owner
   std::int32_t until_attention = 1;  // calls; 0 or less: the next pin attends
   std::int32_t postponed = 0;        // what until_attention was before the spares ran out
   std::uint64_t seen = 0;            // the epoch at the last look around

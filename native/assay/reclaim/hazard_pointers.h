@@ -97,14 +97,7 @@ class basic_hazard_pointers {
 
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
-  std::uint64_t unfreed() const {
-    std::uint64_t nodes = 0;
-    records_.all([&nodes](const record& one) {
-      nodes += one.waiting.load(memory_order_relaxed);  // an estimate: pairs with nothing
-      return true;
-    });
-    return nodes;
-  }
+  std::uint64_t unfreed() const { return records_.waiting(); }
 
  private:
   friend participant;
@@ -113,7 +106,6 @@ class basic_hazard_pointers {
   // claimed the record.
   struct alignas(detail::record_alignment) record : detail::record {
     std::array<atomic<void*>, slots> hazards{};
-    atomic<std::uint64_t> waiting{0};  // the size of `nodes`; written by the owner
     detail::retired_list nodes;
     detail::spare_blocks spares;
     std::uint64_t scan_at = Settings::nodes_between_scans;  // the size of `nodes` at which to scan

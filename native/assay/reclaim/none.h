@@ -27,9 +27,7 @@
 namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 class none {
-  struct alignas(detail::record_alignment) record : detail::record {
-    atomic<std::uint64_t> retired{0};  // written by the owner
-  };
+  struct alignas(detail::record_alignment) record : detail::record {};
 
  public:
   static constexpr protection protects = protection::everything;
@@ -55,7 +53,7 @@ class none {
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       detail::require(node != nullptr, "a null pointer is retired");
-      record_->retired.store(record_->retired.load(memory_order_relaxed) + 1, memory_order_relaxed);
+      record_->waiting.store(record_->waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
       probes::retired.add();
       detail::leak(node);
     }
@@ -79,14 +77,7 @@ class none {
   }
 
   // How many nodes were retired, all of which still take memory. By any thread; wait-free.
-  std::uint64_t unfreed() const {
-    std::uint64_t nodes = 0;
-    records_.all([&nodes](const record& one) {
-      nodes += one.retired.load(memory_order_relaxed);  // an estimate: pairs with nothing
-      return true;
-    });
-    return nodes;
-  }
+  std::uint64_t unfreed() const { return records_.waiting(); }
 
  private:
   friend participant;

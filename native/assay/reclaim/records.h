@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "assay/reclaim/checks.h"
@@ -35,6 +36,7 @@ inline constexpr std::size_t record_alignment = 128;
 // What every record begins with.
 struct record {
   atomic<bool> claimed{false};
+  atomic<std::uint64_t> waiting{0};  // nodes retired and not freed; written by the owner
   usage use;
 };
 
@@ -109,6 +111,16 @@ class record_list {
   bool all(Visit visit) const {
     const chunk* const newest = newest_.load(memory_order_acquire);  // as (2)
     return visit_from(newest, visit);
+  }
+
+  // How many retired nodes wait in all records. Wait-free.
+  [[nodiscard]] std::uint64_t waiting() const {
+    std::uint64_t nodes = 0;
+    all([&nodes](const Record& one) {
+      nodes += one.waiting.load(memory_order_relaxed);  // an estimate: pairs with nothing
+      return true;
+    });
+    return nodes;
   }
 
  private:
