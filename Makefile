@@ -29,7 +29,7 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 	  cmake --build --preset $$preset --parallel $(JOBS); \
 	  ctest --preset $$preset --parallel $(JOBS); \
 	done
-	$(VENV)/pytest
+	$(VENV)/pytest --numprocesses 2
 
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.

@@ -4,18 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Assay, small_experiment, verdicts_of_all_groups
+from conftest import assay_in, small_experiment, verdicts_of_all_groups
 
 
-@pytest.fixture
-def campaigns(tmp_path: Path, assay: Assay) -> Path:
-    (tmp_path / "twice.toml").write_text(small_experiment("twice", blocks=6))
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("campaigns")
+    (folder / "twice.toml").write_text(small_experiment("twice", blocks=6))
     for _ in range(2):
-        assay("run", "twice.toml")
-    return tmp_path
+        assay_in(folder)("run", "twice.toml")
+    return folder
 
 
-def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path, assay: Assay) -> None:
+def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path) -> None:
+    assay = assay_in(campaigns)
     said = assay("compare", "1", "2").stdout
     assert "not-interleaved" in said
     assert said.count("campaign 2") >= 2
@@ -38,7 +40,5 @@ def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path, assay:
         (["nowhere.sqlite", "results/assay.sqlite"], "no store at nowhere.sqlite"),
     ],
 )
-def test_what_cannot_be_compared_is_explained(
-    campaigns: Path, assay: Assay, words: list[str], message: str
-) -> None:
-    assert message in assay("compare", *words, expect=1).stderr
+def test_what_cannot_be_compared_is_explained(campaigns: Path, words: list[str], message: str) -> None:
+    assert message in assay_in(campaigns)("compare", *words, expect=1).stderr

@@ -43,14 +43,13 @@ def verdicts_of_all_groups(printed: str) -> list[str]:
     return [each["all_groups"]["verdict"] for each in whole.get("analysis", whole)["comparisons"]]
 
 
-@pytest.fixture
-def assay(tmp_path: Path) -> Assay:
-    """Return a function that runs `assay` with the given words in `tmp_path` and expects an exit code."""
+def assay_in(folder: Path) -> Assay:
+    """Return a function that runs `assay` with the given words in `folder` and expects an exit code."""
 
     def command(*words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
         ended = subprocess.run(
             [sys.executable, "-m", "assay", *map(str, words)],
-            cwd=tmp_path,
+            cwd=folder,
             capture_output=True,
             text=True,
             check=False,
@@ -59,3 +58,9 @@ def assay(tmp_path: Path) -> Assay:
         return ended
 
     return command
+
+
+@pytest.fixture
+def assay(tmp_path: Path) -> Assay:
+    """Return `assay_in` a folder of the test's own."""
+    return assay_in(tmp_path)

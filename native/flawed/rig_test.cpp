@@ -222,7 +222,7 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
   void expect_difference_from_model() const {
     const modelling asked = name == "range_misses_key"
                                 ? modelling{.seed = 1, .operations = 50'000, .keys = 9000}
-                                : modelling{.seed = 1, .operations = 100'000, .keys = 5000};
+                                : modelling{.seed = 1, .operations = 20'000, .keys = 60};
     const auto difference = difference_from_model(find_subject(name), asked);
     ASSERT_TRUE(difference.has_value());
     expect_told(*difference);
