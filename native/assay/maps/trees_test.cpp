@@ -293,7 +293,13 @@ TEST(search_trees, take_any_order) {
 class stopped_threads : public ::testing::Test {
  protected:
   void SetUp() override { sync::at_points = &stop_if_planned; }
-  void TearDown() override { sync::at_points = nullptr; }
+  void TearDown() override {
+    sync::at_points = nullptr;
+    EXPECT_EQ(moody::alive, alive_);
+  }
+
+ private:
+  const std::int64_t alive_ = moody::alive;
 };
 
 // All of it is retired at once, or owned by what is.
@@ -308,7 +314,6 @@ void remove_a_chain_of(std::uint64_t length) {
     EXPECT_EQ(seen.unfreed_after_all, retired);
     EXPECT_EQ(map.broken_invariant(), std::nullopt);
   }
-  EXPECT_EQ(moody::alive, 0);
 }
 
 TEST_F(stopped_threads, leave_a_chain_that_is_retired_whole) {
@@ -349,7 +354,6 @@ TEST_F(stopped_threads, hold_nobody_up_in_the_lock_free_tree) {
       EXPECT_EQ(map.broken_invariant(), std::nullopt);
     }
   }
-  EXPECT_EQ(moody::alive, 0);
 }
 
 // Neither do they hold up searches of the other tree, nor updates elsewhere.
@@ -379,7 +383,6 @@ void search_past_a_stopped_eraser() {
 TEST_F(stopped_threads, hold_up_no_search_of_the_ticket_tree) {
   search_past_a_stopped_eraser<reclaim::epochs>();
   search_past_a_stopped_eraser<reclaim::hazard_pointers>();
-  EXPECT_EQ(moody::alive, 0);
 }
 
 // --- handles ------------------------------------------------------------------------------------

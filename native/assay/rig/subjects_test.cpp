@@ -13,15 +13,6 @@
 #include "assay/rig/stress.h"
 #include "assay/trial/subject.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_HAS_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef ASSAY_HAS_THREAD_SANITIZER
-#define ASSAY_HAS_THREAD_SANITIZER 0
-#endif
-
 namespace assay::rig {
 namespace {
 
@@ -61,12 +52,9 @@ INSTANTIATE_TEST_SUITE_P(subjects, every_concurrent_map, ::testing::ValuesIn(map
 // what another was told at that time. It was half of those of our trees, which are delayed at
 // marked points, and at least 10% of the others', also on one processor.
 TEST_P(every_concurrent_map, is_linearizable) {
-#if ASSAY_HAS_THREAD_SANITIZER
-  // Threads that are preempted inside libcds's RCU make ThreadSanitizer report that a node is freed
-  // which another thread has read. Readers are ordered by a fence there (access_lock() in
-  // cds/urcu/details/gp.h of libcds 2.3.3), and ThreadSanitizer does not follow fences.
-  if (GetParam() == "cds_rcu_skip_list") GTEST_SKIP() << "ordered by fences";
-#endif
+  // An erase may answer that a key is absent which a search then finds. It takes thousands of
+  // histories.
+  if (GetParam() == "cds_rcu_skip_list") GTEST_SKIP() << "is not: see docs/guide/rig.md";
   recorded counts;
   EXPECT_EQ(check_linearizability(trial::find_subject(GetParam()), {.seed = 1, .histories = 1000},
                                   counts),
