@@ -406,7 +406,8 @@ TYPED_TEST(search_tree_that_frees, is_back_where_it_began_after_clear) {
   using V = typename TypeParam::V;
   const auto alive = moody::alive.load();
   const auto before_map = bytes_in_use.load();
-  // A policy keeps some blocks of memory for each of those who took part, five here.
+  // A policy keeps some blocks of memory for each of those who took part, five here, and their
+  // records, of which there are more now and then (records.h).
   const auto block = std::make_unique<reclaim::detail::retired_block>();
   const auto bytes_of_block = bytes_in_use - before_map;
   constexpr std::int64_t most_blocks = 20;  // four each
@@ -426,9 +427,7 @@ TYPED_TEST(search_tree_that_frees, is_back_where_it_began_after_clear) {
       EXPECT_EQ(map.unfreed(), 0U);
       EXPECT_EQ(moody::alive, alive);
       if (allocations_fail) {
-        const auto kept = bytes_in_use - before;
-        EXPECT_EQ(kept % bytes_of_block, 0);
-        EXPECT_LE(kept / bytes_of_block, most_blocks);
+        EXPECT_LE((bytes_in_use - before) / bytes_of_block, most_blocks);
       }
       this->expect_sound(map, {});
     }
