@@ -105,9 +105,6 @@ class no_more_files {
   rlimit normal_{};
 };
 
-// Not under UndefinedBehaviorSanitizer, which comes with AddressSanitizer here: it looks at memory
-// through a pipe of its own, and so takes the stream for broken when no file can be opened.
-#ifndef __SANITIZE_ADDRESS__
 TEST(resident_bytes, says_that_it_cannot_open_a_file) {
   const auto ask = [] {
     const no_more_files limit;
@@ -116,7 +113,6 @@ TEST(resident_bytes, says_that_it_cannot_open_a_file) {
   EXPECT_THAT(ask, ThrowsMessage<std::runtime_error>(
                        "/proc/self/status cannot be opened: Too many open files"));
 }
-#endif
 
 TEST(thread_meter, counts_page_faults_between_start_and_stop_only) {
   // Far apart, as a sanitizer touches pages of its own for each of ours.

@@ -20,14 +20,14 @@
 #include "assay/reclaim/none.h"
 
 #if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASSAY_TEST_RUNS_SLOWLY 1
+#endif
 #if __has_feature(thread_sanitizer)
 #define ASSAY_TEST_RUNS_SLOWLY 1
 // Its own allocation cannot be replaced, so that no allocation fails under it.
 #define ASSAY_TEST_ALLOCATIONS_FAIL 0
 #endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define ASSAY_TEST_RUNS_SLOWLY 1
 #endif
 #ifndef ASSAY_TEST_RUNS_SLOWLY
 #define ASSAY_TEST_RUNS_SLOWLY 0
