@@ -2,7 +2,6 @@
 // copies and comparisons of the user's types. And whether all memory comes back.
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <array>
 #include <atomic>
@@ -26,13 +25,15 @@
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
 #include "assay/reclaim/retired.h"
+#include "assay/reclaim/test_allocations.h"
 #include "assay/sync/point.h"
 
 namespace assay {
 namespace {
 
-using trees_test::allocations;
-using trees_test::allocations_fail;
+using tests::allocations;
+using tests::allocations_fail;
+using tests::bytes_in_use;
 using trees_test::comparison_failed;
 using trees_test::comparisons;
 using trees_test::copies;
@@ -49,51 +50,10 @@ using trees_test::slowdown;
 using trees_test::ticket;
 using trees_test::variant;
 
-// What the allocator has made of all allocations that are not freed.
-std::atomic<std::int64_t> bytes_in_use{0};
-
-}  // namespace
-}  // namespace assay
-
-#if ASSAY_TEST_ALLOCATIONS_FAIL
-// Every allocation of the program, so that any of them can fail, and none is lost. Those that do
-// not throw call these. Not inlined: gcc would see malloc and delete, or new and free, side by
-// side, and call it a mistake.
-namespace {
-void* allocated(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  assay::bytes_in_use += static_cast<std::int64_t>(malloc_usable_size(memory));
-  return memory;
-}
-void release(void* memory) {
-  assay::bytes_in_use -= static_cast<std::int64_t>(malloc_usable_size(memory));
-  std::free(memory);
-}
-}  // namespace
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (assay::trees_test::allocations.fails_now()) throw std::bad_alloc();
-  return allocated(std::malloc(size));
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t aligned) {
-  if (assay::trees_test::allocations.fails_now()) throw std::bad_alloc();
-  const auto alignment = static_cast<std::size_t>(aligned);
-  return allocated(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { release(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  release(memory);
-}
-#endif
-
-namespace assay {
-namespace {
-
 // Asks the same again, failing at the first step, the second and so on, until it succeeds. Calls
 // unchanged() after each failure. `failures` says how many there were.
 template <class Failure, class Call, class Unchanged>
-auto until_it_succeeds(trees_test::countdown& steps, std::uint64_t& failures, const Call& call,
+auto until_it_succeeds(tests::countdown& steps, std::uint64_t& failures, const Call& call,
                        const Unchanged& unchanged) {
   for (failures = 0;; ++failures) {
     steps.fail_after(failures);
@@ -406,8 +366,8 @@ TYPED_TEST(search_tree_that_frees, is_back_where_it_began_after_clear) {
   using V = typename TypeParam::V;
   const auto alive = moody::alive.load();
   const auto before_map = bytes_in_use.load();
-  // A policy keeps some blocks of memory for each of those who took part, five here. malloc gives
-  // up to 16 bytes more than a block asks for, so that their number is not exact.
+  // A policy keeps some blocks of memory for each of those who took part, five here. Their
+  // number is not exact, because blocks of the same size take more or less.
   const auto block = std::make_unique<reclaim::detail::retired_block>();
   const auto bytes_of_block = bytes_in_use - before_map;
   constexpr std::int64_t most_blocks = 20;  // four each

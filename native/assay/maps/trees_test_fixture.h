@@ -20,26 +20,17 @@
 #include "assay/reclaim/none.h"
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define ASSAY_TEST_RUNS_SLOWLY 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define ASSAY_TEST_RUNS_SLOWLY 1
-// Its own allocation cannot be replaced, so that no allocation fails under it.
-#define ASSAY_TEST_ALLOCATIONS_FAIL 0
 #endif
 #endif
 #ifndef ASSAY_TEST_RUNS_SLOWLY
 #define ASSAY_TEST_RUNS_SLOWLY 0
 #endif
-#ifndef ASSAY_TEST_ALLOCATIONS_FAIL
-#define ASSAY_TEST_ALLOCATIONS_FAIL 1
-#endif
 
 namespace assay::trees_test {
 
 inline constexpr int slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
-inline constexpr bool allocations_fail = ASSAY_TEST_ALLOCATIONS_FAIL;
 
 struct lock_free {
   template <class K, class V, class Reclaim, class Compare = std::less<K>>

@@ -17,26 +17,16 @@
 #include <vector>
 
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/test_allocations.h"
 
 namespace assay::trees_test {
 
-// How many more times something may be done before it fails. Each thread has its own.
-class countdown {
- public:
-  void fail_after(std::uint64_t n) { left_ = n; }
-  void never_fail() { left_ = std::numeric_limits<std::uint64_t>::max(); }
-  bool fails_now() {
-    if (left_ == std::numeric_limits<std::uint64_t>::max()) return false;
-    return left_-- == 0;
-  }
+using tests::allocations;
+using tests::countdown;
 
- private:
-  std::uint64_t left_ = std::numeric_limits<std::uint64_t>::max();
-};
-
+// Each thread has its own.
 inline thread_local countdown copies;
 inline thread_local countdown comparisons;
-inline thread_local countdown allocations;
 
 struct copy_failed : std::runtime_error {
   copy_failed() : std::runtime_error("a copy failed") {}

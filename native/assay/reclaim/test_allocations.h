@@ -1,0 +1,48 @@
+// For tests: counts what a program allocates, and lets chosen allocations fail. A program that
+// links test_allocations.cpp has its operator new replaced by one that does.
+
+#ifndef ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
+#define ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+namespace assay::tests {
+
+// How many more times something may be done before it fails.
+class countdown {
+ public:
+  void fail_after(std::uint64_t n) { left_ = n; }
+  void never_fail() { left_ = std::numeric_limits<std::uint64_t>::max(); }
+  bool fails_now() {
+    if (left_ == std::numeric_limits<std::uint64_t>::max()) return false;
+    return left_-- == 0;
+  }
+
+ private:
+  std::uint64_t left_ = std::numeric_limits<std::uint64_t>::max();
+};
+
+// The calling thread's: those that may still succeed, and those that have.
+inline thread_local countdown allocations;
+inline thread_local std::uint64_t allocations_made = 0;
+
+// All threads': what the allocator has made of all allocations that are not freed. glibc gives up
+// to 16 bytes more than were asked for.
+inline std::atomic<std::int64_t> bytes_in_use{0};
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ASSAY_TEST_ALLOCATIONS_FAIL 0
+#endif
+#endif
+#ifndef ASSAY_TEST_ALLOCATIONS_FAIL
+#define ASSAY_TEST_ALLOCATIONS_FAIL 1
+#endif
+// ThreadSanitizer's own operator new cannot be replaced: nothing fails or is counted under it.
+inline constexpr bool allocations_fail = ASSAY_TEST_ALLOCATIONS_FAIL;
+
+}  // namespace assay::tests
+
+#endif  // ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
