@@ -178,10 +178,17 @@ TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) 
 // first.
 
 TEST(flawed_tree, that_loses_updates_holds_other_keys_than_the_answers_imply) {
-  const result found = trial_of("natarajan_lost_update", 2, {50, 50, 0}, {}, 300);
-  const auto check = found.contents_check.value();
-  EXPECT_NE(check.found.pair_sum, check.expected.pair_sum);
-  EXPECT_FALSE(found.problems.empty());
+  // Threads that happen to run one after the other lose nothing.
+  for (int trials = 0; trials < 100; ++trials) {
+    const result found = trial_of("natarajan_lost_update", 2, {50, 50, 0}, {}, 300);
+    const auto check = found.contents_check.value();
+    if (check.found.pair_sum != check.expected.pair_sum) {
+      EXPECT_FALSE(found.problems.empty());
+      return;
+    }
+    EXPECT_THAT(found.problems, IsEmpty());
+  }
+  FAIL() << "100 trials lost nothing";
 }
 
 TEST(flawed_tree, that_loses_updates_is_sound_for_one_thread) {
