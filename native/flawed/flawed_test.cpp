@@ -48,6 +48,18 @@ result trial_of(const std::string& name, unsigned threads, const workload::mix& 
   return run(request, find_subject(name));
 }
 
+// The first of up to 100 trials in which something went wrong while it was measured: that lasts 20
+// ms, in which threads without a processor do little, and two may never meet.
+template <class WentWrong>
+result first_trial_where(const WentWrong& went_wrong, const std::string& name, unsigned threads,
+                         const workload::mix& mix, std::uint64_t keys) {
+  for (int trials = 0; trials < 100; ++trials) {
+    result found = trial_of(name, threads, mix, {}, keys);
+    if (went_wrong(found.contents_check.value())) return found;
+  }
+  throw std::runtime_error("nothing went wrong in 100 trials of " + name);
+}
+
 class flawed_map : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(threads, flawed_map, ::testing::Values(1U, 2U));
 
@@ -136,8 +148,8 @@ TEST_P(flawed_map, that_throws_ends_the_trial) {
 const workload::mix with_ranges{40, 40, 10, 10};
 
 TEST_P(flawed_map, that_visits_a_range_out_of_order_is_seen_to) {
-  const result found = trial_of("range_out_of_order", GetParam(), with_ranges);
-  EXPECT_GT(found.contents_check.value().wrong_visits, 0U);
+  const result found = first_trial_where([](const auto& check) { return check.wrong_visits > 0; },
+                                         "range_out_of_order", GetParam(), with_ranges, 10'000);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("out of their order")));
 }
 
@@ -178,17 +190,10 @@ TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) 
 // first.
 
 TEST(flawed_tree, that_loses_updates_holds_other_keys_than_the_answers_imply) {
-  // Threads that happen to run one after the other lose nothing.
-  for (int trials = 0; trials < 100; ++trials) {
-    const result found = trial_of("natarajan_lost_update", 2, {50, 50, 0}, {}, 300);
-    const auto check = found.contents_check.value();
-    if (check.found.pair_sum != check.expected.pair_sum) {
-      EXPECT_FALSE(found.problems.empty());
-      return;
-    }
-    EXPECT_THAT(found.problems, IsEmpty());
-  }
-  FAIL() << "100 trials lost nothing";
+  const result found = first_trial_where(
+      [](const auto& check) { return check.found.pair_sum != check.expected.pair_sum; },
+      "natarajan_lost_update", 2, {50, 50, 0}, 300);
+  EXPECT_FALSE(found.problems.empty());
 }
 
 TEST(flawed_tree, that_loses_updates_is_sound_for_one_thread) {
