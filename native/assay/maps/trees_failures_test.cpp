@@ -24,8 +24,8 @@
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
+#include "assay/reclaim/reclaim_test_allocations.h"
 #include "assay/reclaim/retired.h"
-#include "assay/reclaim/test_allocations.h"
 #include "assay/sync/point.h"
 
 namespace assay {

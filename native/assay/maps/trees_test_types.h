@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "assay/reclaim/concept.h"
-#include "assay/reclaim/test_allocations.h"
+#include "assay/reclaim/reclaim_test_allocations.h"
 
 namespace assay::trees_test {
 

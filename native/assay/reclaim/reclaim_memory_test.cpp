@@ -8,9 +8,9 @@
 #include <new>
 
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/reclaim_test_allocations.h"
 #include "assay/reclaim/reclaim_test_nodes.h"
 #include "assay/reclaim/retired.h"
-#include "assay/reclaim/test_allocations.h"
 
 namespace assay::reclaim {
 namespace {

@@ -74,10 +74,10 @@ int list() {
   for (const auto& subject : assay::trial::registry()) {
     if (subject.holds_nothing) continue;
     const bool one = subject.max_threads.value_or(2) < 2;
-    std::printf("map=%s threads=%s lock_free=%s checks=%s%s\n", subject.name.c_str(),
+    std::printf("map=%s threads=%s lock_free=%s checks=model%s%s%s\n", subject.name.c_str(),
                 one ? "one" : "many", subject.lock_free ? "yes" : "no",
-                one ? "model" : "model,linearizability,progress,stress",
-                subject.leaks ? "" : ",memory");
+                !one && subject.linearizable ? ",linearizability" : "",
+                one ? "" : ",progress,stress", subject.leaks ? "" : ",memory");
   }
   return 0;
 }

@@ -29,11 +29,12 @@
 //     static constexpr bool lock_free = true;      // all operations are: the rig holds it to that
 //     static constexpr bool size_is_atomic = false;   // the rig takes sizes and ranges for atomic
 //     static constexpr bool range_is_atomic = false;  // where this is not said
-//     static constexpr bool takes_any_key = false;    // else the rig also asks for keys 0 and
-//     2^64-1 static constexpr bool ordered = true;        // for_each ascends: the rig looks static
-//     constexpr bool leaks = true;          // on purpose: the rig does not ask for memory back
+//     static constexpr bool linearizable = false;  // known not to be: the rig does not ask
+//     static constexpr bool takes_any_key = false;  // else the rig also asks for 0 and 2^64-1
+//     static constexpr bool ordered = true;         // for_each ascends: the rig looks
+//     static constexpr bool leaks = true;  // on purpose: the rig does not ask for memory back
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
-//     explicit my_map(assay::trial::map_hints);    // else its default constructor is called
+//     explicit my_map(assay::trial::map_hints);  // else its default constructor is called
 //
 // The same line enrols the map in the rig (assay/rig), which checks what a trial cannot see.
 //
@@ -92,6 +93,7 @@ struct subject_entry {
   host::compilation compiled{};                 // of the map and the loop that measures it
   std::vector<workload::operation> atomic{};    // those of them that take effect at one instant
   bool lock_free = false;
+  bool linearizable = true;   // as far as is known
   bool leaks = false;         // on purpose
   bool takes_any_key = true;  // also 0, and those from 2^63 on
   // The map of numbers, to be asked single questions.
@@ -167,6 +169,7 @@ template <class Map>
     if (is_atomic<Map>(kind)) entry.atomic.push_back(kind);
   }
   if constexpr (requires { Map::lock_free; }) entry.lock_free = Map::lock_free;
+  if constexpr (requires { Map::linearizable; }) entry.linearizable = Map::linearizable;
   if constexpr (requires { Map::leaks; }) entry.leaks = Map::leaks;
   if constexpr (requires { Map::takes_any_key; }) entry.takes_any_key = Map::takes_any_key;
   entry.open = &opened<Map, std::uint64_t, std::uint64_t>;

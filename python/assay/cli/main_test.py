@@ -47,7 +47,8 @@ def test_a_defect_is_not_hidden(error: Exception, monkeypatch: pytest.MonkeyPatc
 def test_ctrl_c_while_the_command_loads_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     ended = subprocess.run(
-        [sys.executable, "-m", "assay", "list"],
+        # Not ignored, as it is in a shell's background.
+        ["/usr/bin/env", "--default-signal=INT", sys.executable, "-m", "assay", "list"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         check=False,

@@ -1,8 +1,8 @@
 // For tests: counts what a program allocates, and lets chosen allocations fail. A program that
-// links test_allocations.cpp has its operator new replaced by one that does.
+// links reclaim_test_allocations.cpp has its operator new replaced by one that does.
 
-#ifndef ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
-#define ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
+#ifndef ASSAY_RECLAIM_RECLAIM_TEST_ALLOCATIONS_H_
+#define ASSAY_RECLAIM_RECLAIM_TEST_ALLOCATIONS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -45,4 +45,4 @@ inline constexpr bool allocations_fail = ASSAY_TEST_ALLOCATIONS_FAIL;
 
 }  // namespace assay::tests
 
-#endif  // ASSAY_RECLAIM_TEST_ALLOCATIONS_H_
+#endif  // ASSAY_RECLAIM_RECLAIM_TEST_ALLOCATIONS_H_

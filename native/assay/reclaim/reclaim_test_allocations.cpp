@@ -1,4 +1,4 @@
-#include "assay/reclaim/test_allocations.h"
+#include "assay/reclaim/reclaim_test_allocations.h"
 
 #if ASSAY_TEST_ALLOCATIONS_FAIL
 #include <malloc.h>
