@@ -17,7 +17,8 @@ install(DIRECTORY native/assay/random native/assay/workload native/assay/probe n
   FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE)
 install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h native/assay/trial/tally.h native/assay/trial/datum.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
-install(FILES native/assay/host/compiled_as.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
+install(FILES native/assay/host/compiled_as.h native/assay/host/instruction_set.h
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
 install(TARGETS assay_host assay_trial_loop assay_trial EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-calibrate assay-engines assay-meter)

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/index_source.h"
@@ -29,7 +29,7 @@
 
 namespace {
 
-using assay::random::instruction_set;
+using assay::host::instruction_set;
 using assay::workload::distribution;
 using assay::workload::distribution_kind;
 using assay::workload::key_layout;
@@ -118,9 +118,9 @@ std::vector<contender> contenders() {
   const key_space small(20'000, key_layout::dense, 1);
   for (const auto instructions :
        {instruction_set::scalar, instruction_set::avx2, instruction_set::avx512}) {
-    if (instructions > assay::random::best_instruction_set()) break;
-    add("fill_" + std::string(
-                      assay::random::instruction_set_names[static_cast<std::size_t>(instructions)]),
+    if (instructions > assay::host::best_instruction_set()) break;
+    add("fill_" +
+            std::string(assay::host::instruction_set_names[static_cast<std::size_t>(instructions)]),
         std::make_shared<assay::workload::uniform_lanes>(small, usual_mix, 1, instructions));
   }
 

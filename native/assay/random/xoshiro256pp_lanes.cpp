@@ -43,11 +43,11 @@ ASSAY_AVX512 void fill_avx512(words& state, std::uint64_t* numbers, std::size_t 
 
 }  // namespace
 
-xoshiro256pp_lanes::xoshiro256pp_lanes(const xoshiro256pp& first, instruction_set best)
+xoshiro256pp_lanes::xoshiro256pp_lanes(const xoshiro256pp& first, host::instruction_set best)
     : fill_(fill_scalar) {
 #if defined(__x86_64__)
-  if (best == instruction_set::avx2) fill_ = fill_avx2;
-  if (best == instruction_set::avx512) fill_ = fill_avx512;
+  if (best == host::instruction_set::avx2) fill_ = fill_avx2;
+  if (best == host::instruction_set::avx512) fill_ = fill_avx512;
 #else
   static_cast<void>(best);
 #endif

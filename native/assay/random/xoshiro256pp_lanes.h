@@ -23,7 +23,7 @@
 #include <span>
 #include <string_view>
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 
 namespace assay::random {
@@ -45,7 +45,7 @@ class xoshiro256pp_lanes {
   explicit xoshiro256pp_lanes(std::uint64_t seed) : xoshiro256pp_lanes(xoshiro256pp(seed)) {}
   // `best` must be one that this processor runs.
   explicit xoshiro256pp_lanes(const xoshiro256pp& first,
-                              instruction_set best = best_instruction_set());
+                              host::instruction_set best = host::best_instruction_set());
 
   std::uint64_t operator()() {
     const std::size_t lane = next_;

@@ -10,12 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 
 namespace assay::random {
 namespace {
 
+using host::best_instruction_set;
+using host::instruction_set;
+using host::instruction_set_names;
 using ::testing::ElementsAre;
 
 constexpr std::size_t lanes = xoshiro256pp_lanes::lanes;

@@ -582,9 +582,9 @@ TEST(scramble, gives_the_same_with_every_instruction_set) {
                                     std::uint64_t{1'000'000'000}, largest_range}) {
     std::vector<std::uint64_t> indices(43);
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i * 987'654'321 % range;
-    for (const auto instructions : {random::instruction_set::scalar, random::instruction_set::avx2,
-                                    random::instruction_set::avx512}) {
-      if (instructions > random::best_instruction_set()) break;
+    for (const auto instructions : {host::instruction_set::scalar, host::instruction_set::avx2,
+                                    host::instruction_set::avx512}) {
+      if (instructions > host::best_instruction_set()) break;
       const scramble order(range, 5, instructions);
       auto scrambled = indices;
       order.apply(scrambled);

@@ -1,12 +1,12 @@
 #include "assay/workload/key_space.h"
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 
 namespace assay::workload {
 namespace {
 
-using random::best_instruction_set;
-using random::instruction_set;
+using host::best_instruction_set;
+using host::instruction_set;
 
 // Compilers make vectors of this loop where there is a vector product of 64-bit numbers, which is
 // what AVX-512 adds.

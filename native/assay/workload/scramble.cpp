@@ -69,7 +69,7 @@ ASSAY_AVX512 std::size_t apply_avx512(std::span<std::uint64_t> indices,
 void scramble::apply(std::span<std::uint64_t> indices) const {
   std::size_t done = 0;
 #if defined(__x86_64__)
-  if (instructions_ == random::instruction_set::avx512) {
+  if (instructions_ == host::instruction_set::avx512) {
     done = apply_avx512(indices, rounds_, range_, mask_, half_);
   }
 #endif

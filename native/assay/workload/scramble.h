@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <span>
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 #include "assay/random/splitmix64.h"
 
 namespace assay::workload {
@@ -35,7 +35,7 @@ class scramble {
 
   // Of `range` > 0 indices.
   scramble(std::uint64_t range, std::uint64_t seed,
-           random::instruction_set instructions = random::best_instruction_set())
+           host::instruction_set instructions = host::best_instruction_set())
       : range_(range),
         mask_(std::bit_ceil(range) - 1),
         half_(std::max((static_cast<int>(std::bit_width(mask_)) + 1) / 2, 1)),
@@ -65,7 +65,7 @@ class scramble {
   std::uint64_t range_;
   std::uint64_t mask_;
   int half_;
-  random::instruction_set instructions_;
+  host::instruction_set instructions_;
   std::array<round, 4> rounds_{};
 };
 

@@ -10,7 +10,7 @@
 namespace assay::workload {
 namespace {
 
-using random::instruction_set;
+using host::instruction_set;
 using random::xoshiro256pp_lanes;
 using words = xoshiro256pp_lanes::words;
 

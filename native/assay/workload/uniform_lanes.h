@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "assay/random/instruction_set.h"
+#include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp_lanes.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/key_space.h"
@@ -32,7 +32,7 @@ class alignas(interference_bytes) uniform_lanes final : public generator {
 
   // `best` must be one that this processor runs.
   uniform_lanes(const key_space& space, const mix& mix, std::uint64_t seed,
-                random::instruction_set best = random::best_instruction_set());
+                host::instruction_set best = host::best_instruction_set());
 
   void fill(operation_batch& batch, std::size_t size) override;
 

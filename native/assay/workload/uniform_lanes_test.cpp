@@ -11,12 +11,12 @@
 namespace assay::workload {
 namespace {
 
-using random::instruction_set;
+using host::instruction_set;
 
 class uniform_lanes_with : public ::testing::TestWithParam<instruction_set> {
  protected:
   void SetUp() override {
-    if (GetParam() > random::best_instruction_set()) {
+    if (GetParam() > host::best_instruction_set()) {
       GTEST_SKIP() << "this processor does not have them";
     }
   }
@@ -69,12 +69,13 @@ TEST_P(uniform_lanes_with, writes_nothing_after_the_last_operation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    instructions, uniform_lanes_with,
-    ::testing::Values(instruction_set::scalar, instruction_set::avx2, instruction_set::avx512),
-    [](const auto& tested) {
-      return std::string(random::instruction_set_names[static_cast<std::size_t>(tested.param)]);
-    });
+INSTANTIATE_TEST_SUITE_P(instructions, uniform_lanes_with,
+                         ::testing::Values(instruction_set::scalar, instruction_set::avx2,
+                                           instruction_set::avx512),
+                         [](const auto& tested) {
+                           return std::string(
+                               host::instruction_set_names[static_cast<std::size_t>(tested.param)]);
+                         });
 
 // What `make_generator` uses in its place, when told to draw one kind more, which is never drawn.
 TEST(uniform_lanes, draws_what_the_general_way_draws) {

@@ -10,8 +10,8 @@
 // compiler may use those instructions; helpers that it inlines must carry the same word. Programs
 // are thus built once, for every processor of their architecture.
 
-#ifndef ASSAY_RANDOM_INSTRUCTION_SET_H_
-#define ASSAY_RANDOM_INSTRUCTION_SET_H_
+#ifndef ASSAY_HOST_INSTRUCTION_SET_H_
+#define ASSAY_HOST_INSTRUCTION_SET_H_
 
 #include <array>
 #include <string_view>
@@ -21,7 +21,7 @@
 #define ASSAY_AVX512 __attribute__((target("avx2,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
 #endif
 
-namespace assay::random {
+namespace assay::host {
 
 enum class instruction_set { scalar, avx2, avx512 };  // each contains those before it
 
@@ -43,6 +43,6 @@ inline constexpr std::array<std::string_view, 3> instruction_set_names{"scalar",
 #endif
 }
 
-}  // namespace assay::random
+}  // namespace assay::host
 
-#endif  // ASSAY_RANDOM_INSTRUCTION_SET_H_
+#endif  // ASSAY_HOST_INSTRUCTION_SET_H_
