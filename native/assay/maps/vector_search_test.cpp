@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -75,39 +74,57 @@ std::vector<Key> some_keys(std::size_t count, random::splitmix64& draw) {
   return keys;
 }
 
-template <instruction_set Set, class Key, std::size_t N>
+// The functions for N keys stand at N - 1, so that all that follows is compiled once for a type.
+template <class Key>
+using counts_less = std::array<std::size_t (*)(const atomic<Key>*, Key) noexcept, most>;
+template <class Key>
+using counts_at_most =
+    std::array<std::size_t (*)(const atomic<Key>*, Key, std::size_t) noexcept, most>;
+using equals =
+    std::array<std::uint64_t (*)(const atomic<std::uint8_t>*, std::uint8_t) noexcept, 64>;
+
+template <instruction_set Set, class Key>
 void compare_counts() {
-  random::splitmix64 draw(N);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<Key> keys = some_keys<Key>(N, draw);
+  const auto [less, at_most] = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::pair{counts_less<Key>{&count_less<Set, I + 1, Key>...},
+                     counts_at_most<Key>{&count_at_most<Set, I + 1, Key>...}};
+  }(std::make_index_sequence<most>());
+  random::splitmix64 draw(1);
+  for (std::size_t i = 0; i < most * rounds; ++i) {
+    const std::size_t size = i % most + 1;
+    std::vector<Key> keys = some_keys<Key>(size, draw);
     const Key key = some_key<Key>(draw);
-    const std::size_t used = draw() % (N + 1);
-    std::fill(keys.begin() + static_cast<std::ptrdiff_t>(used), keys.end(),
-              std::numeric_limits<Key>::max());
+    const std::size_t used = draw() % (size + 1);
+    const auto end = keys.begin() + static_cast<std::ptrdiff_t>(used);
+    std::fill(end, keys.end(), std::numeric_limits<Key>::max());
     const array_of<Key> array(keys);
-    const auto less = std::ranges::count_if(keys, [&](Key k) { return k < key; });
-    ASSERT_EQ((count_less<Set, N>(array.keys.get(), key)), static_cast<std::size_t>(less))
-        << N << " keys, key " << key;
-    const auto at_most =
-        std::count_if(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(used),
-                      [&](Key k) { return k <= key; });
-    ASSERT_EQ((count_at_most<Set, N>(array.keys.get(), key, used)),
-              static_cast<std::size_t>(at_most))
-        << N << " keys, " << used << " used, key " << key;
+    const auto expected_less = std::ranges::count_if(keys, [&](Key k) { return k < key; });
+    ASSERT_EQ(less[size - 1](array.keys.get(), key), static_cast<std::size_t>(expected_less))
+        << size << " keys, key " << key;
+    const auto expected_at_most = std::count_if(keys.begin(), end, [&](Key k) { return k <= key; });
+    ASSERT_EQ(at_most[size - 1](array.keys.get(), key, used),
+              static_cast<std::size_t>(expected_at_most))
+        << size << " keys, " << used << " used, key " << key;
   }
 }
 
-template <instruction_set Set, std::size_t N>
+template <instruction_set Set>
 void compare_bytes() {
-  random::splitmix64 draw(N);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<std::uint8_t> bytes(N);
+  const auto equal = []<std::size_t... I>(std::index_sequence<I...>) {
+    return equals{&equal_bytes<Set, I + 1>...};
+  }(std::make_index_sequence<64>());
+  random::splitmix64 draw(1);
+  for (std::size_t i = 0; i < equal.size() * rounds; ++i) {
+    const std::size_t size = i % equal.size() + 1;
+    std::vector<std::uint8_t> bytes(size);
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(draw() % 4 * 85);
     const auto sought = static_cast<std::uint8_t>(draw() % 4 * 85);
     std::uint64_t expected = 0;
-    for (std::size_t i = 0; i < N; ++i) expected |= std::uint64_t{bytes[i] == sought} << i;
+    for (std::size_t at = 0; at < size; ++at) {
+      expected |= std::uint64_t{bytes[at] == sought} << at;
+    }
     const array_of<std::uint8_t> array(bytes);
-    ASSERT_EQ((equal_bytes<Set, N>(array.keys.get(), sought)), expected) << N << " bytes";
+    ASSERT_EQ(equal[size - 1](array.keys.get(), sought), expected) << size << " bytes";
   }
 }
 
@@ -130,22 +147,15 @@ TYPED_TEST_SUITE(vector_search, sets, case_names);
 
 TYPED_TEST(vector_search, counts_like_a_loop_over_any_number_of_keys_of_any_type) {
   if (TypeParam::value > host::best_instruction_set()) GTEST_SKIP() << "this processor lacks it";
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto count_all = [&]<class Key>(Key) {
-      (compare_counts<TypeParam::value, Key, I + 1>(), ...);
-    };
-    count_all(std::int32_t{});
-    count_all(std::uint32_t{});
-    count_all(std::int64_t{});
-    count_all(std::uint64_t{});
-  }(std::make_index_sequence<most>());
+  compare_counts<TypeParam::value, std::int32_t>();
+  compare_counts<TypeParam::value, std::uint32_t>();
+  compare_counts<TypeParam::value, std::int64_t>();
+  compare_counts<TypeParam::value, std::uint64_t>();
 }
 
 TYPED_TEST(vector_search, finds_equal_bytes_like_a_loop_over_any_number) {
   if (TypeParam::value > host::best_instruction_set()) GTEST_SKIP() << "this processor lacks it";
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (compare_bytes<TypeParam::value, I + 1>(), ...);
-  }(std::make_index_sequence<64>());
+  compare_bytes<TypeParam::value>();
 }
 
 }  // namespace
