@@ -1,0 +1,51 @@
+// A lock in one byte, for what is held during a few instructions only.
+//
+//     assay::sync::spin_lock lock;
+//     {
+//       const std::scoped_lock held(lock);
+//       ... a few instructions ...
+//     }
+//
+// A std::mutex takes 40 bytes, and puts threads to sleep that would have had the lock before they
+// slept. This one is for a place in every node of a structure. It is not fair: who waits may be
+// overtaken any number of times.
+//
+// Threads that wait only read, so that the lock's cache line stays with all of them, until they see
+// it free (test and test-and-set: Rudolph and Segall 1984), and they look less and less often, so
+// that not all try at once (Anderson 1990). Before long they give up their processor, which the
+// holder may be waiting for.
+
+#ifndef ASSAY_SYNC_SPIN_LOCK_H_
+#define ASSAY_SYNC_SPIN_LOCK_H_
+
+#include "assay/sync/atomics.h"
+#include "assay/sync/backoff.h"
+
+namespace assay::sync {
+
+class spin_lock {
+ public:
+  void lock() noexcept {
+    backoff backoff;
+    while (!try_lock()) backoff.wait();
+  }
+
+  // Wait-free; fails only if the lock was taken.
+  [[nodiscard]] bool try_lock() noexcept {
+    // The relaxed load is only to spare the other.
+    return !taken_.load(memory_order_relaxed) &&
+           !taken_.exchange(true, memory_order_acquire);  // (1) with (2)
+  }
+
+  // By its holder. Wait-free.
+  void unlock() noexcept {
+    taken_.store(false, memory_order_release);  // (2) with (1)
+  }
+
+ private:
+  atomic<bool> taken_{false};
+};
+
+}  // namespace assay::sync
+
+#endif  // ASSAY_SYNC_SPIN_LOCK_H_
