@@ -43,7 +43,7 @@ soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sani
 lint: develop ## Check format, types and known mistakes in all code.
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
 	cmake --build --preset asan --parallel $(JOBS) --target assay_build_info_header
-	run-clang-tidy-19 -quiet -j $(JOBS) -p build/asan "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
+	run-clang-tidy-22 -quiet -j $(JOBS) -p build/asan "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
 	  || { grep -E 'error:|warning:' build/clang-tidy.log | sort -u; exit 1; }
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check

@@ -35,7 +35,7 @@ class c_rand {
   }
 
   std::uint64_t operator()() {
-    // NOLINTNEXTLINE(cert-msc30-c,cert-msc50-cpp,concurrency-mt-unsafe): glibc's takes a lock
+    // NOLINTNEXTLINE(misc-predictable-rand,concurrency-mt-unsafe): glibc's takes a lock
     return static_cast<std::uint64_t>(std::rand());
   }
   static constexpr std::uint64_t min() { return 0; }

@@ -240,7 +240,7 @@ TEST(lcg64, follows_the_recurrence_of_mmix) {
 // of the process, whatever the seed of an engine made later.
 TEST(c_rand, draws_from_the_state_of_the_process) {
   c_rand engine(1);
-  std::srand(1);  // NOLINT(cert-msc50-cpp,concurrency-mt-unsafe): there is one thread
+  std::srand(1);  // NOLINT(concurrency-mt-unsafe): there is one thread
   c_rand other(2);
   EXPECT_EQ(engine(), 1804289383U);
   EXPECT_EQ(other(), 846930886U);
@@ -253,10 +253,10 @@ TEST(c_rand, is_seeded_once_by_the_first) {
   const auto draw_from_two = [] {
     const c_rand first(7);
     const std::uint64_t drawn = c_rand(8)();
-    // NOLINTBEGIN(cert-msc30-c,cert-msc50-cpp,concurrency-mt-unsafe): there is one thread
+    // NOLINTBEGIN(misc-predictable-rand,concurrency-mt-unsafe): there is one thread
     std::srand(static_cast<unsigned>(splitmix64(7)()));
     std::exit(drawn == static_cast<std::uint64_t>(std::rand()) ? 0 : 1);
-    // NOLINTEND(cert-msc30-c,cert-msc50-cpp,concurrency-mt-unsafe)
+    // NOLINTEND(misc-predictable-rand,concurrency-mt-unsafe)
   };
   EXPECT_EXIT(draw_from_two(), ::testing::ExitedWithCode(0), "");
 }

@@ -149,7 +149,7 @@ TEST(make_wide_number_source, counts_its_own_numbers_until_it_reseeds) {
 
 TEST(make_wide_number_source, joins_three_draws_of_rand) {
   const auto source = make_wide_number_source({.name = "c_rand"}, 7);
-  std::srand(1);  // NOLINT(cert-msc50-cpp,concurrency-mt-unsafe): there is one thread
+  std::srand(1);  // NOLINT(concurrency-mt-unsafe): there is one thread
   const auto drawn = numbers_of(*source, 1);
   const std::uint64_t expected =
       1804289383U | std::uint64_t{846930886} << 31 | std::uint64_t{1681692777} << 62;

@@ -46,7 +46,7 @@ class xoshiro256pp_avx512 {
 
   // The step of xoshiro256pp, with xors of three words where both old words are at hand: each word
   // is then replaced in its own register, and nothing is copied.
-  [[gnu::always_inline]] ASSAY_AVX512 inline __m512i next() {
+  [[gnu::always_inline]] ASSAY_AVX512 __m512i next() {
     constexpr int xor3 = 0x96;
     const __m512i sum = _mm512_add_epi64(s0_, s3_);
     const __m512i number = _mm512_add_epi64(_mm512_rol_epi64(sum, 23), s0_);
@@ -82,7 +82,7 @@ class xoshiro256pp_avx2 {
     }
   }
 
-  [[gnu::always_inline]] ASSAY_AVX2 inline __m256i next() {
+  [[gnu::always_inline]] ASSAY_AVX2 __m256i next() {
     const __m256i sum = _mm256_add_epi64(s0_, s3_);
     const __m256i number = _mm256_add_epi64(rotated<23>(sum), s0_);
     const __m256i shifted = _mm256_slli_epi64(s1_, 17);
@@ -100,7 +100,7 @@ class xoshiro256pp_avx2 {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
   template <int Bits>
-  [[gnu::always_inline]] ASSAY_AVX2 static inline __m256i rotated(__m256i x) {
+  [[gnu::always_inline]] ASSAY_AVX2 static __m256i rotated(__m256i x) {
     return _mm256_or_si256(_mm256_slli_epi64(x, Bits), _mm256_srli_epi64(x, 64 - Bits));
   }
 
