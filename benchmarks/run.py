@@ -1,4 +1,4 @@
-"""Measures Assay itself: `make bench`.
+"""Measures Assay itself: `make bench`; `benchmarks/run.py PART...` only some parts.
 
 Every figure has an interval of 95% and, where there is one, the goal that it is held against. Ratios
 come from campaigns of Assay's own, in which the two sides run in alternation.
@@ -31,11 +31,18 @@ PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
 
 
 def main() -> None:
-    """Run every benchmark and print its figures."""
-    generation()
-    sampling()
-    reclamation()
-    trees()
+    """Run the benchmarks that are named, or all, and print their figures."""
+    every = (generation, sampling, reclamation, trees, trials, stores)
+    parts = {part.__name__: part for part in every}
+    for name in sys.argv[1:]:
+        if name not in parts:
+            sys.exit(f"error: there is no part {name}; there are {', '.join(parts)}")
+    for name in sys.argv[1:] or parts:
+        parts[name]()
+
+
+def trials() -> None:
+    """Print what the trial loop, a trial and probes cost, from campaigns of Assay's own."""
     with tempfile.TemporaryDirectory() as folder:
         with measured("trial_loop.toml", folder) as opened:
             title = "time per operation over a no-op map, trial loop / hand-inlined loop (goal: at most 1.25)"
@@ -46,6 +53,10 @@ def main() -> None:
             probes_idle(gather(opened, 1).analysis)
         with measured("probes_recorded.toml", folder) as opened:
             probes_recorded(opened)
+
+
+def stores() -> None:
+    """Print what a large store costs."""
     store.main()
 
 
@@ -206,13 +217,22 @@ def reclamation() -> None:
 
 def trees() -> None:
     """Print the throughput of each tree over that of each peer, two threads: medians over processes."""
+    entrants = [f"{subject}:2" for subject in (*TREES, *PEERS_OF_TREES)]
+    mixes = [
+        f"--mix={updates}={updates / 2},{updates / 2},{100 - updates},50" for updates in (0, 10, 50, 100)
+    ]
     for keys in (20_000, 2_000_000):
-        done = answers("maps_benchmark", PROCESSES_OF_MAPS, "2", str(keys), *TREES, *PEERS_OF_TREES)
+        done = answers("maps_benchmark", PROCESSES_OF_MAPS, str(keys), *entrants, *mixes)
         print(f"\nthroughput, tree / peer, {keys:,} keys, two threads (goal: above 1)")
         for updates in sorted(done[0], key=int):
             for tree, peer in product(TREES, PEERS_OF_TREES):
-                ratios = [median(map(truediv, rates[updates][tree], rates[updates][peer])) for rates in done]
-                figure(f"{tree} / {peer}, {updates}% updates", ratios)
+                name = f"{tree} / {peer}, {updates}% updates"
+                figure(name, ratios([rates[updates] for rates in done], f"{tree}:2", f"{peer}:2"))
+
+
+def ratios(done: list[dict[str, list[float]]], one: str, other: str) -> list[float]:
+    """Return the median ratio of what two did by turns, for each process."""
+    return [median(map(truediv, rates[one], rates[other])) for rates in done]
 
 
 if __name__ == "__main__":
