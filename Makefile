@@ -34,10 +34,10 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
 	for preset in release asan tsan; do \
-	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig trees_test reclaim_test; \
+	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig trees_test reclaim_test bt_map_test; \
 	done
 	TSAN_OPTIONS=halt_on_error=1 tools/soak build/{release,asan,tsan}/bin/assay-rig \
-	  --tests build/{release,asan,tsan}/bin/{trees,reclaim}_test --minutes $(SOAK_MINUTES)
+	  --tests build/{release,asan,tsan}/bin/{trees,reclaim,bt_map}_test --minutes $(SOAK_MINUTES)
 
 .PHONY: lint
 lint: develop ## Check format, types and known mistakes in all code.

@@ -1,7 +1,7 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
-# that of docs/guide/probes.md. Builds and runs all programs of docs/guide/reclamation.md and docs/guide/trees.md too, and
-# sees that files compiled with and without checks do not link where they share a map.
+# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees and bt_map of docs/guide too,
+# and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -36,7 +36,7 @@ file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 
 # Each block of C++ in these pages whose first line says a file's name is a program.
-foreach(page reclamation trees)
+foreach(page reclamation trees bt_map)
   file(READ "${source}/docs/guide/${page}.md" guide)
   set(found FALSE)
   set(fence "```cpp\n")

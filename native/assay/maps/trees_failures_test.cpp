@@ -48,25 +48,8 @@ using trees_test::planned_stop;
 using trees_test::retires_once;
 using trees_test::slowdown;
 using trees_test::ticket;
+using trees_test::until_it_succeeds;
 using trees_test::variant;
-
-// Asks the same again, failing at the first step, the second and so on, until it succeeds. Calls
-// unchanged() after each failure. `failures` says how many there were.
-template <class Failure, class Call, class Unchanged>
-auto until_it_succeeds(tests::countdown& steps, std::uint64_t& failures, const Call& call,
-                       const Unchanged& unchanged) {
-  for (failures = 0;; ++failures) {
-    steps.fail_after(failures);
-    try {
-      const auto answer = call();
-      steps.never_fail();
-      return answer;
-    } catch (const Failure&) {
-      steps.never_fail();
-      unchanged();
-    }
-  }
-}
 
 // --- memory that is refused ---------------------------------------------------------------------
 

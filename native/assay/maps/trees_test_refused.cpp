@@ -1,5 +1,8 @@
 // What must not compile: a TREE with a POLICY that is unsound for it, or that is none.
 
+#include <functional>
+
+#include "assay/maps/bt_map.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/ticket_bst.h"
 #include "assay/reclaim/hazard_pointers.h"
@@ -9,5 +12,18 @@ struct no_policy {};
 struct half_a_policy : assay::reclaim::epochs {
   struct guard {};
 };
+
+namespace assay {
+template <class K, class V, class Policy, std::size_t Leaf, std::size_t Internal>
+using bt_map_of = bt_map<K, V, Policy, std::less<K>, bt::optimistic, bt_capacities<Leaf, Internal>>;
+template <class K, class V, class Policy>
+using bt_map_leaf_5 = bt_map_of<K, V, Policy, 5, 6>;
+template <class K, class V, class Policy>
+using bt_map_internal_5 = bt_map_of<K, V, Policy, 6, 5>;
+template <class K, class V, class Policy>
+using bt_map_leaf_65 = bt_map_of<K, V, Policy, 65, 64>;
+template <class K, class V, class Policy>
+using bt_map_internal_65 = bt_map_of<K, V, Policy, 64, 65>;
+}  // namespace assay
 
 assay::TREE<int, int, POLICY> refused;

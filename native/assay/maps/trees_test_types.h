@@ -35,6 +35,24 @@ struct comparison_failed : std::runtime_error {
   comparison_failed() : std::runtime_error("a comparison failed") {}
 };
 
+// Asks the same again, failing at the first step, the second and so on, until it succeeds. Calls
+// unchanged() after each failure. `failures` says how many there were.
+template <class Failure, class Call, class Unchanged>
+auto until_it_succeeds(tests::countdown& steps, std::uint64_t& failures, const Call& call,
+                       const Unchanged& unchanged) {
+  for (failures = 0;; ++failures) {
+    steps.fail_after(failures);
+    try {
+      const auto answer = call();
+      steps.never_fail();
+      return answer;
+    } catch (const Failure&) {
+      steps.never_fail();
+      unchanged();
+    }
+  }
+}
+
 // A number whose copies can fail, and which knows how many of its kind there are.
 class moody {
  public:

@@ -18,6 +18,9 @@
 // N whatever they are. Whether they were together at one moment is for the caller to find out,
 // such as by an optimistic_lock.
 //
+// The N % lanes keys that do not fill a vector are the first ones, so that an array which begins
+// within a cache line and ends with one is read without a load that crosses into another line.
+//
 // A function of avx2 or avx512 has that word's attribute (host/instruction_set.h) and is inlined
 // where its caller has the same one. All give the same answer.
 
@@ -76,6 +79,7 @@ namespace detail {
 // What a function for `Set` is written with.
 template <instruction_set Set>
 inline constexpr instruction_set written_with =
+    // NOLINTNEXTLINE(modernize-avoid-c-style-cast): so clang writes what stands for `Set`
     ASSAY_VECTOR_LOADS != 0 ? Set : instruction_set::scalar;
 
 template <class Key, std::size_t N>
@@ -155,18 +159,17 @@ template <order Order, std::size_t N, class Key>
   constexpr std::size_t lanes = 64 / sizeof(Key);
   const __m512i sought = spread_avx512(key);
   unsigned count = 0;
-  for (std::size_t i = 0; i + lanes <= N; i += lanes) {
+  for (std::size_t i = N % lanes; i < N; i += lanes) {
     const unsigned here = compared<Order, Key>(_mm512_loadu_si512(keys + i), sought);
     count += static_cast<unsigned>(std::popcount(here));
   }
   if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
     constexpr unsigned first = (1U << rest) - 1;
-    const atomic<Key>* const last = keys + (N - rest);
     __m512i some;
     if constexpr (sizeof(Key) == 8) {
-      some = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(first), last);
+      some = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(first), keys);
     } else {
-      some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(first), last);
+      some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(first), keys);
     }
     const unsigned here = compared<Order, Key>(some, sought) & first;
     count += static_cast<unsigned>(std::popcount(here));
@@ -225,21 +228,20 @@ template <order Order, std::size_t N, class Key>
   constexpr std::size_t lanes = 32 / sizeof(Key);
   const __m256i sought = as_signed<Key>(spread_avx2(key));
   __m256i counts = _mm256_setzero_si256();
-  for (std::size_t i = 0; i + lanes <= N; i += lanes) {
+  for (std::size_t i = N % lanes; i < N; i += lanes) {
     const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + i));
     counts = counted<Key>(counts, compared<Order, Key>(all, sought));
   }
   if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
-    const atomic<Key>* const last = keys + (N - rest);
     __m256i first;
     __m256i some;
     if constexpr (sizeof(Key) == 8) {
       first = _mm256_cmpgt_epi64(_mm256_set1_epi64x(rest), _mm256_setr_epi64x(0, 1, 2, 3));
-      some = _mm256_maskload_epi64(reinterpret_cast<const long long*>(last), first);
+      some = _mm256_maskload_epi64(reinterpret_cast<const long long*>(keys), first);
     } else {
       first =
           _mm256_cmpgt_epi32(_mm256_set1_epi32(rest), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-      some = _mm256_maskload_epi32(reinterpret_cast<const int*>(last), first);
+      some = _mm256_maskload_epi32(reinterpret_cast<const int*>(keys), first);
     }
     counts = counted<Key>(counts, _mm256_and_si256(compared<Order, Key>(some, sought), first));
   }
@@ -312,7 +314,8 @@ template <instruction_set Set, std::size_t N>
       equal |= detail::equal_avx2<vector>(bytes + i, sought) << i;
     }
     if constexpr (N % vector != 0) {
-      equal |= detail::equal_avx2<vector>(bytes + (N - vector), sought) << (N - vector);
+      constexpr std::size_t last = N - vector;
+      equal |= detail::equal_avx2<vector>(bytes + last, sought) << last;
     }
     return equal;
   }

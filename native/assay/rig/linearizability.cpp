@@ -31,7 +31,8 @@ pipe_to start_checker(std::uint64_t histories) {
   std::fflush(nullptr);  // what was printed before stands before what the checker prints
   const std::string command =
       "exec '" + std::string(checker_path) + "' -histories " + std::to_string(histories);
-  pipe_to pipe(popen(command.c_str(), "w"));  // NOLINT(bugprone-command-processor): a path of the build's
+  // NOLINTNEXTLINE(bugprone-command-processor): a path of the build's
+  pipe_to pipe(popen(command.c_str(), "w"));
   if (!pipe) throw std::system_error(errno, std::generic_category(), checker_path);
   return pipe;
 }

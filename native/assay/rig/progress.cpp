@@ -30,7 +30,6 @@ namespace {
 using workload::operation;
 
 constexpr unsigned threads = 4;
-constexpr std::uint64_t keys = 8;
 // So many points within one operation, while no thread completes any, mean that it waits: for the
 // suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
 // has lost its processor.
@@ -147,7 +146,7 @@ class hooked {
 };
 
 // How many times each key was inserted, less how many times it was erased.
-using balance = std::array<std::int64_t, keys>;
+using balance = std::vector<std::int64_t>;
 
 void count(balance& sums, const question& asked, const answer& answered) {
   const bool* const succeeded = std::get_if<bool>(&answered);
@@ -157,7 +156,8 @@ void count(balance& sums, const question& asked, const answer& answered) {
 
 // What is wrong if `held` is what operations of these sums left.
 std::string problem_with(const balance& sums, const std::vector<element>& held) {
-  balance found{};
+  const std::size_t keys = sums.size();
+  balance found(keys);
   for (const auto& [key, value] : held) {
     if (key == 0 || key > keys) return "it holds " + std::to_string(key) + ", never inserted";
     ++found.at(key - 1);
@@ -191,7 +191,7 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
     }
     me.passed = 0;
     me.late = 2 * attempts < asked.attempts;
-    me.asked = draw_question(draw, suspended ? me.afterwards : offered, keys);
+    me.asked = draw_question(draw, suspended ? me.afterwards : offered, asked.keys);
     count(sums, me.asked, handle.ask(me.asked));
     ++operations;
     ++on.completed;
@@ -240,6 +240,7 @@ void in_all(trial::crew& crew, any_map& map, Act act_in) {
 std::vector<std::string> names_passed(const trial::subject_entry& subject, std::uint64_t seed,
                                       watchdog& watch) {
   constexpr std::uint64_t operations = 20'000;
+  constexpr std::uint64_t keys = suspending{}.keys;
   const auto map = watch.over(subject.open({.key_range = keys, .threads = threads}));
   const hooked noted(take_note);
   trial::crew crew(threads);
@@ -264,12 +265,13 @@ std::vector<std::string> names_passed(const trial::subject_entry& subject, std::
 suspension suspend_once(const trial::subject_entry& subject, std::string_view point,
                         const suspending& asked, watchdog& watch) {
   watch.note("  one was to be suspended at " + std::string(point));
-  const auto map = watch.over(subject.open({.key_range = keys, .threads = threads}));
+  const auto map = watch.over(subject.open({.key_range = asked.keys, .threads = threads}));
   // 0 to 127, as often a few as many.
   const std::uint64_t passed_by =
       (std::uint64_t{1} << random::derive_seed(asked.seed, threads) % 8) - 1;
   stage on{.point = point, .passed_by = passed_by};
-  std::array<balance, threads> sums{};
+  std::array<balance, threads> sums;
+  sums.fill(balance(asked.keys));
   std::array<std::string, threads> failures{};
   std::atomic<std::uint64_t> operations{0};
   suspension seen;
@@ -295,7 +297,7 @@ suspension suspend_once(const trial::subject_entry& subject, std::string_view po
   seen.reached = on.suspended.load() >= 0;
   seen.waited = on.waited;
   seen.operations = operations.load();
-  balance total{};
+  balance total(asked.keys);
   for (const auto& of_thread : sums) {
     std::ranges::transform(total, of_thread, total.begin(), std::plus());
   }
@@ -303,7 +305,7 @@ suspension suspend_once(const trial::subject_entry& subject, std::string_view po
     if (seen.problem.empty()) seen.problem = failure;
   }
   if (seen.problem.empty()) seen.problem = map->broken_invariant().value_or("");
-  if (seen.problem.empty()) seen.problem = problem_with(total, map->walk(4 * keys));
+  if (seen.problem.empty()) seen.problem = problem_with(total, map->walk(4 * asked.keys));
   watch.note("");
   return seen;
 }

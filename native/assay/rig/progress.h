@@ -9,7 +9,7 @@
 //       EXPECT_TRUE(seen.reached && !seen.waited);
 //     }
 //
-// Four threads perform random operations on eight keys, of all kinds that the map offers. One that
+// Four threads perform random operations on a few keys, of all kinds that the map offers. One that
 // reaches the point, the first or a later one as the seed has it, stays there until each of the
 // others has completed so many operations more. One that waits is seen by counting: it passes
 // marked points, those of the loop that it waits in, without end, as do all others that are not
@@ -33,11 +33,12 @@
 namespace assay::rig {
 
 struct suspending {
-  std::uint64_t seed;
+  std::uint64_t seed = 0;
   // What the other threads are asked once a thread is suspended; all that is offered if empty.
   std::vector<workload::operation> others{};
   std::uint64_t operations = 300;   // of each of the others, after that
   std::uint64_t attempts = 20'000;  // of each thread, to reach the point
+  std::uint64_t keys = 8;
 };
 
 struct suspension {

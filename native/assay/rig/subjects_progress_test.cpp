@@ -22,8 +22,10 @@ struct marked_map {
   std::vector<std::string> sources;  // below native/
   // Where a suspended thread holds up updates of other threads: where it holds a lock.
   std::vector<std::string> holding{};
-  std::string unused{};  // a point that another reclamation policy leads to
+  std::vector<std::string> unused{};  // points that only what the rig does not ask for leads to
   bool lock_free = false;
+  bool searches_wait = false;  // for who holds a lock, as updates do
+  std::uint64_t keys = 8;
 };
 std::ostream& operator<<(std::ostream& out, const marked_map& map) { return out << map.name; }
 
@@ -37,11 +39,11 @@ class suspended_in : public ::testing::TestWithParam<marked_map> {
       const auto more = points_marked_in(NATIVE_DIR + ("/" + source));
       points.insert(points.end(), more.begin(), more.end());
     }
-    std::erase(points, GetParam().unused);
+    std::erase_if(points, [](const auto& point) { return contains(GetParam().unused, point); });
     return points;
   }
-  bool holds_lock_at(const std::string& point) const {
-    return std::ranges::find(GetParam().holding, point) != GetParam().holding.end();
+  static bool contains(const std::vector<std::string>& points, const std::string& point) {
+    return std::ranges::find(points, point) != points.end();
   }
 };
 
@@ -50,17 +52,20 @@ TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_els
   const auto points = marked();
   EXPECT_FALSE(points.empty());
   for (const auto& point : points) {
-    const auto seen = suspend_at(subject, point, {.seed = 1});
+    const auto seen = suspend_at(subject, point, {.seed = 1, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
-    EXPECT_EQ(seen.waited.has_value(), holds_lock_at(point))
+    EXPECT_EQ(seen.waited.has_value(), contains(GetParam().holding, point))
         << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
     EXPECT_EQ(seen.problem, "") << point;
   }
 }
 
-TEST_P(suspended_in, searches_of_others_never_wait) {
+// Where searches wait for who holds a lock, all others may be in an update by then, and wait too.
+TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
   for (const auto& point : marked()) {
-    const auto seen = suspend_at(subject, point, {.seed = 2, .others = {operation::find}});
+    if (GetParam().searches_wait && contains(GetParam().holding, point)) continue;
+    const auto seen = suspend_at(subject, point,
+                                 {.seed = 2, .others = {operation::find}, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
     EXPECT_EQ(seen.waited, std::nullopt) << point;
     EXPECT_EQ(seen.problem, "") << point;
@@ -71,20 +76,35 @@ TEST_P(suspended_in, says_whether_it_is_lock_free) {
   EXPECT_EQ(subject.lock_free, GetParam().lock_free);
 }
 
+// Updates in place are not among what the rig asks for, and hardly any snapshot is disturbed so
+// often that it locks leaves. With 24 keys and leaves of 6, nodes are split and joined all the
+// time.
+marked_map bt_map(const std::string& name) {
+  return {name,
+          {"assay/maps/bt_map.h"},
+          {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_balance_locked",
+           "bt_map_balance_before_unlock"},
+          {"bt_map_assign_before_lock", "bt_map_assign_locked", "bt_map_walk_waits"},
+          false,
+          true,
+          100};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     points, suspended_in,
     ::testing::Values(marked_map{"natarajan_mittal_bst",
                                  {"assay/maps/natarajan_mittal_bst.h", "assay/reclaim/epochs.h"},
                                  {},
-                                 "",
+                                 {},
                                  true},
                       marked_map{"ticket_bst",
                                  {"assay/maps/ticket_bst.h", "assay/reclaim/epochs.h"},
                                  {"ticket_bst_insert_locked", "ticket_bst_insert_before_unlock",
                                   "ticket_bst_erase_locked_above", "ticket_bst_erase_locked",
                                   "ticket_bst_erase_before_unlock"},
-                                 "ticket_bst_seek_after_protect"},
-                      marked_map{"ticket_bst_hazard", {"assay/reclaim/hazard_pointers.h"}}),
+                                 {"ticket_bst_seek_after_protect"}},
+                      marked_map{"ticket_bst_hazard", {"assay/reclaim/hazard_pointers.h"}},
+                      bt_map("bt_map_6"), bt_map("bt_map_replacing_6")),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -1,0 +1,113 @@
+// How the threads of a bt_map.h keep out of each other's way: a policy over one algorithm.
+//
+//     assay::bt_map<K, V> map;                                     // bt::optimistic, the default
+//     assay::bt_map<K, V, assay::reclaim::epochs, std::less<K>,
+//                   assay::bt::coarse<std::mutex>> locked;
+//
+// optimistic             each node has a lock (sync/optimistic_lock.h), which searches only look at
+// optimistic_replacing   the same, but balancing replaces a parent as well, as the thesis has it,
+//                        instead of changing it where it is
+// coarse<Lock>           one lock; each operation is one critical section, or several where it
+//                        balances, made so that few instructions change little memory late
+//                        (Bonnichsen 2016, section 5.1)
+//
+// `Lock` is any type with lock() and unlock().
+
+#ifndef ASSAY_MAPS_BT_SYNCHRONISATION_H_
+#define ASSAY_MAPS_BT_SYNCHRONISATION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "assay/sync/optimistic_lock.h"
+
+namespace assay::bt {
+
+struct optimistic {
+  static constexpr bool is_coarse = false;
+  static constexpr bool replaces_parents = false;
+  using node_lock = sync::optimistic_lock;
+
+  // What all threads share, and a critical section of it.
+  struct shared {};
+  struct section {
+    explicit section(shared& /*unused*/) {}
+    ~section() {}  // NOLINT(modernize-use-equals-default): else compilers call it unused
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+  };
+};
+
+struct optimistic_replacing : optimistic {
+  static constexpr bool replaces_parents = true;
+};
+
+// The lock of a node that needs none, as all that is done to it is done in critical sections.
+class no_node_lock {
+ public:
+  using version = std::uint64_t;
+
+  [[nodiscard]] static version look() noexcept { return 0; }
+  [[nodiscard]] static bool is_locked(version /*seen*/) noexcept { return false; }
+  [[nodiscard]] static bool is_free(version /*seen*/) noexcept { return true; }
+  [[nodiscard]] static bool is_still(version /*seen*/) noexcept { return true; }
+  [[nodiscard]] static bool try_lock(version /*seen*/) noexcept { return true; }
+  static void unlock() noexcept {}
+  static void unlock_unchanged() noexcept {}
+  static void unlock_obsolete() noexcept {}
+};
+
+template <class Lock>
+struct coarse {
+  static constexpr bool is_coarse = true;
+  // The write that takes effect is the last one (guideline 4).
+  static constexpr bool replaces_parents = true;
+  using node_lock = no_node_lock;
+
+  struct alignas(64) shared {
+    Lock lock;
+  };
+  class section {
+   public:
+    explicit section(shared& of) : held_(of.lock) {}
+
+   private:
+    std::scoped_lock<Lock> held_;
+  };
+};
+
+// The nodes that one step of balancing may need, made before it begins: so no memory is asked for
+// while others wait, and the new nodes' pages have been touched (guideline 2; the thesis makes six,
+// too). Three internal nodes are needed by a split below the root that replaces the parent, two
+// leaves by one of a leaf. Belongs to one thread.
+template <class Leaf, class Internal>
+class prepared_nodes {
+ public:
+  // Throws std::bad_alloc; what it has made by then stays.
+  void provide() {
+    for (auto& each : leaves_) {
+      if (!each) each = std::make_unique<Leaf>();
+    }
+    for (auto& each : internals_) {
+      if (!each) each = std::make_unique<Internal>();
+    }
+  }
+
+  [[nodiscard]] Leaf& leaf(std::size_t i) { return *leaves_[i]; }
+  [[nodiscard]] Internal& internal(std::size_t i) { return *internals_[i]; }
+
+  // They are now somebody else's.
+  void use_leaf(std::size_t i) { static_cast<void>(leaves_[i].release()); }
+  void use_internal(std::size_t i) { static_cast<void>(internals_[i].release()); }
+
+ private:
+  std::array<std::unique_ptr<Leaf>, 3> leaves_;
+  std::array<std::unique_ptr<Internal>, 3> internals_;
+};
+
+}  // namespace assay::bt
+
+#endif  // ASSAY_MAPS_BT_SYNCHRONISATION_H_

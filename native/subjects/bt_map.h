@@ -1,0 +1,21 @@
+// What the subjects of bt_map say of it.
+
+#ifndef ASSAY_SUBJECTS_BT_MAP_H_
+#define ASSAY_SUBJECTS_BT_MAP_H_
+
+#include <functional>
+
+#include "assay/maps/bt_map.h"
+#include "assay/maps/bt_synchronisation.h"
+#include "assay/reclaim/epochs.h"
+#include "assay/trial/subject.h"
+
+template <class K, class V, class Synchronisation, class Settings = assay::bt_settings>
+class bt_subject
+    : public assay::bt_map<K, V, assay::reclaim::epochs, std::less<>, Synchronisation, Settings> {
+ public:
+  static constexpr bool ordered = true;
+  static constexpr bool range_is_atomic = false;
+};
+
+#endif  // ASSAY_SUBJECTS_BT_MAP_H_

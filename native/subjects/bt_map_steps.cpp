@@ -1,0 +1,55 @@
+// bt_map with other layouts, from the thesis's to its own, so that it shows what each part gains:
+// experiments/bt-layout-steps.toml.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/host/instruction_set.h"
+#include "bt_map.h"
+
+template <class Synchronisation, class Settings>
+using numbers = bt_subject<std::uint64_t, std::uint64_t, Synchronisation, Settings>;
+
+using set = assay::host::instruction_set;
+
+struct thesis : assay::bt_capacities<32, 32> {
+  static constexpr bool fingerprints = false;
+  static constexpr bool homes = false;
+  static constexpr bool fetches_to_write = false;
+  static constexpr set most_instructions = set::scalar;
+};
+struct with_vectors : thesis {
+  static constexpr set most_instructions = set::avx512;
+};
+struct with_fingerprints : with_vectors {
+  static constexpr bool fingerprints = true;
+};
+struct with_homes : with_fingerprints {
+  static constexpr bool homes = true;
+};
+struct with_own_capacities : with_homes {
+  static constexpr std::size_t leaf_capacity = assay::bt_settings::leaf_capacity;
+  static constexpr std::size_t internal_capacity = assay::bt_settings::internal_capacity;
+};
+struct with_fetches : with_own_capacities {
+  static constexpr bool fetches_to_write = true;
+};
+
+using assay::bt::optimistic;
+using assay::bt::optimistic_replacing;
+using assay::trial::subject;
+
+static const subject<numbers<optimistic_replacing, thesis>> step_0{
+    "bt_map_step_0", "bt_map as the thesis lays it out, 32 and 32, with optimistic locks"};
+static const subject<numbers<optimistic, thesis>> step_1{
+    "bt_map_step_1", "bt_map_step_0 that changes parents where they are"};
+static const subject<numbers<optimistic, with_vectors>> step_2{
+    "bt_map_step_2", "bt_map_step_1 with internal nodes searched by vector instructions"};
+static const subject<numbers<optimistic, with_fingerprints>> step_3{
+    "bt_map_step_3", "bt_map_step_2 with leaves searched by fingerprints"};
+static const subject<numbers<optimistic, with_homes>> step_4{
+    "bt_map_step_4", "bt_map_step_3 with elements in the line that their hash names"};
+static const subject<numbers<optimistic, with_own_capacities>> step_5{
+    "bt_map_step_5", "bt_map_step_4 with leaves of 36 elements and internal nodes of 31 children"};
+static const subject<numbers<optimistic, with_fetches>> step_6{
+    "bt_map_step_6", "bt_map_step_5 that fetches leaves to write to them: bt_map"};
