@@ -5,19 +5,21 @@ come from campaigns of Assay's own, in which the two sides run in alternation.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, product
 from operator import truediv
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 import store
 from assay.analysis import Analysis, median_interval
 from assay.report.gather import gather
+from assay.runner.allocators import library_of
 from assay.store import Store
 
 HERE = Path(__file__).parent
@@ -29,10 +31,17 @@ PROCESSES_OF_MAPS = 9
 TREES = ("natarajan_mittal_bst", "ticket_bst")
 PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
 
+PROCESSES_OF_BT_MAP = 6  # the fewest that have an interval: to fill a million keys takes long
+SEQUENTIAL = "absl_btree_unsynchronised"
+ORDERED_PEERS = ("cds_rcu_skip_list", "cds_bronson_avl_tree", "absl_btree_shared_mutex")
+# Inserts, erases, searches, and the keys present at the start, in percent (Bonnichsen 2016, section 5.3.1):
+# as many as after infinitely many operations, and all where there are searches alone.
+WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50,50,0,50"}
+
 
 def main() -> None:
     """Run the benchmarks that are named, or all, and print their figures."""
-    every = (generation, sampling, reclamation, trees, trials, stores)
+    every = (generation, sampling, reclamation, trees, bt_map, trials, stores)
     parts = {part.__name__: part for part in every}
     for name in sys.argv[1:]:
         if name not in parts:
@@ -60,11 +69,19 @@ def stores() -> None:
     store.main()
 
 
-def answers(program: str, processes: int, *arguments: str) -> list[dict[str, Any]]:
-    """Return what each of some processes of a program prints as JSON."""
+def answers(program: str, processes: int, *arguments: str, allocator: str = "") -> list[dict[str, Any]]:
+    """Return what each of some processes of a program prints as JSON.
+
+    An allocator is loaded before the C library's, and the program is told to look for it.
+    """
+    command = [str(PROGRAMS / program), *arguments]
+    environment = dict(os.environ)
+    if allocator:
+        command += ["--allocator", allocator]
+        environment["LD_PRELOAD"] = library_of(allocator)
     done: list[dict[str, Any]] = []
     for _ in range(processes):
-        ran = subprocess.run([PROGRAMS / program, *arguments], check=False, stdout=subprocess.PIPE)  # noqa: S603
+        ran = subprocess.run(command, env=environment, check=False, stdout=subprocess.PIPE)  # noqa: S603
         if ran.returncode:
             sys.exit(ran.returncode)
         done.append(json.loads(ran.stdout))
@@ -233,6 +250,77 @@ def trees() -> None:
 def ratios(done: list[dict[str, list[float]]], one: str, other: str) -> list[float]:
     """Return the median ratio of what two did by turns, for each process."""
     return [median(map(truediv, rates[one], rates[other])) for rates in done]
+
+
+Cells: TypeAlias = dict[tuple[str, int, str], list[dict[str, list[float]]]]
+"""Operations per second: layout of keys, key range and workload -> a process each -> entrant -> rounds."""
+
+
+def cells_of(entrants: Sequence[str], workloads: Sequence[str]) -> Cells:
+    """Return what entrants did by turns, on dense and sparse keys of three ranges."""
+    mixes = [f"--mix={name}={WORKLOADS[name]}" for name in workloads]
+    cells: Cells = {}
+    for layout, keys in product(("dense", "sparse"), (100, 10_000, 1_000_000)):
+        # A large map takes longer to come back into the caches after others' turns.
+        turns = ("--rounds=3", "--warm-up-ms=30", "--measured-ms=60")
+        if keys < 1_000_000:
+            turns = ("--rounds=4", "--warm-up-ms=5", "--measured-ms=30")
+        arguments = (str(keys), *entrants, *mixes, f"--layout={layout}", *turns)
+        done = answers("maps_benchmark", PROCESSES_OF_BT_MAP, *arguments, allocator="jemalloc")
+        for workload in workloads:
+            cells[layout, keys, workload] = [rates[workload] for rates in done]
+    return cells
+
+
+def table(title: str, cells: Cells, one: str, other: str, goal: Callable[[int, str], str]) -> None:
+    """Print the throughput of one entrant over that of another in each cell, with the goal for it."""
+    print(f"\nthroughput, {title}")
+    for (layout, keys, workload), rates in cells.items():
+        figure(f"{layout}, {keys:9,} keys, {workload:8}   {goal(keys, workload)}", ratios(rates, one, other))
+
+
+def at_least(small: float, constant: float, others: float) -> Callable[[int, str], str]:
+    """Return goals: for a hundred keys, and for more of them by workload."""
+
+    def goal(keys: int, workload: str) -> str:
+        larger = constant if workload == "Constant" else others
+        return f"goal: at least {small if keys == 100 else larger}"
+
+    return goal
+
+
+def bt_map() -> None:
+    """Print what bt_map does beside other maps: medians over processes.
+
+    About eight minutes, most of which it takes to fill maps of a million keys.
+    """
+    entrants = ["bt_map:1", "bt_map:2", "bt_map:4", f"{SEQUENTIAL}:1", "tbb_hash_map:2"]
+    entrants += [f"{peer}:{threads}" for peer, threads in product(ORDERED_PEERS, (1, 2))]
+    cells = cells_of(entrants, list(WORKLOADS))
+    title = "bt_map / absl::btree_map without a lock, threads: 1"
+    table(title, cells, "bt_map:1", f"{SEQUENTIAL}:1", at_least(1.0, 1.5, 1.3))
+    for threads in (2, 4):
+        title = f"bt_map / absl::btree_map without a lock, threads: {threads} / 1"
+        table(title, cells, f"bt_map:{threads}", f"{SEQUENTIAL}:1", lambda *_: "")
+    table("bt_map, threads: 2 / 1", cells, "bt_map:2", "bt_map:1", at_least(1.2, 1.9, 1.8))
+    table("bt_map, threads: 4 / 2", cells, "bt_map:4", "bt_map:2", at_least(0.9, 0.9, 0.9))
+    for peer, threads in product(ORDERED_PEERS, (1, 2)):
+        title = f"bt_map / {peer}, threads: {threads}"
+        table(title, cells, f"bt_map:{threads}", f"{peer}:{threads}", lambda *_: "goal: above 1")
+    # Its erases take time linear in the number of keys, so that it is measured with searches alone.
+    searches = cells_of(["bt_map:1", "bt_map:2", "tbb_map:1", "tbb_map:2"], ["Constant"])
+    for threads in (1, 2):
+        title = f"bt_map / tbb_map, threads: {threads}"
+        table(title, searches, f"bt_map:{threads}", f"tbb_map:{threads}", lambda *_: "goal: above 1")
+    updates = {cell: rates for cell, rates in cells.items() if cell[2] == "Update"}
+    title = "bt_map / tbb_hash_map, threads: 2"
+    table(title, updates, "bt_map:2", "tbb_hash_map:2", lambda *_: "goal: above 1")
+
+    alone = answers("bt_map_benchmark", PROCESSES_OF_BT_MAP, allocator="jemalloc")
+    for title, figures in alone[0].items():
+        print(f"\n{title}")
+        for name in figures:
+            figure(name, [each[title][name] for each in alone])
 
 
 if __name__ == "__main__":
