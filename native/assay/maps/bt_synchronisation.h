@@ -51,7 +51,6 @@ class no_node_lock {
   using version = std::uint64_t;
 
   [[nodiscard]] static version look() noexcept { return 0; }
-  [[nodiscard]] static bool is_locked(version /*seen*/) noexcept { return false; }
   [[nodiscard]] static bool is_free(version /*seen*/) noexcept { return true; }
   [[nodiscard]] static bool is_still(version /*seen*/) noexcept { return true; }
   [[nodiscard]] static bool try_lock(version /*seen*/) noexcept { return true; }

@@ -98,19 +98,6 @@ template <instruction_set Set, std::size_t N, class Key>
   return count;
 }
 
-// How many of the first `used` <= N `keys` are at most `key`. Reads all N; those not used hold the
-// greatest key, or any other that is greater than those used.
-template <instruction_set Set, std::size_t N, class Key>
-  requires detail::searchable<Key, N> && (detail::written_with<Set> == instruction_set::scalar)
-[[nodiscard]] inline std::size_t
-    count_at_most(const atomic<Key>* keys, Key key, std::size_t used) noexcept {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < N; ++i) {
-    count += keys[i].load(memory_order_relaxed) <= key ? std::size_t{1} : std::size_t{0};
-  }
-  return std::min(count, used);
-}
-
 // Which of the first N `bytes` are `byte`: bit i says it of bytes[i]. Reads exactly those.
 template <instruction_set Set, std::size_t N>
   requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
@@ -127,20 +114,17 @@ template <instruction_set Set, std::size_t N>
 
 namespace detail {
 
-enum class order { less, at_most };
-
-// Which of the keys of a vector are less than `key`, or at most that: a bit for each.
-template <order Order, class Key>
-[[gnu::always_inline]] ASSAY_AVX512 inline unsigned compared(__m512i keys, __m512i key) noexcept {
-  constexpr bool less = Order == order::less;
+// Which of the keys of a vector are less than `key`: a bit for each.
+template <class Key>
+[[gnu::always_inline]] ASSAY_AVX512 inline unsigned less(__m512i keys, __m512i key) noexcept {
   if constexpr (sizeof(Key) == 8 && std::is_signed_v<Key>) {
-    return less ? _mm512_cmplt_epi64_mask(keys, key) : _mm512_cmple_epi64_mask(keys, key);
+    return _mm512_cmplt_epi64_mask(keys, key);
   } else if constexpr (sizeof(Key) == 8) {
-    return less ? _mm512_cmplt_epu64_mask(keys, key) : _mm512_cmple_epu64_mask(keys, key);
+    return _mm512_cmplt_epu64_mask(keys, key);
   } else if constexpr (std::is_signed_v<Key>) {
-    return less ? _mm512_cmplt_epi32_mask(keys, key) : _mm512_cmple_epi32_mask(keys, key);
+    return _mm512_cmplt_epi32_mask(keys, key);
   } else {
-    return less ? _mm512_cmplt_epu32_mask(keys, key) : _mm512_cmple_epu32_mask(keys, key);
+    return _mm512_cmplt_epu32_mask(keys, key);
   }
 }
 
@@ -153,14 +137,14 @@ template <class Key>
   }
 }
 
-template <order Order, std::size_t N, class Key>
+template <std::size_t N, class Key>
 [[gnu::always_inline]] ASSAY_AVX512 inline std::size_t count_avx512(const atomic<Key>* keys,
                                                                     Key key) noexcept {
   constexpr std::size_t lanes = 64 / sizeof(Key);
   const __m512i sought = spread_avx512(key);
   unsigned count = 0;
   for (std::size_t i = N % lanes; i < N; i += lanes) {
-    const unsigned here = compared<Order, Key>(_mm512_loadu_si512(keys + i), sought);
+    const unsigned here = less<Key>(_mm512_loadu_si512(keys + i), sought);
     count += static_cast<unsigned>(std::popcount(here));
   }
   if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
@@ -171,7 +155,7 @@ template <order Order, std::size_t N, class Key>
     } else {
       some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(first), keys);
     }
-    const unsigned here = compared<Order, Key>(some, sought) & first;
+    const unsigned here = less<Key>(some, sought) & first;
     count += static_cast<unsigned>(std::popcount(here));
   }
   return count;
@@ -204,12 +188,10 @@ template <class Key>
   return _mm256_xor_si256(keys, spread_avx2(sign));
 }
 
-// -1 in each lane whose key is less than `key`, or, if it is those at most `key` that are wanted,
-// in each of the others.
-template <order Order, class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i compared(__m256i keys, __m256i key) noexcept {
-  const __m256i in_order = as_signed<Key>(keys);
-  return Order == order::less ? greater<Key>(key, in_order) : greater<Key>(in_order, key);
+// -1 in each lane whose key is less than `key`.
+template <class Key>
+[[gnu::always_inline]] ASSAY_AVX2 inline __m256i less(__m256i keys, __m256i key) noexcept {
+  return greater<Key>(key, as_signed<Key>(keys));
 }
 
 // Counts, one more in each lane that is -1 in `here`.
@@ -222,7 +204,7 @@ template <class Key>
   }
 }
 
-template <order Order, std::size_t N, class Key>
+template <std::size_t N, class Key>
 [[gnu::always_inline]] ASSAY_AVX2 inline std::size_t count_avx2(const atomic<Key>* keys,
                                                                 Key key) noexcept {
   constexpr std::size_t lanes = 32 / sizeof(Key);
@@ -230,7 +212,7 @@ template <order Order, std::size_t N, class Key>
   __m256i counts = _mm256_setzero_si256();
   for (std::size_t i = N % lanes; i < N; i += lanes) {
     const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + i));
-    counts = counted<Key>(counts, compared<Order, Key>(all, sought));
+    counts = counted<Key>(counts, less<Key>(all, sought));
   }
   if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
     __m256i first;
@@ -243,15 +225,14 @@ template <order Order, std::size_t N, class Key>
           _mm256_cmpgt_epi32(_mm256_set1_epi32(rest), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
       some = _mm256_maskload_epi32(reinterpret_cast<const int*>(keys), first);
     }
-    counts = counted<Key>(counts, _mm256_and_si256(compared<Order, Key>(some, sought), first));
+    counts = counted<Key>(counts, _mm256_and_si256(less<Key>(some, sought), first));
   }
   // A count takes the lowest byte of its lane, so that the sums of bytes are those of counts.
   const __m256i sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
   const __m128i two =
       _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-  const auto count =
-      static_cast<std::size_t>(_mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
-  return Order == order::less ? count : N - count;
+  return static_cast<std::size_t>(
+      _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
 }
 
 // Which of the bytes of a vector are `byte`.
@@ -275,28 +256,14 @@ template <std::size_t Bytes>
 template <instruction_set Set, std::size_t N, class Key>
   requires detail::searchable<Key, N> && (detail::written_with<Set> == instruction_set::avx2)
 [[nodiscard]] ASSAY_AVX2 inline std::size_t count_less(const atomic<Key>* keys, Key key) noexcept {
-  return detail::count_avx2<detail::order::less, N>(keys, key);
-}
-
-template <instruction_set Set, std::size_t N, class Key>
-  requires detail::searchable<Key, N> && (detail::written_with<Set> == instruction_set::avx2)
-[[nodiscard]] ASSAY_AVX2 inline std::size_t
-    count_at_most(const atomic<Key>* keys, Key key, std::size_t used) noexcept {
-  return std::min(detail::count_avx2<detail::order::at_most, N>(keys, key), used);
+  return detail::count_avx2<N>(keys, key);
 }
 
 template <instruction_set Set, std::size_t N, class Key>
   requires detail::searchable<Key, N> && (detail::written_with<Set> == instruction_set::avx512)
 [[nodiscard]] ASSAY_AVX512 inline std::size_t
     count_less(const atomic<Key>* keys, Key key) noexcept {
-  return detail::count_avx512<detail::order::less, N>(keys, key);
-}
-
-template <instruction_set Set, std::size_t N, class Key>
-  requires detail::searchable<Key, N> && (detail::written_with<Set> == instruction_set::avx512)
-[[nodiscard]] ASSAY_AVX512 inline std::size_t
-    count_at_most(const atomic<Key>* keys, Key key, std::size_t used) noexcept {
-  return std::min(detail::count_avx512<detail::order::at_most, N>(keys, key), used);
+  return detail::count_avx512<N>(keys, key);
 }
 
 // Where N is not made up of whole vectors, the last one overlaps the one before.

@@ -77,17 +77,13 @@ std::vector<Key> some_keys(std::size_t count, random::splitmix64& draw) {
 // The functions for N keys stand at N - 1, so that all that follows is compiled once for a type.
 template <class Key>
 using counts_less = std::array<std::size_t (*)(const atomic<Key>*, Key) noexcept, most>;
-template <class Key>
-using counts_at_most =
-    std::array<std::size_t (*)(const atomic<Key>*, Key, std::size_t) noexcept, most>;
 using equals =
     std::array<std::uint64_t (*)(const atomic<std::uint8_t>*, std::uint8_t) noexcept, 64>;
 
 template <instruction_set Set, class Key>
 void compare_counts() {
-  const auto [less, at_most] = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::pair{counts_less<Key>{&count_less<Set, I + 1, Key>...},
-                     counts_at_most<Key>{&count_at_most<Set, I + 1, Key>...}};
+  const auto less = []<std::size_t... I>(std::index_sequence<I...>) {
+    return counts_less<Key>{&count_less<Set, I + 1, Key>...};
   }(std::make_index_sequence<most>());
   random::splitmix64 draw(1);
   for (std::size_t i = 0; i < most * rounds; ++i) {
@@ -101,10 +97,6 @@ void compare_counts() {
     const auto expected_less = std::ranges::count_if(keys, [&](Key k) { return k < key; });
     ASSERT_EQ(less[size - 1](array.keys.get(), key), static_cast<std::size_t>(expected_less))
         << size << " keys, key " << key;
-    const auto expected_at_most = std::count_if(keys.begin(), end, [&](Key k) { return k <= key; });
-    ASSERT_EQ(at_most[size - 1](array.keys.get(), key, used),
-              static_cast<std::size_t>(expected_at_most))
-        << size << " keys, " << used << " used, key " << key;
   }
 }
 
