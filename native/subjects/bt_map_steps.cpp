@@ -15,6 +15,7 @@ using set = assay::host::instruction_set;
 struct thesis : assay::bt_capacities<32, 32> {
   static constexpr bool fingerprints = false;
   static constexpr bool homes = false;
+  static constexpr bool keeps_leaves_full = false;
   static constexpr bool fetches_to_write = false;
   static constexpr set most_instructions = set::scalar;
 };
@@ -31,7 +32,10 @@ struct with_own_capacities : with_homes {
   static constexpr std::size_t leaf_capacity = assay::bt_settings::leaf_capacity;
   static constexpr std::size_t internal_capacity = assay::bt_settings::internal_capacity;
 };
-struct with_fetches : with_own_capacities {
+struct with_full_leaves : with_own_capacities {
+  static constexpr bool keeps_leaves_full = true;
+};
+struct with_fetches : with_full_leaves {
   static constexpr bool fetches_to_write = true;
 };
 
@@ -50,6 +54,8 @@ static const subject<numbers<optimistic, with_fingerprints>> step_3{
 static const subject<numbers<optimistic, with_homes>> step_4{
     "bt_map_step_4", "bt_map_step_3 with elements in the line that their hash names"};
 static const subject<numbers<optimistic, with_own_capacities>> step_5{
-    "bt_map_step_5", "bt_map_step_4 with leaves of 36 elements and internal nodes of 31 children"};
-static const subject<numbers<optimistic, with_fetches>> step_6{
-    "bt_map_step_6", "bt_map_step_5 that fetches leaves to write to them: bt_map"};
+    "bt_map_step_5", "bt_map_step_4 with leaves of 44 elements and internal nodes of 23 children"};
+static const subject<numbers<optimistic, with_full_leaves>> step_6{
+    "bt_map_step_6", "bt_map_step_5 that keeps leaves full"};
+static const subject<numbers<optimistic, with_fetches>> step_7{
+    "bt_map_step_7", "bt_map_step_6 that fetches leaves to write to them: bt_map"};

@@ -15,7 +15,7 @@
 //
 // The idea
 // --------
-// Elements are in leaves, in no order; internal nodes lead the way with up to 31 children each, so
+// Elements are in leaves, in no order; internal nodes lead the way with up to 23 children each, so
 // that a million elements are four nodes and a leaf away. Nearly every update therefore changes
 // one leaf, and nothing else that others look at. Only when a leaf is full or nearly empty the tree
 // is balanced, from the root down: nodes that are full are split, those that are nearly empty
@@ -46,17 +46,20 @@
 // Promises
 // --------
 // With bt::optimistic, insert, insert_or_assign, update, erase, find, contains, and each find of
-// find_many, are linearizable: searches and updates that change nothing take effect when the
-// version of the leaf is looked at for the last time, others while they hold its lock. So are size,
-// snapshot, range_snapshot, lower_bound, next, minimum and maximum: all leaves that they read had,
-// at one moment, the versions that they were read at. range and iterate visit in ascending order,
-// each leaf as it was at one moment, one after the other: what is there all the time is visited
-// once, what is not there at any time is not visited, and nothing twice.
+// find_many, are linearizable: searches and updates that change nothing take effect when they note
+// the version of the leaf, others when they take its lock. So are size, snapshot, range_snapshot,
+// lower_bound, next, minimum and maximum: all leaves that they read had, at one moment, the
+// versions that they were read at (sync/optimistic_lock.h has the argument for several locks).
+// range and iterate visit in ascending order, each leaf as it was at one moment, one after the
+// other: what is there all the time is visited once, what is not there at any time is not visited,
+// and nothing twice.
 //
 // No operation is lock-free: each waits for a thread that holds a lock which it needs, a search for
-// as long as the leaf or an internal node on its way is being changed. Locks are held for a few
-// instructions, in which neither memory is asked for nor anything of the user's is called, but for
-// the disturbed snapshot operations, which copy elements meanwhile.
+// as long as the leaf or an internal node on its way is being changed. Nor is any free of
+// starvation: each begins again when a leaf that it needs was changed meanwhile, and somebody else
+// has then got on. Locks are held for a few instructions, in which neither memory is asked for nor
+// anything of the user's is called, but for the disturbed snapshot operations, which copy elements
+// and compare keys meanwhile.
 //
 // With bt::coarse every operation but range and iterate (which are as above), find_many (whose
 // finds are atomic in groups of 16) and approximate_size takes effect in one critical section, and
@@ -66,8 +69,8 @@
 // -----
 // Keys and values are copied; copies and comparisons may throw. A call that lets an exception pass
 // has changed nothing. Destructors must not throw. `Compare` is a strict weak order, called from
-// many threads at once, and neither it nor what is given to the map to call calls the map by the
-// same handle. With bt::coarse comparisons are made in critical sections.
+// many threads at once and while locks are held: it does not call the map. Copies and what is given
+// to the map to call may, by another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -80,6 +83,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -91,6 +95,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -112,9 +117,13 @@ namespace assay {
 // The layout. docs/guide/bt_map.md says what each of them gains.
 struct bt_settings {
   // Of a leaf and an internal node, in elements and children: 6 to 64. With 64-bit keys and values
-  // these take 640 and 512 bytes, which allocators have sizes for.
-  static constexpr std::size_t leaf_capacity = 36;
-  static constexpr std::size_t internal_capacity = 31;
+  // these take 768 and 384 bytes, which allocators have sizes for.
+  static constexpr std::size_t leaf_capacity = 44;
+  static constexpr std::size_t internal_capacity = 23;
+  // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
+  // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in
+  // halves.
+  static constexpr bool keeps_leaves_full = true;
   // Of keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
   // elements are put in the line that their hash names.
   static constexpr bool fingerprints = true;
@@ -138,6 +147,19 @@ struct bt_capacities : bt_settings {
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Synchronisation = bt::optimistic, class Settings = bt_settings>
 class bt_map {
+  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::copy_constructible<K> &&
+                    std::is_same_v<V, std::remove_cvref_t<V>> && std::copy_constructible<V>,
+                "keys and values of bt_map are copied: they are copyable objects, neither constant "
+                "nor references.");
+  static_assert(bt::order<Compare, K>,
+                "the fourth parameter of bt_map does not order its keys: `less(key, key)` answers "
+                "true or false, also where `less` is constant. std::less<K> needs K to have <.");
+  static_assert(bt::synchronisation<Synchronisation>,
+                "the fifth parameter of bt_map is no way of synchronisation: use bt::optimistic, "
+                "bt::optimistic_replacing or bt::coarse<Lock>.");
+  static_assert(std::derived_from<Settings, bt_settings>,
+                "the sixth parameter of bt_map is no layout: use bt_settings, bt_capacities<Leaf, "
+                "Internal> or a type that is derived from them.");
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of bt_map is not a reclamation policy: use reclaim::epochs or "
                 "reclaim::none, or a type that does what assay/reclaim/concept.h asks of one.");
@@ -601,9 +623,17 @@ class bt_map {
   enum class need : std::uint8_t { room, fill };
   enum class outcome : std::uint8_t { nothing_to_do, done, lost };
 
-  // Nodes with fewer are joined with a sibling (thesis, section 5.2.1).
-  static constexpr std::size_t least_elements = 3;
+  // Nodes with fewer are joined with a sibling, in the thesis those with fewer than 3 (section
+  // 5.2.1). Where elements come and go, leaves would be half empty in the end (0.55 of a million
+  // keys' leaves after eight updates for each, and 0.29 once 5 of 6 elements are gone).
+  static constexpr std::size_t least_elements =
+      Settings::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
   static constexpr std::size_t least_children = 3;
+
+  // What is made to be nearly full has room for a few more if it is not small.
+  static constexpr std::size_t nearly_full(std::size_t capacity) {
+    return capacity - capacity / 16;
+  }
 
   // Whether two siblings become one: then it takes as many updates as possible until the node has
   // to be balanced again (thesis, section 5.2.1).
@@ -669,7 +699,7 @@ class bt_map {
         if (!node_lock::is_free(seen)) return outcome::lost;
         const auto size = static_cast<std::size_t>(std::popcount(node.places()));
         if (wanted == need::room && size == leaf_capacity) {
-          return split(above, parent, node, seen, stock, old);
+          return split(above, parent, node, seen, key, stock, old);
         }
         if (wanted == need::fill && size < least_elements && parent.node != nullptr) {
           return join<leaf>(above, parent, stock, old);
@@ -681,7 +711,7 @@ class bt_map {
       if (!node_lock::is_free(seen)) return outcome::lost;
       const std::size_t size = node.size();
       if (wanted == need::room && size == internal_capacity) {
-        return split(above, parent, node, seen, stock, old);
+        return split(above, parent, node, seen, key, stock, old);
       }
       if (wanted == need::fill && size < least_children && parent.node != nullptr) {
         return join<internal>(above, parent, stock, old);
@@ -694,7 +724,7 @@ class bt_map {
 
   template <class Node>
   [[nodiscard]] outcome split(const level& above, const level& parent, Node& node, version seen,
-                              prepared& stock, removed& old) {
+                              parameter<K> key, prepared& stock, removed& old) {
     ASSAY_POINT("bt_map_split_begins");
     contents<Node> all;
     all.add(node);
@@ -708,7 +738,7 @@ class bt_map {
                        .locks = {&node.lock, nullptr},
                        .seen = {seen, {}},
                        .old = {types::edge_to(&node), 0}};
-    all.divide(*this, stock, change);
+    all.divide(*this, all.left_of_split(*this, key), stock, change);
     return replace(above, parent, change, stock, old);
   }
 
@@ -743,7 +773,7 @@ class bt_map {
       all.unite(stock, change);
     } else {
       change.splits = true;
-      all.divide(*this, stock, change);
+      all.divide(*this, all.half(), stock, change);
     }
     return replace(above, parent, change, stock, old);
   }
@@ -765,14 +795,31 @@ class bt_map {
     void add(const leaf& node) { collect(node, all_); }
     void add_separator(const key_word& /*between*/) {}
     [[nodiscard]] std::size_t size() const { return all_.size(); }
+    [[nodiscard]] std::size_t half() const { return (size() + 1) / 2; }
+    // How many are to be in the left one of two where `key` is to be added: a half. But where it is
+    // above all others or below, those after it may be as well (as in Abseil's B-trees).
+    [[nodiscard]] std::size_t left_of_split(const bt_map& map, parameter<K> key) const {
+      if constexpr (Settings::keeps_leaves_full) {
+        const std::size_t most = std::min(nearly_full(capacity), size() - 1);
+        if (std::all_of(all_.begin(), all_.end(),
+                        [&](const entry& each) { return map.less_(words::key(each.key), key); })) {
+          return most;
+        }
+        if (std::all_of(all_.begin(), all_.end(),
+                        [&](const entry& each) { return map.less_(key, words::key(each.key)); })) {
+          return size() - most;
+        }
+      }
+      return half();
+    }
 
     void unite(prepared& stock, replacement& change) {
       fill(stock.leaf(0), all_.begin(), all_.end());
       change.left = types::edge_to(&stock.leaf(0));
     }
-    // As an element of the left half is the separator, all in the right half are above it.
-    void divide(const bt_map& map, prepared& stock, replacement& change) {
-      entry* const last_of_left = all_.begin() + (all_.size() + 1) / 2 - 1;
+    // As an element of the left one is the separator, all in the right one are above it.
+    void divide(const bt_map& map, std::size_t left, prepared& stock, replacement& change) {
+      entry* const last_of_left = all_.begin() + left - 1;
       std::nth_element(
           all_.begin(), last_of_left, all_.end(),
           [&map](const entry& one, const entry& other) { return map.before(one, other); });
@@ -806,13 +853,16 @@ class bt_map {
     }
     void add_separator(const key_word& between) { keys_.push(between); }
     [[nodiscard]] std::size_t size() const { return children_.size(); }
+    [[nodiscard]] std::size_t half() const { return (size() + 1) / 2; }
+    [[nodiscard]] std::size_t left_of_split(const bt_map& /*map*/, parameter<K> /*key*/) const {
+      return half();
+    }
 
     void unite(prepared& stock, replacement& change) {
       fill(stock.internal(0), children_, keys_, 0, size());
       change.left = types::edge_to(&stock.internal(0));
     }
-    void divide(const bt_map& /*map*/, prepared& stock, replacement& change) {
-      const std::size_t left = (size() + 1) / 2;
+    void divide(const bt_map& /*map*/, std::size_t left, prepared& stock, replacement& change) {
       fill(stock.internal(0), children_, keys_, 0, left);
       fill(stock.internal(1), children_, keys_, left, size() - left);
       change.left = types::edge_to(&stock.internal(0));
@@ -1022,6 +1072,7 @@ class bt_map {
     return locking || are_still(leaves) ? walked::whole : walked::changed;
   }
   [[nodiscard]] static bool are_still(const std::vector<arrival>& leaves) {
+    node_lock::have_looked();
     return std::all_of(leaves.begin(), leaves.end(),
                        [](const arrival& one) { return one.at->lock.is_still(one.seen); });
   }
@@ -1104,32 +1155,26 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
 
   // Gives the element of that key the value f(value), if there is one, and says whether there was.
-  // `f` takes the value, or a reference to a constant one, and is called with no lock held, again
-  // whenever another thread has changed the leaf meanwhile: only its last answer counts. With
-  // bt::coarse it is called again only if the value was changed.
+  // `f` takes the value, or a reference to a constant one, and is called with no lock held. It is
+  // called again whenever the value was changed meanwhile: only its last answer counts.
   template <class F>
-  bool update(parameter<K> key, const F& f) {
+  bool update(parameter<K> key, F f) {
+    static_assert(std::is_invocable_r_v<V, F&, const V&>,
+                  "what bt_map's update() is given to call takes the value, or a reference to a "
+                  "constant one, and answers with the new one.");
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
     fresh_entry fresh;
-    for (sync::backoff backoff;; backoff.wait()) {
-      // NOLINTNEXTLINE(misc-const-correctness): with bt::coarse it is looked up again
-      located at = look_up<true>(key, hash);
-      if (at.place == nowhere) return false;
+    located at = look_up<true>(key, hash);
+    while (at.place != nowhere) {
       fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
       const entry old = at.found;
-      {
-        const section in(map_->shared_);
-        if constexpr (Synchronisation::is_coarse) {
-          at = map_->template locate<true>(key, hash);
-          if (at.place == nowhere) return false;
-          if (!is_same(old, at.found)) continue;
-        }
-        if (!replace_at(at, fresh)) continue;
+      if (exchange(key, hash, old, at, fresh)) {
+        retire_entry(guard, old);
+        return true;
       }
-      retire_entry(guard, old);
-      return true;
     }
+    return false;
   }
 
   // Removes the element of that key if there is one; says whether it did.
@@ -1320,25 +1365,25 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     fresh_entry fresh;
     // In a critical section no memory is asked for.
     if constexpr (Synchronisation::is_coarse) fresh.make(key, value);
-    for (sync::backoff backoff;;) {
+    for (sync::backoff backoff;; backoff.wait()) {
       located at{};
+      found_there done{};
       {
         const section in(map_->shared_);
         at = map_->template locate<true>(key, hash);
         if (at.place != nowhere) {
-          const found_there done = met(at, fresh);
+          done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
-          if (done == found_there::changed) at.place = nowhere;
         } else if (at.places != leaf::all && put_at(at, key, value, hash, fresh)) {
           return true;
         }
       }
-      if (at.place != nowhere) {
+      if (at.place == nowhere) {
+        if (at.places == leaf::all) map_->balance(key, need::room, stock_, guard);
+      } else if (done == found_there::replaced) {
         retire_entry(guard, at.found);
         return false;
       }
-      if (at.places == leaf::all) map_->balance(key, need::room, stock_, guard);
-      backoff.wait();
     }
   }
   // Puts an element into a leaf with room, unless the leaf was changed.
@@ -1367,6 +1412,19 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     node.lock.unlock();
     fresh.release();
     return true;
+  }
+  // Puts the new element where `old` was found, at `at`, or says no, and in `at` what is there now.
+  // Others may change the rest of the leaf meanwhile.
+  bool exchange(parameter<K> key, std::uint64_t hash, const entry& old, located& at,
+                fresh_entry& fresh) {
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      // It was found in another critical section.
+      if constexpr (Synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
+      if (at.place == nowhere || !is_same(old, at.found)) return false;
+      if (replace_at(at, fresh)) return true;
+      at = map_->template locate<true>(key, hash);
+    }
   }
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
   // this thread is pinned; numbers that were replaced and put back are no difference.
@@ -1538,9 +1596,8 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
   };
   std::vector<made> row;
   try {
-    // A node less than full has room for a few updates before it is split.
     const auto spread = [](std::size_t items, std::size_t capacity) {
-      const std::size_t each = capacity - capacity / 16;
+      const std::size_t each = nearly_full(capacity);
       return std::max<std::size_t>((items + each - 1) / each, 1);
     };
     const auto elements = static_cast<std::size_t>(std::distance(first, last));
@@ -1552,12 +1609,12 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
       row.push_back({types::edge_to(node), {}});
       for (; done < (i + 1) * elements / leaves; ++done, ++first) {
         if (done > 0 && !less_(words::key(row[row.size() - (node->places() == 0 ? 2 : 1)].greatest),
-                               first->first)) {
+                               (*first).first)) {
           throw std::invalid_argument("bt_map::load_sorted: the key at position " +
                                       std::to_string(done) + " is not above the one before it");
         }
         fresh_entry fresh;
-        fresh.make(first->first, first->second);
+        fresh.make((*first).first, (*first).second);
         node->put(fresh.get());
         row.back().greatest = fresh.get().key;
         fresh.release();

@@ -289,6 +289,51 @@ TEST_P(bt_map_variant, lets_a_visit_end_by_an_exception) {
   EXPECT_EQ(map->broken_invariant(), std::nullopt);
 }
 
+TEST_P(bt_map_variant, asks_for_a_new_value_again_only_when_the_old_one_was_changed) {
+  const auto map = GetParam().make();
+  const auto handle = map->attach();
+  const auto other = map->attach();
+  for (number key = 0; key < 10; ++key) handle->insert(key, key);
+  unsigned calls = 0;
+  EXPECT_TRUE(handle->update(1, [&](number value) {
+    ++calls;
+    other->insert_or_assign(2, 20 + calls);  // each is in the same leaf
+    other->erase(3);
+    return value + 5;
+  }));
+  EXPECT_EQ(calls, 1U);
+  EXPECT_TRUE(handle->update(1, [&](number value) {
+    if (++calls == 2) other->insert_or_assign(1, 40);
+    return value + 1;
+  }));
+  EXPECT_EQ(calls, 3U);
+  EXPECT_FALSE(handle->update(4, [&](number value) {
+    other->erase(4);
+    return value;
+  }));
+  expect_sound(*map, {{0, 0}, {1, 41}, {2, 21}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}});
+}
+
+TEST_P(bt_map_variant, lets_a_visit_call_it_by_another_handle) {
+  const auto map = GetParam().make();
+  const auto handle = map->attach();
+  const auto other = map->attach();
+  const auto expect_erases_all = [&](const auto& walk) {
+    for (number key = 0; key < 100; ++key) handle->insert(key, key);
+    number seen = 0;
+    walk([&](number key, number) {
+      EXPECT_EQ(key, seen++);
+      EXPECT_TRUE(other->erase(key));
+    });
+    EXPECT_EQ(seen, 100U);
+    expect_sound(*map, {});
+  };
+  expect_erases_all([&](const auto& visit) { handle->range(0, 99, visit); });
+  expect_erases_all([&](const auto& visit) { handle->iterate(visit); });
+  expect_erases_all([&](const auto& visit) { handle->range_snapshot(0, 99, visit); });
+  expect_erases_all([&](const auto& visit) { handle->snapshot(visit); });
+}
+
 // What the map holds while it is changed a lot is bounded.
 TEST_P(bt_map_variant, gives_back_what_was_replaced) {
   if (!GetParam().frees_at_clear) GTEST_SKIP() << "frees later";

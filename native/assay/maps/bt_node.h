@@ -20,18 +20,18 @@
 //     meets an acquire of whoever reads it: a pointer that is found there is at least as new, and
 //     was retired, if at all, after the reader had pinned.
 //
-// A leaf with 36 elements of 16 bytes:
+// A leaf with 44 elements of 16 bytes:
 //
 //     line 0     lock, one bit for each place that is used, a fingerprint of a byte for each place
-//     line 1-9   elements, four in each, in no order
+//     line 1-11  elements, four in each, in no order
 //
 // A key's hash gives its fingerprint and its home, the line in which it is put if there is room. A
 // search touches line 0 and, nearly always, one more line, which is known before line 0 arrives:
 // both are fetched at the same time. (Fingerprints are from the FPTree of Oukid et al. 2016,
 // section 4.)
 //
-// An internal node with 31 children of 64-bit keys takes 8 lines, and a search touches its first
-// four, which hold the lock and all keys, and one of the others.
+// An internal node with 23 children of 64-bit keys takes 6 lines, and a search touches its first
+// three, which hold the lock and all keys, and one of the others.
 
 #ifndef ASSAY_MAPS_BT_NODE_H_
 #define ASSAY_MAPS_BT_NODE_H_
@@ -58,10 +58,16 @@ namespace assay::bt {
 
 inline constexpr std::size_t line = 64;  // bytes of a cache line
 
+// Whether `Compare` orders keys, and can be asked to by many threads.
+template <class Compare, class K>
+concept order = std::predicate<const Compare&, const K&, const K&> &&
+                // std::less<K> can be asked whatever K is, and fails within.
+                (!std::same_as<Compare, std::less<K>> || requires(const K& key) { key < key; });
+
 // Without padding, so that equal ones have equal bytes.
 template <class T>
 inline constexpr bool is_word =
-    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> &&
+    std::is_trivially_copyable_v<T> && std::semiregular<T> &&
     (std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>) &&
     (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 

@@ -17,6 +17,7 @@
 #define ASSAY_MAPS_BT_SYNCHRONISATION_H_
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,7 @@ class no_node_lock {
   [[nodiscard]] static version look() noexcept { return 0; }
   [[nodiscard]] static bool is_free(version /*seen*/) noexcept { return true; }
   [[nodiscard]] static bool is_still(version /*seen*/) noexcept { return true; }
+  static void have_looked() noexcept {}
   [[nodiscard]] static bool try_lock(version /*seen*/) noexcept { return true; }
   static void unlock() noexcept {}
   static void unlock_unchanged() noexcept {}
@@ -61,6 +63,10 @@ class no_node_lock {
 
 template <class Lock>
 struct coarse {
+  static_assert(
+      requires(Lock lock) { lock.lock(), lock.unlock(); },
+      "bt::coarse needs a lock: a type with lock() and unlock(), such as std::mutex.");
+
   static constexpr bool is_coarse = true;
   // The write that takes effect is the last one (guideline 4).
   static constexpr bool replaces_parents = true;
@@ -76,6 +82,15 @@ struct coarse {
    private:
     std::scoped_lock<Lock> held_;
   };
+};
+
+// What a map may be told to do: the three above.
+template <class T>
+concept synchronisation = requires(typename T::shared& shared, typename T::node_lock& lock) {
+  typename T::section;
+  lock.try_lock(lock.look());
+  { T::is_coarse } -> std::convertible_to<bool>;
+  { T::replaces_parents } -> std::convertible_to<bool>;
 };
 
 // The nodes that one step of balancing may need, made before it begins: so no memory is asked for

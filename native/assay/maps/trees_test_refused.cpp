@@ -1,6 +1,10 @@
 // What must not compile: a TREE with a POLICY that is unsound for it, or that is none.
 
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
 
 #include "assay/maps/bt_map.h"
 #include "assay/maps/natarajan_mittal_bst.h"
@@ -24,6 +28,20 @@ template <class K, class V, class Policy>
 using bt_map_leaf_65 = bt_map_of<K, V, Policy, 65, 64>;
 template <class K, class V, class Policy>
 using bt_map_internal_65 = bt_map_of<K, V, Policy, 64, 65>;
+template <class K, class V, class Policy>
+using bt_map_constant_keys = bt_map<const K, V, Policy>;
+template <class K, class V, class Policy>
+using bt_map_of_movables = bt_map<K, std::unique_ptr<V>, Policy>;
+template <class K, class V, class Policy>
+using bt_map_without_order = bt_map<no_policy, V, Policy>;
+template <class K, class V, class Policy>
+using bt_map_order_of_others = bt_map<K, V, Policy, std::less<std::string>>;
+template <class K, class V, class Policy>
+using bt_map_own_synchronisation = bt_map<K, V, Policy, std::less<K>, std::mutex>;
+template <class K, class V, class Policy>
+using bt_map_no_lock = bt_map<K, V, Policy, std::less<K>, bt::coarse<int>>;
+template <class K, class V, class Policy>
+using bt_map_no_layout = bt_map<K, V, Policy, std::less<K>, bt::optimistic, no_policy>;
 }  // namespace assay
 
 assay::TREE<int, int, POLICY> refused;

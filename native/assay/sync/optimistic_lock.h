@@ -34,6 +34,17 @@
 // try_lock(seen) says the same without a fence: it finds the last word that was written, not just
 // some word. Later holders come after this one, and cannot have written what it had read before.
 //
+// Several locks. Say that two threads change something each under a lock of its own, and then read
+// what the other one changes. At least one of them sees the other's change, although nothing else
+// orders them: (1) and (4) are in the one order that all seq_cst operations have, in which each
+// thread's (4) comes before its (1), and a (1) that comes after a (4) finds the lock taken or
+// changed. So a read takes effect at its look(), a change when its lock is taken, and both as if
+// all threads took turns (the order S of the standard respects what each of them saw). Whoever
+// wants to know what several locks protect, all as of one moment, looks at all of them, reads,
+// calls have_looked(), and asks is_still() of each. If all are, the moment is that of the call: the
+// fence (9) is in the same order, after each look(), and before each (4) that an is_still() did not
+// see. On x86-64 only (9) costs anything: acquire loads and locked instructions are seq_cst there.
+//
 // Vector loads count too, although C++ has no atomic ones. An aligned word of at most 8 bytes that
 // lies in a vector is assumed to be read in one piece, as by every x86-64 and AArch64 processor,
 // though no manual promises it. So one vector load is as many relaxed loads, in no order. Fences
@@ -63,7 +74,7 @@ class optimistic_lock {
 
   // The word now. What is read after it from what the lock protects is at least as new. Wait-free.
   [[nodiscard]] version look() const noexcept {
-    return state_.load(memory_order_acquire);  // (1) with (6), (7) and (8)
+    return state_.load(memory_order_seq_cst);  // (1) with (6), (7) and (8), and with all (4)
   }
 
   [[nodiscard]] static bool is_locked(version seen) noexcept { return (seen & locked) != 0; }
@@ -81,11 +92,16 @@ class optimistic_lock {
     return state_.load(memory_order_relaxed) == seen;  // (3) at least as new as (4)
   }
 
+  // Between the last look() and the first is_still() at several locks: if all are still what they
+  // were seen as, they were so at one moment, that of this call. Wait-free.
+  static void have_looked() noexcept { atomic_thread_fence(memory_order_seq_cst); }  // (9) with (4)
+
   // Takes the lock at `seen`, which must be free: if nothing was changed since. What was read in
   // between is then what it still is. Never waits; fails only if somebody else succeeded.
   [[nodiscard]] bool try_lock(version seen) noexcept {
-    // (4) an acquire, with (6) and (7); fails with nothing read that anything relies on
-    if (!state_.compare_exchange_strong(seen, seen | locked, memory_order_acquire,
+    // (4) an acquire, with (6) and (7), and in one order with (1) and (9); fails with nothing read
+    // that anything relies on
+    if (!state_.compare_exchange_strong(seen, seen | locked, memory_order_seq_cst,
                                         memory_order_relaxed)) {
       return false;
     }
