@@ -217,8 +217,7 @@ void act_on_one_key(witness& mine, splitmix64& draw, number keys, number value) 
       // More than a group of finds, most of which are of keys that nobody inserts.
       std::vector<number> many;
       for (number each = 1; each <= 20; ++each) many.push_back(each);
-      std::rotate(many.begin(), many.begin() + static_cast<std::ptrdiff_t>(draw() % 20),
-                  many.end());
+      std::ranges::rotate(many, many.begin() + static_cast<std::ptrdiff_t>(draw() % 20));
       return mine.find_many(many);
     }
   }
