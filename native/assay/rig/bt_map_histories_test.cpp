@@ -26,6 +26,7 @@
 #include "assay/maps/bt_map.h"
 #include "assay/maps/bt_map_test_fixture.h"
 #include "assay/maps/bt_map_test_subject.h"
+#include "assay/maps/trees_test_fixture.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
@@ -258,7 +259,7 @@ class bt_map_histories : public testing::TestWithParam<bt_test::variant> {
  protected:
   // Of threads that each do so many operations on so many keys, again and again.
   static void expect_linearizable(number operations, number most_keys, const act& acts) {
-    constexpr std::uint64_t histories = 600;
+    constexpr std::uint64_t histories = 600 / trees_test::slowdown;
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     splitmix64 draw(seed);
