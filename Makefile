@@ -6,6 +6,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
+SOAKED_TESTS := trees_test reclaim_test bt_map_test bt_map_failures_test bt_map_capacities_test rig_bt_map_test
 VENV := .venv/bin
 BUILD_PACKAGES := tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
@@ -34,10 +35,10 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
 	for preset in release asan tsan; do \
-	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig trees_test reclaim_test bt_map_test; \
+	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig $(SOAKED_TESTS); \
 	done
 	TSAN_OPTIONS=halt_on_error=1 tools/soak build/{release,asan,tsan}/bin/assay-rig \
-	  --tests build/{release,asan,tsan}/bin/{trees,reclaim,bt_map}_test --minutes $(SOAK_MINUTES)
+	  --tests $(foreach preset,release asan tsan,$(SOAKED_TESTS:%=build/$(preset)/bin/%)) --minutes $(SOAK_MINUTES)
 
 .PHONY: lint
 lint: develop ## Check format, types and known mistakes in all code.

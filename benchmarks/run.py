@@ -33,7 +33,13 @@ PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
 
 PROCESSES_OF_BT_MAP = 6  # the fewest that have an interval: to fill a million keys takes long
 SEQUENTIAL = "absl_btree_unsynchronised"
-ORDERED_PEERS = ("cds_rcu_skip_list", "cds_bronson_avl_tree", "absl_btree_shared_mutex")
+ORDERED_PEERS = (
+    "cds_rcu_skip_list",
+    "cds_hp_skip_list",
+    "cds_bronson_avl_tree",
+    "cds_ellen_bin_tree",
+    "absl_btree_shared_mutex",
+)
 # Inserts, erases, searches, and the keys present at the start, in percent (Bonnichsen 2016, section 5.3.1):
 # as many as after infinitely many operations, and all where there are searches alone.
 WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50,50,0,50"}
@@ -43,6 +49,9 @@ def main() -> None:
     """Run the benchmarks that are named, or all, and print their figures."""
     every = (generation, sampling, reclamation, trees, bt_map, trials, stores)
     parts = {part.__name__: part for part in every}
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(f"usage: benchmarks/run.py [PART...], all without one, of {', '.join(parts)}")
+        return
     for name in sys.argv[1:]:
         if name not in parts:
             sys.exit(f"error: there is no part {name}; there are {', '.join(parts)}")

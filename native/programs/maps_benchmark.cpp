@@ -83,16 +83,16 @@ Number parse(const std::string& text, const std::string& whole) {
   return number;
 }
 
-// The text before and after a separator.
+// The text before and after a separator, in an argument that is `whole`.
 std::pair<std::string, std::string> divide(const std::string& text, char separator,
-                                           const char* form) {
+                                           const std::string& whole, const char* form) {
   const auto at = text.find(separator);
-  if (at == std::string::npos) throw std::invalid_argument(text + ": must be " + form);
+  if (at == std::string::npos) throw std::invalid_argument(whole + ": must be " + form);
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
 entrant parse_entrant(const std::string& text) {
-  const auto [subject, number] = divide(text, ':', "SUBJECT:THREADS");
+  const auto [subject, number] = divide(text, ':', text, "SUBJECT:THREADS");
   const auto threads = parse<unsigned>(number, text);
   const auto most = trial::find_subject(subject).max_threads.value_or(1024);
   if (threads < 1 || threads > most) {
@@ -103,17 +103,19 @@ entrant parse_entrant(const std::string& text) {
 
 named_mix parse_mix(const std::string& text) {
   constexpr const char* form = "NAME=INSERTS,ERASES,SEARCHES,FILLED";
-  auto [name, rest] = divide(text, '=', form);
+  auto [name, rest] = divide(text, '=', text, form);
   std::array<double, 4> percent{};
   for (std::size_t i = 0; i + 1 < percent.size(); ++i) {
-    auto [first, others] = divide(rest, ',', form);
+    auto [first, others] = divide(rest, ',', text, form);
     percent[i] = parse<double>(first, text);
     rest = std::move(others);
   }
   percent.back() = parse<double>(rest, text);
   const auto [inserts, erases, searches, filled] = percent;
-  if (*std::ranges::min_element(percent) < 0 || inserts + erases + searches != 100 ||
-      filled > 100) {
+  // What is not a number is not between any two.
+  const bool are_percent =
+      std::ranges::all_of(percent, [](double each) { return 0 <= each && each <= 100; });
+  if (!are_percent || inserts + erases + searches != 100) {
     throw std::invalid_argument(text + ": percent, the first three of which add to 100");
   }
   const workload::mix mix{inserts, erases, searches};

@@ -1,7 +1,9 @@
-// bt_map with other policies, and with nodes so small that they are balanced all the time: numbers
-// alone, as they have nothing of their own to do with other types.
+// bt_map with other policies: numbers alone, as they have nothing of their own to do with other
+// types. And with nodes so small that they are balanced all the time: also with byte strings as
+// keys, whose records are shared by leaves and separators.
 
 #include <cstdint>
+#include <string>
 
 #include "assay/sync/spin_lock.h"
 #include "bt_map.h"
@@ -14,14 +16,20 @@ using under_spin_lock = assay::bt::coarse<assay::sync::spin_lock>;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
 using assay::trial::subject;
+using assay::trial::subject_template;
 
 static const subject<numbers<optimistic_replacing, assay::bt_settings>> replacing{
     "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it"};
 static const subject<numbers<under_spin_lock, assay::bt_settings>> spin{
     "bt_map_spin", "bt_map of which each operation is a critical section of a spin lock"};
 
-static const subject<numbers<optimistic, small_nodes>> small{"bt_map_6", "bt_map with nodes of 6"};
-static const subject<numbers<optimistic_replacing, small_nodes>> small_replacing{
-    "bt_map_replacing_6", "bt_map_replacing with nodes of 6"};
+template <class K, class V>
+using small_optimistic = bt_subject<K, V, optimistic, small_nodes>;
+static const subject_template<small_optimistic, std::uint64_t, std::string> small{
+    "bt_map_6", "bt_map with nodes of 6"};
+template <class K, class V>
+using small_optimistic_replacing = bt_subject<K, V, optimistic_replacing, small_nodes>;
+static const subject_template<small_optimistic_replacing, std::uint64_t, std::string>
+    small_replacing{"bt_map_replacing_6", "bt_map_replacing with nodes of 6"};
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6"};

@@ -1,9 +1,3 @@
-// libcds's tree has no iterators, so that it is walked by searches alone. A search compares what it
-// looks for with the key of each node on its way. What this walk looks for comes right after the
-// last key that it met, and equals none; so the last key on the way that is greater is the next one
-// in the tree. Keys of erased elements may still be there to lead the way; an ordinary search
-// for the key tells.
-
 #include "cds_map.h"
 // libcds wants the kind of reclamation included before the map.
 #include <cds/container/bronson_avltree_map_rcu.h>
@@ -11,25 +5,9 @@
 #include <functional>
 #include <optional>
 
+#include "cds_walk.h"
+
 namespace {
-
-// What comes right after a key, or before all keys, and the least key met that is greater.
-template <class K>
-struct successor_search {
-  const K* last;
-  mutable const K* next = nullptr;
-};
-
-template <class K>
-struct meets_successor {
-  bool operator()(const successor_search<K>& search, const K& key) const {
-    if (search.last != nullptr && !(*search.last < key)) return false;
-    search.next = &key;
-    return true;
-  }
-  // Asked only if the other was false.
-  bool operator()(const K&, const successor_search<K>&) const { return true; }
-};
 
 template <class K>
 struct tree_traits : cds::container::bronson_avltree::traits {
@@ -67,12 +45,9 @@ class bronson_avl_tree {
   template <class Visit>
   void for_each(Visit&& visit) {
     const cds_thread attached;
-    // Nodes stay where they are while nobody updates.
-    for (successor_search<K> search{nullptr};; search = {search.next}) {
-      map_.contains(search, meets_successor<K>{});
-      if (search.next == nullptr) return;
-      map_.find(*search.next, [&visit](const K& key, const V& value) { visit(key, value); });
-    }
+    walk_by_searches<K>(map_, [&](const K& met) {
+      map_.find(met, [&visit](const K& key, const V& value) { visit(key, value); });
+    });
   }
 
  private:

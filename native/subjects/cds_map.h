@@ -73,6 +73,9 @@ class cds_map {
       return value;
     }
 
+   protected:
+    Map& map() { return map_; }
+
    private:
     cds_thread attached_;
     Map& map_;
@@ -92,6 +95,9 @@ class cds_map {
       visit(element->first, element->second);
     }
   }
+
+ protected:
+  Map& map() { return map_; }
 
  private:
   cds_library library_;

@@ -19,8 +19,9 @@ struct no_lock {
   void unlock() {}
 };
 
-// `Map` has the interface of std::map. What only reads shares the lock where it can be shared. All
-// operations are atomic; a range or a visit of all keeps updates out until it ends.
+// `Map` has the interface of std::map, or of std::unordered_map. What only reads shares the lock
+// where it can be shared. All operations are atomic; a range or a visit of all keeps updates out
+// until it ends.
 template <class Map, class Lock>
 class locked_map {
   static constexpr bool shareable = requires(Lock& lock) { lock.lock_shared(); };
@@ -29,7 +30,7 @@ class locked_map {
   using V = typename Map::mapped_type;
 
  public:
-  static constexpr bool ordered = true;
+  static constexpr bool ordered = requires(const Map& map, const K& key) { map.lower_bound(key); };
 
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     const std::scoped_lock guard(lock_);
@@ -46,6 +47,7 @@ class locked_map {
   }
 
   template <class Visit>
+    requires ordered
   void range(const K& first, const K& last, Visit visit) {
     const read_guard guard(lock_);
     for (auto next = map_.lower_bound(first); next != map_.end() && !(last < next->first); ++next) {

@@ -1,5 +1,6 @@
-// bt_map with nodes of every capacity that it may have, 6 to 64: as a map, and sound in between.
-// Compiled with few optimisations, as there are many of them.
+// bt_map with nodes of every capacity that it may have, 6 to 64: as a set, and sound in between.
+// Compiled with few optimisations, as there are many of them; bt_map_test has some of them with all
+// operations, policies and kinds of keys.
 
 #include <gtest/gtest.h>
 

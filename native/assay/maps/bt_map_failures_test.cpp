@@ -404,5 +404,83 @@ TEST(a_walk_of_bt_map_that_holds_locks, gives_them_back_when_a_comparison_throws
   EXPECT_EQ(moody::alive, alive);
 }
 
+// --- critical sections --------------------------------------------------------------------------
+
+// Counts the critical sections in which memory is asked for or given back. For one thread.
+class witness_lock {
+ public:
+  void lock() {
+    made_ = tests::allocations_made;
+    bytes_ = bytes_in_use;
+  }
+  void unlock() {
+    ++sections;
+    if (tests::allocations_made != made_ || bytes_in_use != bytes_) ++with_memory;
+  }
+
+  static inline std::uint64_t sections = 0;
+  static inline std::uint64_t with_memory = 0;
+
+ private:
+  std::uint64_t made_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+// Strings are long enough to be allocated. Some records are freed as soon as they are retired.
+std::vector<variant> witnessed_variants() {
+  using coarse = bt::coarse<witness_lock>;
+  using std::string;
+  using std::uint64_t;
+  return {
+      variant_of<uint64_t, uint64_t, coarse, small>("uint64_uint64"),
+      variant_of<uint64_t, string, coarse, small>("uint64_string"),
+      variant_of<string, uint64_t, coarse, small>("string_uint64"),
+      variant_of<moody, moody, coarse, small, retires_once, moody_less>("moody_moody_retired_once"),
+  };
+}
+
+class bt_map_in_critical_sections : public bt_test::fixture {};
+INSTANTIATE_TEST_SUITE_P(all, bt_map_in_critical_sections, testing::ValuesIn(witnessed_variants()),
+                         bt_test::name_of);
+
+TEST_P(bt_map_in_critical_sections, neither_asks_for_memory_nor_gives_it_back) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  const auto map = GetParam().make();
+  const auto handle = map->attach();
+  const auto other = map->attach();
+  std::mt19937_64 draw(1);
+  const auto expect_untouched = [&](const char* name, const auto& call) {
+    witness_lock::sections = 0;
+    witness_lock::with_memory = 0;
+    call();
+    EXPECT_GT(witness_lock::sections, 0U) << name;
+    EXPECT_EQ(witness_lock::with_memory, 0U) << name;
+  };
+  // All of them while it grows, which splits nodes, and while it shrinks, which joins them.
+  constexpr number keys = 300;
+  for (const bool grows : {true, false}) {
+    for (number i = 0; i < keys; ++i) {
+      const operation& grow_or_shrink = operations[grows ? 0 : 3];
+      for (const auto& [of, key] :
+           {std::pair(&grow_or_shrink, i * 7 % keys),
+            std::pair(&operations[i % operations.size()], number{draw() % keys})}) {
+        expect_untouched(of->name, [&] { of->call(*map, *handle, key); });
+      }
+      expect_untouched("approximate_size", [&] { handle->approximate_size(); });
+      // One that meets a change by another, and begins again.
+      const number key = draw() % keys;
+      bool is_changed = false;
+      expect_untouched("update", [&] {
+        handle->update(key, [&](number value) {
+          if (!std::exchange(is_changed, true)) {
+            grows ? other->insert_or_assign(key, value + 1) : other->erase(key);
+          }
+          return value;
+        });
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

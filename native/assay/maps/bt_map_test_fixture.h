@@ -10,11 +10,15 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "assay/maps/bt_map_test_subject.h"
 #include "assay/maps/trees_test_types.h"
 
 namespace assay::bt_test {
+
+// Of more capacities: for tests by one thread, which have the time.
+std::vector<variant> variants_of_capacities();
 
 inline void PrintTo(const variant& printed, std::ostream* to) { *to << printed.name; }
 inline std::string name_of(const testing::TestParamInfo<variant>& of) { return of.param.name; }

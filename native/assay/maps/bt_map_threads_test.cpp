@@ -401,10 +401,55 @@ TEST_P(bt_map_among_threads, is_seen_as_of_one_moment_in_many_leaves) {
       });
 }
 
-// A group of at most 16 is looked up in one critical section or one by one: each answer is one that
-// find() could have given. Of two keys that are inserted one after the other, a thread that finds
-// the second then finds the first.
-TEST_P(bt_map_among_threads, is_searched_in_the_order_of_calls) {
+// Of two keys that are inserted one after the other, whoever finds the second then finds the first,
+// also by find_many, of which each find is one of its own: even keys are inserted in some order and
+// stay, while odd ones come and go.
+TEST_P(bt_map_among_threads, finds_by_find_many_all_that_is_older_than_what_it_found_before) {
+  const auto map = GetParam().make();
+  const auto updates = static_cast<std::size_t>(1600 / slowdown);
+  std::vector<number> in_order(updates);
+  for (std::size_t i = 0; i < updates; ++i) in_order[i] = 2 * i;
+  std::shuffle(in_order.begin(), in_order.end(), std::mt19937_64(std::random_device{}()));
+  // Which of them is about to be inserted. Relaxed, so that the map alone orders the threads.
+  std::atomic<std::size_t> about{0};
+  const auto finds = [&](bt_test::handle& handle, const std::vector<std::size_t>& sought) {
+    std::vector<number> many;
+    for (const std::size_t i : sought) many.push_back(in_order[i]);
+    return handle.find_many(many);
+  };
+  look_during_updates(
+      *map, 3, 2, static_cast<int>(updates),
+      [&](bt_test::handle& handle, std::mt19937_64& draw, unsigned self) {
+        if (self > 0) return update_odd(handle, draw, 2 * updates);
+        const std::size_t i = about.load(std::memory_order_relaxed);
+        EXPECT_TRUE(handle.insert(in_order[i], in_order[i] % 200));
+        about.store(i + 1, std::memory_order_relaxed);
+      },
+      [&](bt_test::handle& handle, std::mt19937_64& draw) {
+        const std::size_t now = about.load(std::memory_order_relaxed);
+        // More than a group of finds.
+        std::vector<std::size_t> sought;
+        for (std::size_t i = now - std::min<std::size_t>(now, 20); i < std::min(now + 20, updates);
+             ++i) {
+          sought.push_back(i);
+        }
+        std::shuffle(sought.begin(), sought.end(), draw);
+        const auto found = finds(handle, sought);
+        std::size_t newest = 0;
+        for (std::size_t i = 0; i < sought.size(); ++i) {
+          if (found[i]) newest = std::max(newest, sought[i]);
+        }
+        std::erase_if(sought, [&](std::size_t i) { return i > newest; });
+        const auto then_found = finds(handle, sought);
+        for (std::size_t i = 0; i < sought.size() && newest > 0; ++i) {
+          EXPECT_EQ(then_found[i], in_order[sought[i]] % 200) << sought[i] << " of " << newest;
+          EXPECT_TRUE(handle.contains(in_order[sought[i]]));
+        }
+      });
+}
+
+// The second of two keys is inserted after the first, and erased before it.
+TEST_P(bt_map_among_threads, has_the_second_in_a_snapshot_only_with_the_first) {
   constexpr number pairs = 60;
   const auto map = GetParam().make();
   look_during_updates(
@@ -419,7 +464,6 @@ TEST_P(bt_map_among_threads, is_searched_in_the_order_of_calls) {
         }
       },
       [&](bt_test::handle& handle, std::mt19937_64&) {
-        // In a snapshot, the second is there only with the first.
         std::vector<bool> is_there(4 * pairs);
         handle.snapshot([&](number key, number) { is_there[key] = true; });
         for (number pair = 0; pair < pairs; ++pair) {

@@ -6,36 +6,15 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace assay::rig {
 namespace {
 
-struct close_pipe {
-  void operator()(std::FILE* pipe) const { pclose(pipe); }
-};
-using pipe_to = std::unique_ptr<std::FILE, close_pipe>;
-
 constexpr const char* checker_path = ASSAY_LINEARIZABILITY;
-
-pipe_to start_checker(std::uint64_t histories) {
-  if (!std::filesystem::exists(checker_path)) {
-    throw std::system_error(
-        std::make_error_code(std::errc::no_such_file_or_directory),
-        std::string(checker_path) + ", which the build makes of native/assay/rig/linearizability");
-  }
-  std::fflush(nullptr);  // what was printed before stands before what the checker prints
-  const std::string command =
-      "exec '" + std::string(checker_path) + "' -histories " + std::to_string(histories);
-  // NOLINTNEXTLINE(bugprone-command-processor): a path of the build's
-  pipe_to pipe(popen(command.c_str(), "w"));
-  if (!pipe) throw std::system_error(errno, std::generic_category(), checker_path);
-  return pipe;
-}
 
 // A checker that has ended early says why itself, and is told of by its status.
 class ignored_sigpipe {
@@ -49,9 +28,33 @@ class ignored_sigpipe {
   void (*before_)(int);
 };
 
-// Waits for the checker, which prints what it found.
-judgement judgement_of(pipe_to checker) {
-  const int status = pclose(checker.release());
+}  // namespace
+
+void checker::close_pipe::operator()(std::FILE* pipe) const { pclose(pipe); }
+
+checker::checker(std::uint64_t histories) {
+  if (!std::filesystem::exists(checker_path)) {
+    throw std::system_error(
+        std::make_error_code(std::errc::no_such_file_or_directory),
+        std::string(checker_path) + ", which the build makes of native/assay/rig/linearizability");
+  }
+  std::fflush(nullptr);  // what was printed before stands before what the checker prints
+  const std::string command =
+      "exec '" + std::string(checker_path) + "' -histories " + std::to_string(histories);
+  // NOLINTNEXTLINE(bugprone-command-processor): a path of the build's
+  pipe_.reset(popen(command.c_str(), "w"));
+  if (!pipe_) throw std::system_error(errno, std::generic_category(), checker_path);
+}
+
+void checker::take(std::string_view line) {
+  const ignored_sigpipe ignored;
+  std::fwrite(line.data(), 1, line.size(), pipe_.get());
+  std::fflush(pipe_.get());  // what comes next may end the process
+}
+
+judgement checker::verdict() {
+  const ignored_sigpipe ignored;
+  const int status = pclose(pipe_.release());
   if (WIFSIGNALED(status)) {
     std::fprintf(stderr, "error: %s was ended by signal %d\n", checker_path, WTERMSIG(status));
     return judgement::unreadable;
@@ -66,21 +69,17 @@ judgement judgement_of(pipe_to checker) {
   }
 }
 
-}  // namespace
-
 judgement check_linearizability(const trial::subject_entry& subject, const recording& asked,
                                 recorded& counts) {
-  const ignored_sigpipe ignored;
-  pipe_to checker = start_checker(asked.histories);
+  checker judge(asked.histories);
   counts = record(subject, asked, [&](const history& one) {
     std::ostringstream line;
     write(line, one);
-    const std::string text = line.str();
-    std::fwrite(text.data(), 1, text.size(), checker.get());
-    std::fflush(checker.get());  // the next history may end the process
-    if (!one.unreturned.empty()) judgement_of(std::move(checker));  // as this one will
+    judge.take(line.str());
+    // The next history may end the process, as this one will if not all has returned.
+    if (!one.unreturned.empty()) static_cast<void>(judge.verdict());
   });
-  return judgement_of(std::move(checker));
+  return judge.verdict();
 }
 
 }  // namespace assay::rig

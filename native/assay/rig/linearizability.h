@@ -12,6 +12,9 @@
 #define ASSAY_RIG_LINEARIZABILITY_H_
 
 #include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string_view>
 
 #include "assay/rig/recorder.h"
 #include "assay/trial/subject.h"
@@ -19,6 +22,27 @@
 namespace assay::rig {
 
 enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable };
+
+// The checker, for histories that were not recorded by recorder.h:
+//
+//     checker judge(2);
+//     judge.take(first);                      // one line of JSON, as history.h has it
+//     judge.take(second);
+//     judge.verdict();
+class checker {
+ public:
+  // Throws std::system_error if it cannot be run.
+  explicit checker(std::uint64_t histories);
+  void take(std::string_view line);
+  // Waits for the checker, which prints what it found. Nothing is taken from then on.
+  [[nodiscard]] judgement verdict();
+
+ private:
+  struct close_pipe {
+    void operator()(std::FILE* pipe) const;
+  };
+  std::unique_ptr<std::FILE, close_pipe> pipe_;
+};
 
 // Unreadable: the checker said why it could not judge, or ended early, of which there is a message.
 // Throws std::system_error if the checker cannot be run, and what record() throws; ends the process

@@ -35,12 +35,13 @@ type operation struct {
 	Thread int
 	Kind   string
 	Key    uint64
-	Value  uint64 // of an insert
+	Value  uint64 // of an insert, of an insert_or_assign, and what an update leaves
 	Last   uint64 // of a range, which begins at Key
 	Call   int64
 	Return int64
 
-	// The answer, by kind: a truth value for insert and erase, at most one element for find, a
+	// The answer, by kind: a truth value for insert, erase and insert_or_assign, which says whether it
+	// added the key; at most one element for find, and for update, which says what it replaced; a
 	// number for size, elements for what visits several.
 	truth    bool
 	number   uint64
@@ -71,8 +72,8 @@ type writtenHistory struct {
 type writtenOperation struct {
 	Thread *int            `json:"thread"`
 	Kind   *string         `json:"op"`
-	Key    *uint64         `json:"key"`   // of insert, erase, find and range
-	Value  *uint64         `json:"value"` // of insert
+	Key    *uint64         `json:"key"`   // of what is about one key, and range
+	Value  *uint64         `json:"value"` // of insert, insert_or_assign and update
 	Last   *uint64         `json:"last"`  // of range
 	Call   *int64          `json:"call"`
 	Return *int64          `json:"return"`
@@ -166,7 +167,7 @@ func (written *writtenOperation) read() (*operation, error) {
 func (op *operation) readQuestion(written *writtenOperation) error {
 	needed := map[string]*uint64{}
 	switch op.Kind {
-	case "insert":
+	case "insert", "insert_or_assign", "update":
 		needed["key"], needed["value"] = written.Key, written.Value
 	case "erase", "find":
 		needed["key"] = written.Key
@@ -198,7 +199,7 @@ func (op *operation) readAnswer(answer json.RawMessage) error {
 	if answer == nil {
 		return errors.New("an answer is missing")
 	}
-	if op.Kind == "find" {
+	if op.Kind == "find" || op.Kind == "update" {
 		var value *uint64
 		if err := json.Unmarshal(answer, &value); err != nil || value == nil {
 			return err
@@ -207,10 +208,10 @@ func (op *operation) readAnswer(answer json.RawMessage) error {
 		return nil
 	}
 	if string(answer) == "null" {
-		return errors.New("only a find finds nothing")
+		return errors.New("only a find or an update finds nothing")
 	}
 	switch op.Kind {
-	case "insert", "erase":
+	case "insert", "erase", "insert_or_assign":
 		return json.Unmarshal(answer, &op.truth)
 	case "size":
 		return json.Unmarshal(answer, &op.number)
@@ -234,12 +235,26 @@ func (e *element) UnmarshalJSON(text []byte) error {
 
 // changes says whether the operation changed the map, or may have.
 func (op *operation) changes() bool {
-	return (op.Kind == "insert" || op.Kind == "erase") && (op.pending || op.truth)
+	switch op.Kind {
+	case "insert", "erase":
+		return op.pending || op.truth
+	case "insert_or_assign":
+		return true
+	case "update":
+		return op.pending || len(op.elements) > 0
+	default:
+		return false
+	}
+}
+
+// leavesValue says whether the operation, if it changes the map, leaves its value under its key.
+func (op *operation) leavesValue() bool {
+	return op.Kind == "insert" || op.Kind == "insert_or_assign" || op.Kind == "update"
 }
 
 // spans says whether the operation tells of more keys than one.
 func (op *operation) spans() bool {
-	return op.Kind != "insert" && op.Kind != "erase" && op.Kind != "find"
+	return !op.leavesValue() && op.Kind != "erase" && op.Kind != "find"
 }
 
 // changesMeet says whether two threads were changing the map at the same time.

@@ -65,6 +65,10 @@ func TestHistoriesThatAreLinearizable(t *testing.T) {
 			"0 insert 1 101 0 9 true", "1 insert 2 102 0 9 true", "2 size 0 0 3 4 1"}, "[[2,102],[1,101]]"),
 		"a snapshot in no order": line("[[1,1],[2,2]]", []string{
 			"0 snapshot 0 0 0 9 [[2,2],[1,1]]"}, "[[1,1],[2,2]]"),
+		"an assignment adds or replaces": line("[]", []string{
+			"0 insert_or_assign 1 101 0 1 true", "1 insert_or_assign 1 102 2 3 false", "0 find 1 0 4 5 102"}, "[[1,102]]"),
+		"an update replaces what it tells": line("[[1,9]]", []string{
+			"0 update 1 101 0 9 102", "1 update 1 102 0 9 9", "2 update 2 103 0 9 null"}, "[[1,101]]"),
 	} {
 		if n := len(judged(t, input).failures); n != 0 {
 			t.Errorf("%s: taken for wrong:\n%s", name, printed(t, input))
@@ -93,6 +97,16 @@ func TestHistoriesThatAreNotLinearizable(t *testing.T) {
 			"0 insert 1 101 0 1 true"}, "["+strings.Repeat("[1,101],", 30)+"[1,101]]"), "walk at rest"},
 		"a walk that misses a key": {line("[]", []string{
 			"0 insert 1 101 0 1 true"}, "[]"), "walk at rest: nothing"},
+		"an assignment adds what is there": {line("[[1,9]]", []string{
+			"0 insert_or_assign 1 101 0 1 true"}, "[[1,101]]"), "insert_or_assign(1, 101): true"},
+		"an assignment replaces what is not there": {line("[]", []string{
+			"0 insert_or_assign 1 101 0 1 false"}, "[[1,101]]"), "insert_or_assign(1, 101): false"},
+		"an assignment is lost": {line("[[1,9]]", []string{
+			"0 insert_or_assign 1 101 0 1 false", "1 find 1 0 2 3 9"}, "[[1,9]]"), "find(1): 9"},
+		"two updates replace the same": {line("[[1,9]]", []string{
+			"0 update 1 101 0 5 9", "1 update 1 102 1 6 9"}, "[[1,102]]"), "update(1, 102): 9"},
+		"an update misses what is there": {line("[[1,9]]", []string{
+			"0 update 1 101 0 5 null"}, "[[1,9]]"), "update(1, 101): nothing"},
 	} {
 		if out := printed(t, try.input); !strings.Contains(out, "the answer of "+try.blamed+".") {
 			t.Errorf("%s:\n%s", name, out)
@@ -270,8 +284,8 @@ func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 		line("[]", []string{"0 jump 1 0 0 1 null"}, "[]"):                              `operation 0: there is no operation "jump"`,
 		line("[]", []string{"-2 find 1 0 0 1 null"}, "[]"):                             "there is no thread -2",
 		line("[]", []string{"0 insert 1 0 0 1 77"}, "[]"):                              "insert cannot answer",
-		line("[]", []string{"0 insert 1 0 0 1 null"}, "[]"):                            "only a find finds nothing",
-		line("[]", []string{"0 range 1 2 0 1 null"}, "[]"):                             "only a find finds nothing",
+		line("[]", []string{"0 insert 1 0 0 1 null"}, "[]"):                            "only a find or an update finds nothing",
+		line("[]", []string{"0 range 1 2 0 1 null"}, "[]"):                             "only a find or an update finds nothing",
 		line("[]", []string{"0 snapshot 1 0 0 1 5"}, "[]"):                             "snapshot cannot answer",
 		line("[]", []string{"0 find 1 0 0 9223372036854775807 null"}, "[]"):            "further than 2^62 ns",
 		around(`{"thread":0,"op":"find","key":1,"return":1,"answer":null}`):            "it needs thread, op and call",

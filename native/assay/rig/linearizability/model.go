@@ -33,16 +33,23 @@ func step(state contents, op *operation) (bool, contents) {
 			return true, state
 		}
 		return true, state.without(op.Key)
+	case "insert_or_assign":
+		return op.pending || op.truth != present, state.with(op.Key, op.Value)
+	case "update":
+		if !op.pending && !op.found(value, present) {
+			return false, state
+		}
+		if !present {
+			return true, state
+		}
+		return true, state.with(op.Key, op.Value)
 	}
 	if op.pending {
 		return true, state
 	}
 	switch op.Kind {
 	case "find":
-		if len(op.elements) == 0 {
-			return !present, state
-		}
-		return present && value == op.elements[0][1], state
+		return op.found(value, present), state
 	case "size":
 		return op.number == uint64(len(state)), state
 	default:
@@ -50,11 +57,20 @@ func step(state contents, op *operation) (bool, contents) {
 	}
 }
 
+// found says whether this is what it found under its key.
+func (op *operation) found(value uint64, present bool) bool {
+	if len(op.elements) == 0 {
+		return !present
+	}
+	return present && value == op.elements[0][1]
+}
+
 func (c contents) with(key, value uint64) contents {
-	next := contents{key: value}
+	next := contents{}
 	for k, v := range c {
 		next[k] = v
 	}
+	next[key] = value
 	return next
 }
 

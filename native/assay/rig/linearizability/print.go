@@ -11,8 +11,8 @@ import (
 // call is an operation as one would write it in a program.
 func (op *operation) call() string {
 	switch op.Kind {
-	case "insert":
-		return fmt.Sprintf("insert(%d, %d)", op.Key, op.Value)
+	case "insert", "insert_or_assign", "update":
+		return fmt.Sprintf("%s(%d, %d)", op.Kind, op.Key, op.Value)
 	case "range":
 		return fmt.Sprintf("range(%d, %d)", op.Key, op.Last)
 	case "size", "snapshot":
@@ -26,11 +26,11 @@ func (op *operation) call() string {
 
 func (op *operation) answer() string {
 	switch op.Kind {
-	case "insert", "erase":
+	case "insert", "erase", "insert_or_assign":
 		return fmt.Sprint(op.truth)
 	case "size":
 		return fmt.Sprint(op.number)
-	case "find":
+	case "find", "update":
 		if len(op.elements) == 0 {
 			return "nothing"
 		}

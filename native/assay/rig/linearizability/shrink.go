@@ -147,7 +147,7 @@ func (h *history) leaves() ([]element, bool) {
 		candidates := [][]element{nil}
 		candidates = append(candidates, split(part.Start)...)
 		for _, op := range part.Operations {
-			if op.Kind == "insert" && op.changes() {
+			if op.leavesValue() && op.changes() {
 				candidates = append(candidates, []element{{key, op.Value}})
 			}
 		}
