@@ -32,3 +32,22 @@ function(assay_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endfunction()
+
+# Tests that take a third to a half longer to compile where they are optimised as what is measured is, and need not be:
+# what they test is in libraries that are, or is tested so by the rig.
+function(assay_optimise_little)
+  foreach(target ${ARGN})
+    if(TARGET ${target})
+      target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
+    endif()
+  endforeach()
+endfunction()
+
+# What tests spend most of their time in, which AddressSanitizer's preset does not optimise otherwise: it compiles fast.
+function(assay_optimise_under_asan)
+  foreach(target ${ARGN})
+    if(TARGET ${target} AND CMAKE_CXX_FLAGS MATCHES "sanitize=address")
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+  endforeach()
+endfunction()
