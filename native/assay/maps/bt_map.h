@@ -329,23 +329,18 @@ class bt_map {
     }
   }
 
-  // What a leaf is searched for: only to read it, to change what line 0 says of an element, or to
-  // write an element, too.
-  enum class purpose : std::uint8_t { search, erase, put };
-
   // For a search that only wants to arrive: fetches the two lines of the leaf that it will need.
-  template <purpose Purpose>
+  template <bool Writes>
   struct fetching {
     std::uint64_t hash;
 
     static void begin() {}
     static void pass(const internal& /*node*/, std::size_t /*child*/) {}
     void fetch(const leaf* node) const {
-      fetch_line<Purpose != purpose::search>(node);
+      fetch_line(node);
       if constexpr (types::has_homes)
-        fetch_line<Purpose == purpose::put>(&node->elements[leaf::home(hash) * types::per_line]);
+        fetch_line(&node->elements[leaf::home(hash) * types::per_line]);
     }
-    template <bool Writes>
     static void fetch_line(const void* at) {
       if constexpr (Writes && Settings::fetches_to_write) {
         sync::prefetch_to_write(at);
@@ -416,12 +411,12 @@ class bt_map {
   }
 
   // The answer was right when the leaf's version was last looked at.
-  template <set Set, purpose Purpose>
+  template <set Set, bool Writes>
   [[nodiscard]] located locate_as(parameter<K> key, std::uint64_t hash) const {
     const auto choose = [&](const internal& node) {
       return node.template child_of<Set>(key, less_);
     };
-    fetching<Purpose> follow{hash};
+    fetching<Writes> follow{hash};
     for (sync::backoff backoff;; backoff.wait()) {
       located got{.where = way_down(choose, follow), .places = 0, .place = nowhere, .found = {}};
       const leaf& node = *got.where.at;
@@ -435,25 +430,25 @@ class bt_map {
 
 #if defined(__x86_64__)
   // Whole, with all that they call, in the instructions that they are named after.
-  template <purpose Purpose>
+  template <bool Writes>
   [[gnu::flatten]] ASSAY_AVX2 located locate_avx2(parameter<K> key, std::uint64_t hash) const {
-    return locate_as<set::avx2, Purpose>(key, hash);
+    return locate_as<set::avx2, Writes>(key, hash);
   }
-  template <purpose Purpose>
+  template <bool Writes>
   [[gnu::flatten]] ASSAY_AVX512 located locate_avx512(parameter<K> key, std::uint64_t hash) const {
-    return locate_as<set::avx512, Purpose>(key, hash);
+    return locate_as<set::avx512, Writes>(key, hash);
   }
 #endif
 
-  template <purpose Purpose>
+  template <bool Writes>
   [[nodiscard]] located locate(parameter<K> key, std::uint64_t hash) const {
 #if defined(__x86_64__)
     if constexpr (types::has_vectors || types::has_fingerprints) {
-      if (set_ == set::avx512) return locate_avx512<Purpose>(key, hash);
-      if (set_ == set::avx2) return locate_avx2<Purpose>(key, hash);
+      if (set_ == set::avx512) return locate_avx512<Writes>(key, hash);
+      if (set_ == set::avx2) return locate_avx2<Writes>(key, hash);
     }
 #endif
-    return locate_as<set::scalar, Purpose>(key, hash);
+    return locate_as<set::scalar, Writes>(key, hash);
   }
 
   // What find_many does for up to `lanes` keys: a step for each in turn, so that all wait for
@@ -515,7 +510,7 @@ class bt_map {
     at.above_seen = seen;
     at.is_lost = false;
     if (types::is_leaf(at.to)) {
-      fetching<purpose::search>{at.hash}.fetch(types::leaf_at(at.to));
+      fetching<false>{at.hash}.fetch(types::leaf_at(at.to));
     } else {
       constexpr std::size_t bytes = offsetof(internal, children);
       for (edge from = at.to; from < at.to + bytes; from += bt::line) {
@@ -1170,7 +1165,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
     fresh_entry fresh;
-    located at = look_up<purpose::put>(key, hash);
+    located at = look_up<true>(key, hash);
     while (at.place != nowhere) {
       fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
       const entry old = at.found;
@@ -1190,7 +1185,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       located at{};
       {
         const section in(map_->shared_);
-        at = map_->template locate<purpose::erase>(key, hash);
+        at = map_->template locate<true>(key, hash);
         if (at.place == nowhere) return false;
         ASSAY_POINT("bt_map_erase_before_lock");
         if (!at.where.at->lock.try_lock(at.where.seen)) continue;
@@ -1209,7 +1204,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // The value of that key, if there is one.
   std::optional<V> find(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
-    const located at = look_up<purpose::search>(key, hash_of(key));
+    const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
     if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
     return found;
@@ -1218,7 +1213,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // Whether there is an element of that key.
   bool contains(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
-    return look_up<purpose::search>(key, hash_of(key)).place != nowhere;
+    return look_up<false>(key, hash_of(key)).place != nowhere;
   }
 
   // find() for each key, into the same place of `found`, which has as many: about three times as
@@ -1239,7 +1234,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       }
       for (std::size_t i = 0; i < now.size(); ++i) {
         if (each[i].is_lost) {
-          const located at = look_up<purpose::search>(now[i], each[i].hash);
+          const located at = look_up<false>(now[i], each[i].hash);
           each[i].is_found = at.place != nowhere;
           each[i].found = at.found;
         }
@@ -1353,10 +1348,10 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   friend bt_map;
   explicit handle(bt_map& map) : map_(&map), me_(map.domain_.join()) {}
 
-  template <purpose Purpose>
+  template <bool Writes>
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
     const section in(map_->shared_);
-    return map_->template locate<Purpose>(key, hash);
+    return map_->template locate<Writes>(key, hash);
   }
 
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
@@ -1375,7 +1370,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       found_there done{};
       {
         const section in(map_->shared_);
-        at = map_->template locate<purpose::put>(key, hash);
+        at = map_->template locate<true>(key, hash);
         if (at.place != nowhere) {
           done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
@@ -1425,10 +1420,10 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(map_->shared_);
       // It was found in another critical section.
-      if constexpr (Synchronisation::is_coarse) at = map_->template locate<purpose::put>(key, hash);
+      if constexpr (Synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
       if (at.place == nowhere || !is_same(old, at.found)) return false;
       if (replace_at(at, fresh)) return true;
-      at = map_->template locate<purpose::put>(key, hash);
+      at = map_->template locate<true>(key, hash);
     }
   }
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -480,6 +482,33 @@ TEST_P(bt_map_in_critical_sections, neither_asks_for_memory_nor_gives_it_back) {
       });
     }
   }
+}
+
+// What docs/guide/bt_map.md says of it, and some more for the map and its handle themselves.
+TEST(memory_of_bt_map, is_what_fuller_leaves_need) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  constexpr number keys = 30'000;
+  std::vector<number> order(keys);
+  std::iota(order.begin(), order.end(), 0);
+  const auto grown = [&](std::size_t erased_of_6) {
+    const std::int64_t before = bytes_in_use;
+    bt_map<number, number> map;
+    auto handle = map.attach();
+    for (const number key : order) handle.insert(key, key);
+    for (const number key : order) {
+      if (key % 6 < erased_of_6) handle.erase(key);
+    }
+    // Replaced nodes, nearly all of them leaves, that are not freed yet.
+    const auto unfreed = static_cast<double>(map.unfreed() * 768);
+    return (static_cast<double>(bytes_in_use - before) - unfreed) /
+           static_cast<double>(handle.size());
+  };
+  EXPECT_LT(grown(0), 22) << "ascending";
+  std::ranges::reverse(order);
+  EXPECT_LT(grown(0), 22) << "descending";
+  std::ranges::shuffle(order, std::mt19937_64(1));
+  EXPECT_LT(grown(0), 30);
+  EXPECT_LT(grown(5), 80);
 }
 
 }  // namespace
