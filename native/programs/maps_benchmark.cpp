@@ -8,7 +8,9 @@
 // with numbers of threads, by turns with each of the mixes, for a short while, again and again. A
 // mix is inserts, erases, searches and keys present at the start, in percent. What is measured of
 // one subject with several numbers of threads, or with several mixes that keep the same number of
-// keys, is measured of one and the same map, so that it differs in nothing else.
+// keys, is measured of one and the same map, so that it differs in nothing else. Of libcds only
+// maps that reclaim memory alike can be named together: it attaches a thread to the collectors
+// there are, once, and sets aside as many hazard pointers as its first map needs.
 //
 // Prints operations per second as JSON: mix -> subject:threads -> a number for each round, where
 // what has the same place ran within seconds.

@@ -27,7 +27,7 @@ class bronson_avl_tree {
       return map_.emplace(key, value);
     }
     bool erase(assay::parameter<K> key) { return map_.erase(key); }
-    std::optional<V> find(assay::parameter<K> key) {
+    [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
       std::optional<V> value;
       map_.find(key, [&value](const K&, const V& found) { value = found; });
       return value;

@@ -67,7 +67,7 @@ class cds_map {
       return map_.insert(key, value);
     }
     bool erase(assay::parameter<K> key) { return map_.erase(key); }
-    std::optional<V> find(assay::parameter<K> key) {
+    [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
       std::optional<V> value;
       map_.find(key, [&value](const auto& found) { value = found.second; });
       return value;

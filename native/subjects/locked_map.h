@@ -40,7 +40,7 @@ class locked_map {
     const std::scoped_lock guard(lock_);
     return map_.erase(key) != 0;
   }
-  std::optional<V> find(assay::parameter<K> key) {
+  [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
     const read_guard guard(lock_);
     const auto found = map_.find(key);
     return found == map_.end() ? std::nullopt : std::optional(found->second);

@@ -35,7 +35,7 @@ class std_map_mutex_twice {
   bool erase(assay::parameter<K> key) {
     return twice([&](tree& map) { return map.erase(key) != 0; });
   }
-  std::optional<V> find(assay::parameter<K> key) {
+  [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
     return twice([&](tree& map) {
       const auto found = map.find(key);
       return found == map.end() ? std::nullopt : std::optional(found->second);

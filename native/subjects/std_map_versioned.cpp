@@ -42,7 +42,7 @@ class std_map_versioned {
     const std::unique_lock guard = lock_between_pieces();
     return changed(map_.erase(key) != 0);
   }
-  std::optional<V> find(assay::parameter<K> key) {
+  [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
     const std::scoped_lock guard(mutex_);
     const auto found = map_.find(key);
     return found == map_.end() ? std::nullopt : std::optional(found->second);

@@ -18,7 +18,7 @@ class tbb_hash_map {
     return map_.insert({key, value});
   }
   bool erase(assay::parameter<K> key) { return map_.erase(key); }
-  std::optional<V> find(assay::parameter<K> key) {
+  [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
     typename map_type::const_accessor found;
     return map_.find(found, key) ? std::optional(found->second) : std::nullopt;
   }

@@ -43,7 +43,7 @@ class tbb_map {
       return map_->map_.emplace(key, value).second;
     }
     bool erase(assay::parameter<K> key) { return map_->erase(key); }
-    std::optional<V> find(assay::parameter<K> key) {
+    [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
       const visit inside(*this);
       const auto found = map_->map_.find(key);
       return found == map_->map_.end() ? std::nullopt : std::optional(found->second);

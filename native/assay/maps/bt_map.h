@@ -448,6 +448,10 @@ class bt_map {
       if (set_ == set::avx2) return locate_avx2<Writes>(key, hash);
     }
 #endif
+    return locate_scalar<Writes>(key, hash);
+  }
+  template <bool Writes>
+  [[nodiscard, gnu::noinline]] located locate_scalar(parameter<K> key, std::uint64_t hash) const {
     return locate_as<set::scalar, Writes>(key, hash);
   }
 
@@ -540,10 +544,21 @@ class bt_map {
     locate_group_as<set::scalar>(keys, each);
   }
 
-  // The elements of a leaf, or those of them that `wanted` holds for.
+  // The elements of a leaf that nobody changes.
   template <class Into>
   static void collect(const leaf& node, Into& into) {
-    for (std::uint64_t places = node.places(); places != 0; places &= places - 1) {
+    collect(node, node.places(), into);
+  }
+  // Of one that may be changed meanwhile: of no use unless its lock says that it was not.
+  template <class Into>
+  static void collect_racing(const leaf& node, Into& into) {
+    const std::uint64_t places = node.places();
+    ASSAY_POINT("bt_map_places_read");
+    collect(node, places, into);
+  }
+  template <class Into>
+  static void collect(const leaf& node, std::uint64_t places, Into& into) {
+    for (; places != 0; places &= places - 1) {
       into.push(node.at(static_cast<std::size_t>(std::countr_zero(places))));
     }
   }
@@ -1201,8 +1216,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
-  // The value of that key, if there is one.
-  std::optional<V> find(parameter<K> key) {
+  // The value of that key, if there is one. Inlined for the reason that concept.h gives.
+  [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
@@ -1325,7 +1340,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
              at = map_->piece_of(words::key(*at.below))) {
           leaves_.push_back(at.where);
           entries<leaf_capacity> met;
-          collect(*at.where.at, met);
+          collect_racing(*at.where.at, met);
           const auto last = std::max_element(
               met.begin(), met.end(),
               [&](const entry& one, const entry& other) { return map_->before(one, other); });
@@ -1453,7 +1468,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         const section in(map_->shared_);
         at = !begins ? map_->piece_after(words::key(bound))
                      : (first != nullptr ? map_->piece_of(*first) : map_->first_piece());
-        collect(*at.where.at, met);
+        collect_racing(*at.where.at, met);
         ASSAY_POINT("bt_map_range_leaf_read");
         if (at.where.at->lock.is_still(at.where.seen)) break;
       }
@@ -1485,7 +1500,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         },
         [&](const leaf& node) {
           entries<leaf_capacity> met;
-          collect(node, met);
+          collect_racing(node, met);
           if (found.capacity() - found.size() < met.size()) return onward::no_room;
           map_->sort(met);
           found.insert(found.end(), met.begin(), met.end());
@@ -1510,7 +1525,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         from, nullptr, [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries<leaf_capacity> met;
-          collect(node, met);
+          collect_racing(node, met);
           for (const entry& each : met) {
             if (wanted(words::key(each.key)) && (!is_found || map_->before(each, found))) {
               found = each;

@@ -713,5 +713,57 @@ TEST_P(bt_map_interrupted, splits_no_leaf_that_was_emptied) {
   expect_sound(*map, {{capacity, 1}});
 }
 
+// What a leaf had at no moment: its only high key has gone, another came that is higher, and low
+// ones stand in every place.
+TEST_P(bt_map_interrupted, reads_no_leaf_half_before_a_change_and_half_after) {
+  const number capacity = GetParam().leaf_capacity;
+  sync::at_points = [](const char* point) {
+    if (std::string_view(point) == "bt_map_places_read") be_interrupted(point);
+  };
+  const auto interrupted = [&](const auto& call) {
+    const auto map = GetParam().make();
+    const auto handle = map->attach();
+    const auto other = map->attach();
+    elements after;
+    handle->insert(5, 0);
+    handle->insert(1000, 0);
+    interruption by;
+    by.left = 1;
+    by.call = [&] {
+      --by.left;
+      other->insert(2000, 0);
+      other->erase(1000);
+      after = {{5, 0}};
+      for (number key = 6; after.size() + 1 < capacity; ++key) {
+        other->insert(key, 0);
+        after.emplace_back(key, 0);
+      }
+      after.emplace_back(2000, 0);
+    };
+    interrupts = &by;
+    call(*handle, after);
+    interrupts = nullptr;
+    EXPECT_EQ(by.left, 0U);
+  };
+  interrupted([](auto& handle, const elements& after) {
+    const auto greatest = handle.maximum();
+    EXPECT_EQ(greatest, after.back());
+  });
+  interrupted([](auto& handle, const elements& after) {
+    const auto above = handle.lower_bound(500);
+    EXPECT_EQ(above, after.back());
+  });
+  interrupted([](auto& handle, const elements& after) {
+    elements met;
+    handle.snapshot([&](number key, number value) { met.emplace_back(key, value); });
+    EXPECT_EQ(met, after);
+  });
+  interrupted([](auto& handle, const elements& after) {
+    elements met;
+    handle.iterate([&](number key, number value) { met.emplace_back(key, value); });
+    EXPECT_EQ(met, after);
+  });
+}
+
 }  // namespace
 }  // namespace assay

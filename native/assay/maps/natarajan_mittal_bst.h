@@ -275,7 +275,7 @@ class natarajan_mittal_bst {
     // The value of that key, if there is one. Reads only, and never begins again: it takes as many
     // steps as the tree is deep, and is lock-free as long as others do not deepen the tree ahead of
     // it for ever. Throws std::bad_alloc and what comparisons and copies of a value throw.
-    std::optional<V> find(parameter<K> key) {
+    [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
       [[maybe_unused]] const auto guard = me_.pin();
       const edge to = map_->search(key);

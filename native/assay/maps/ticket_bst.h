@@ -149,7 +149,7 @@ class ticket_bst {
     // with hazard pointers, when a node was removed under it: then it is lock-free. Otherwise it
     // takes as many steps as the tree is deep. Throws std::bad_alloc and what comparisons and
     // copies of a value throw.
-    std::optional<V> find(parameter<K> key) {
+    [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
       auto guard = me_.pin();
       const edge to = map_->search(key, guard);
