@@ -10,17 +10,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Barrier
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Engine, text
 
 from assay.errors import AssayError
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
-from assay.store import Store, runner_lock, schema
+from assay.store import Store, runner_lock, schema, store
 
 PLANNED = 5000
 
@@ -188,6 +190,26 @@ Store.open(Path(sys.argv[1])).close()
     assert [process.wait() for process in processes] == [0] * 4
     with Store.open(path) as store:
         assert store.campaigns() == []
+
+
+def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "assay.sqlite"
+    Store.open(path).close()
+    # SQLite refuses one of two that set the journal's mode at once, in about one of ten rounds.
+    for _ in range(60):
+        with closing(sqlite3.connect(path)) as raw:
+            raw.execute("PRAGMA journal_mode = DELETE")
+        engines = [store._engine(path) for _ in range(4)]
+        together = Barrier(len(engines))
+
+        def make_ready(engine: Engine, together: Barrier = together) -> None:
+            engine.connect().close()
+            together.wait()
+            store._bring_up_to_date(engine)
+            engine.dispose()
+
+        with ThreadPoolExecutor(len(engines)) as threads:
+            list(threads.map(make_ready, engines))
 
 
 # Files that are no store, or not ours to write

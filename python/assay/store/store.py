@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -587,7 +588,17 @@ def _bring_up_to_date(engine: Engine) -> None:
         migrate(connection)
     # WAL is a property of the file and cannot be set within a transaction.
     with closing(engine.raw_connection()) as raw:
-        raw.cursor().execute("PRAGMA journal_mode = WAL")
+        last = time.monotonic() + BUSY_TIMEOUT_S
+        while True:
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # Two that set it at once do not wait for each other: SQLite refuses one of them at once.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
