@@ -1,0 +1,733 @@
+// A set of unique entries in order that many threads search and change at once, without locks: the
+// ELB-tree of Bonnichsen, Karlsson and Probst (MuCoCoS 2013; Bonnichsen 2016, section 5.4).
+//
+//     assay::elb_tree<std::uint64_t> jobs;
+//
+//     auto handle = jobs.attach();                  // in each thread
+//     handle.insert(42);                            // 42 was not in it, as the caller knows
+//     handle.search(40, 50);                        // std::optional(42)
+//     handle.erase(0, 100);                         // std::optional(42): the smallest
+//
+//     jobs.for_each([](std::uint64_t job) { ... }); // while no call runs
+//
+// An entry is a word, and most operations change one word by one compare-and-swap. What that costs
+// is linearizability: an operation looks at one word after the other, and says what was true of
+// each at some moment.
+//
+// Promises
+// --------
+// Let O be the entries that were in the tree all the time from the beginning of a call to its end,
+// and U those that were in it at any moment between (Bonnichsen 2016, section A.3).
+//
+// - insert(e) adds e if it is not in U (theorem A.16). To make sure of that is for the caller: what
+//   happens otherwise is that e may be in the tree twice. Debug builds abort where they see it.
+// - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
+//   (A.12).
+// - erase(lo, hi) removes an entry in [lo, hi] that is in U, and none of those in O is smaller
+//   (A.15), or it answers that there was none in O (A.14). It returns what it has removed, to this
+//   call alone.
+//
+// Each of them is lock-free, apart from the allocator and, with reclaim::epochs, from threads that
+// stall and hold up the freeing of memory. insert and erase throw std::bad_alloc with nothing
+// changed.
+//
+// The idea
+// --------
+// Entries are in leaves, in no order; a place that is free holds 0. A leaf whose entries all have
+// their *read-only bit* set, also the places that are free, changes no more. Internal nodes hold
+// separators and children: child i has what is above separator i - 1 and at most separator i. Only
+// the pointers to children change.
+//
+// Who meets a node that has too many or too few entries or children balances it, before it does
+// what it came for. Balancing replaces a *parent*, by one whose children are the unbalanced *node*
+// split, or joined with its *sibling*. The pointer to the parent is in the *grandparent*. All but
+// the real root have one, since a root that never changes stands above the real one.
+//
+// Any thread can go on with a balancing from the word in the grandparent's `status` (help()):
+//
+//     step 1   grandparent: 0 -> {step 2, the parent's address, which of its children}
+//     step 2   parent:      0 -> step 3       its children change no more
+//     step 3   node:        0 -> step 4       likewise; a leaf gets its read-only bits instead
+//     step 4   sibling:     0 -> step 5       likewise, if the two are joined
+//     step 5   grandparent's pointer: parent -> a new parent; then its status -> 0
+//
+// A status other than 0 stands in the way: that of a grandparent is helped to its end first, which
+// may in turn find one further down. A node at step 3, 4 or 5 is *dead*, and stays so: it is
+// replaced. Nobody needs to know by which balancing: all its ways from the root lead past the
+// grandparent, whose status says it.
+//
+// This differs from listing 5.6 in that a status holds the parent's address and which child is
+// meant, 64 bits, instead of a key, an address of 32 bits and a height, and that those of dead
+// nodes hold nothing; docs/guide/elb_trees.md lists what else is different, and the listings'
+// mistakes.
+//
+// Why it is right
+// ---------------
+// 1. *While a grandparent is at step 2, it is not replaced, and its pointer to the parent is
+//    changed by this balancing alone.* To replace it, or another child, takes its status from 0.
+// 2. *Only this balancing makes its parent, node and sibling dead.* Another one that wants to needs
+//    the status of their parents: the grandparent's, which by (1) it does not get, or the parent's.
+//    A helper that was delayed finds them dead or, if the balancing has come to its end, unlinked
+//    and dead as well.
+// 3. *All helpers do the same.* They decide by what is dead or read-only, and never changes. Each
+//    makes new nodes, and those of one are linked: the pointer to the parent changes once, as by
+//    (2) the parent is not linked again.
+// 4. *A status that comes too late does no harm.* A thread may set one for a parent that has been
+//    replaced since it looked. Who finds the parent not linked clears it, and does nothing.
+// 5. *No address is taken for another's (ABA).* Each compare-and-swap expects 0, a status with the
+//    parent's address, or that address itself, while its thread protects the parent: it is not
+//    freed, so that no other node has its address. A status of the same parent and child that was
+//    cleared and set again is by (4) one that may be cleared at any time.
+//
+// Reclamation
+// -----------
+// With hazard pointers, a thread protects the last three nodes on its way, and one sibling, by four
+// slots (section 5.4.2). A node is reached when its parent, which is protected, still holds it
+// after it was announced, and is not dead after that: a node is dead before it is unlinked, so both
+// were linked. Below a dead parent, in help(), its grandparent's pointer is looked at instead: the
+// children are retired after that has changed.
+
+#ifndef ASSAY_MAPS_ELB_TREE_H_
+#define ASSAY_MAPS_ELB_TREE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "assay/maps/elb_entry.h"
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/hazard_pointers.h"
+#include "assay/sync/atomics.h"
+#include "assay/sync/point.h"
+
+namespace assay {
+
+// How wide nodes are, and when they are balanced. The defaults are those of section 5.5.2.
+struct elb_settings {
+  static constexpr std::size_t leaf_capacity = 32;      // entries
+  static constexpr std::size_t internal_capacity = 32;  // children
+  // A leaf of more entries is split, one of so many or fewer joined with its sibling.
+  static constexpr std::size_t dense = 26;
+  static constexpr std::size_t sparse = 4;
+  // An internal node of so many or fewer children is joined with its sibling.
+  static constexpr std::size_t sparse_internal = 4;
+};
+
+
+// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
+// to a handle and all calls that ended happen before.
+template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
+class elb_tree {
+  static_assert(reclaim::policy<Reclaim>,
+                "the second parameter of elb_tree is not a reclamation policy: use "
+                "reclaim::hazard_pointers, reclaim::epochs or reclaim::none, or a type that does "
+                "what assay/reclaim/concept.h asks of one.");
+  static_assert(6 <= Settings::leaf_capacity && 6 <= Settings::internal_capacity,
+                "a node of elb_tree holds at least 6 entries or children");
+  static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
+                "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
+
+  using coding = elb::coding<Entry>;
+  using word = typename coding::word;
+  using place = elb::atomic_word<word>;
+  static constexpr word read_only = elb::read_only<word>;
+  static constexpr word greatest = read_only - 1;
+  static constexpr word entry_in(word held) { return held & ~read_only; }
+
+  static constexpr std::size_t leaf_capacity = Settings::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Settings::internal_capacity;
+  // Two nodes of together so many entries or children become one (section 5.4).
+  static constexpr std::size_t few(std::size_t capacity) { return 2 * (capacity + 2) / 3; }
+
+  // A status: 0, a step, or step 2 with the parent's address and which of its children is meant.
+  using status_word = std::uint64_t;
+  static constexpr status_word step_mask = 7;
+  static constexpr status_word step_2 = 2;
+  static constexpr status_word step_3 = 3;
+  static constexpr status_word step_4 = 4;
+  static constexpr status_word step_5 = 5;
+  static constexpr unsigned child_shift = 48;
+  static constexpr std::size_t parent_itself = 0xffff;  // instead of a child
+  static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
+  static constexpr bool is_balancing(status_word status) {
+    return (status & step_mask) == step_2;
+  }
+
+  static constexpr std::size_t line = 64;
+  struct alignas(line) leaf {
+    std::array<place, leaf_capacity> places{};
+  };
+  struct alignas(line) internal {
+    explicit internal(std::uint32_t height_) : height(height_) {}
+
+    atomic<status_word> status{0};
+    std::uint32_t size = 0;
+    const std::uint32_t height;  // above the leaves
+    word last = greatest;
+    std::array<word, internal_capacity - 1> separators{};
+    std::array<atomic<void*>, internal_capacity> children{};
+
+    // The child below which the entry belongs, and the greatest entry that may be below a child,
+    // which is known for all but the last.
+    [[nodiscard]] std::size_t child_of(word entry) const {
+      std::size_t below = 0;
+      for (std::size_t i = 0; i + 1 < size; ++i) below += separators[i] < entry ? 1U : 0U;
+      return below;
+    }
+    [[nodiscard]] word upto(std::size_t i) const { return i + 1 < size ? separators[i] : last; }
+    [[nodiscard]] void* child(std::size_t i) const {
+      return children[i].load(memory_order_acquire);  // (1)
+    }
+    void add(void* child, word upto) {
+      if (size > 0) separators[size - 1] = last;
+      children[size++].store(child, memory_order_relaxed);  // nobody else knows the node yet
+      last = upto;
+    }
+  };
+
+  static status_word balancing(const internal* parent, std::size_t child) {
+    return reinterpret_cast<status_word>(parent) | status_word{child} << child_shift | step_2;
+  }
+  static internal* parent_in(status_word status) {
+    constexpr status_word address = (status_word{1} << child_shift) - 1 - step_mask;
+    return reinterpret_cast<internal*>(status & address);  // NOLINT(performance-no-int-to-ptr)
+  }
+  static std::size_t child_in(status_word status) { return status >> child_shift; }
+
+  using guard_type = typename Reclaim::guard;
+  // A thread protects a child by one of four slots, its parent by the one before, and so on.
+  static constexpr std::size_t after(std::size_t slot, std::size_t n) { return (slot + n) % 4; }
+
+  // Where a way down has come to.
+  struct whereabouts {
+    internal* grandparent = nullptr;
+    internal* parent = nullptr;
+    void* child = nullptr;
+    std::size_t which = 0;       // of the parent's children
+    std::size_t slot = 0;        // the child's
+    word upto = greatest;    // the greatest entry that may be below the child
+  };
+
+ public:
+  // As long as the allocator is, and the reclamation of memory.
+  static constexpr bool lock_free = place::lock_free;
+
+  // A thread's access to the tree. Only the thread that attached it calls it, and not within a call
+  // to it. It is destroyed before the tree is, outside its calls, by that thread or by one that
+  // knows that it is done.
+  class handle {
+   public:
+    // Adds the entry, which is not in the tree and is not being added by another thread: see
+    // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range if it is none of the
+    // entries that there are, with nothing changed.
+    void insert(Entry entry) { tree_->insert(coding::encode(entry), me_); }
+
+    // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
+    // Lock-free. Throws std::bad_alloc, with nothing changed.
+    std::optional<Entry> erase(Entry lo, Entry hi) {
+      return decoded(tree_->erase(coding::encode(lo), coding::encode(hi), me_));
+    }
+
+    // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
+    std::optional<Entry> search(Entry lo, Entry hi) {
+      return decoded(tree_->search(coding::encode(lo), coding::encode(hi), me_));
+    }
+
+   private:
+    friend elb_tree;
+    explicit handle(elb_tree& tree) : tree_(&tree), me_(tree.domain_.join()) {}
+    static std::optional<Entry> decoded(word found) {
+      return found == 0 ? std::nullopt : std::optional(coding::decode(found));
+    }
+
+    elb_tree* tree_;
+    typename Reclaim::participant me_;
+  };
+
+  // Throws std::bad_alloc.
+  elb_tree() {
+    auto first = std::make_unique<leaf>();
+    auto root = make_internal(1);
+    root->add(first.release(), greatest);
+    above_.add(root.release(), greatest);
+  }
+  elb_tree(const elb_tree&) = delete;
+  elb_tree& operator=(const elb_tree&) = delete;
+  // At rest; no handle is left.
+  ~elb_tree() { delete_below(static_cast<internal*>(above_.child(0))); }
+
+  [[nodiscard]] handle attach() { return handle(*this); }
+
+  // Calls visit(entry) for each entry, in ascending order. At rest. Throws std::bad_alloc and what
+  // `visit` throws.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for_each_leaf(root(), [&](const leaf& node) {
+      std::array<word, leaf_capacity> held;
+      std::size_t n = 0;
+      for (const place& each : node.places) {
+        if (const word found = entry_in(each.load(memory_order_relaxed)); found != 0) {
+          held[n++] = found;
+        }
+      }
+      std::sort(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n));
+      for (std::size_t i = 0; i < n; ++i) visit(coding::decode(held[i]));
+    });
+  }
+
+  // How many retired nodes wait to be freed; an estimate while threads are inside calls.
+  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
+
+ private:
+  // --- operations --------------------------------------------------------------------------------
+
+  void insert(word entry, typename Reclaim::participant& me) {
+    auto guard = me.pin();
+    for (;;) {
+      whereabouts at;
+      if (!descend(entry, 0, at, guard)) continue;
+      leaf& node = *static_cast<leaf*>(at.child);
+      // Again and again while others fill the places that were free.
+      for (;;) {
+        std::size_t used = 0;
+        std::size_t free = leaf_capacity;
+        bool is_changing = true;
+        for (std::size_t i = 0; i < leaf_capacity; ++i) {
+          const word held = node.places[i].load(memory_order_acquire);
+          if ((held & read_only) != 0) is_changing = false;
+          if (entry_in(held) != 0) {
+            ++used;
+          } else {
+            free = i;
+          }
+        }
+        if (!is_changing) break;  // descend() helps
+        if (used > Settings::dense || free == leaf_capacity) {
+          balance(entry, 0, guard);
+          break;
+        }
+        ASSAY_POINT("elb_insert_before_exchange");
+        word expected = 0;
+        if (node.places[free].compare_exchange_strong(expected, entry, memory_order_acq_rel,
+                                                      memory_order_acquire)) {
+          return;
+        }
+      }
+    }
+  }
+
+  word erase(word lo, word hi, typename Reclaim::participant& me) {
+    auto guard = me.pin();
+    while (lo <= hi) {
+      whereabouts at;
+      if (!descend(lo, 0, at, guard)) continue;
+      leaf& node = *static_cast<leaf*>(at.child);
+      for (;;) {
+        std::size_t used = 0;
+        std::size_t where = leaf_capacity;
+        word least = hi;
+        bool is_changing = true;
+        for (std::size_t i = 0; i < leaf_capacity; ++i) {
+          const word held = node.places[i].load(memory_order_acquire);
+          if ((held & read_only) != 0) is_changing = false;
+          if (held == 0) continue;
+          ++used;
+          if (lo <= held && held <= least) {
+            least = held;
+            where = i;
+          }
+        }
+        if (!is_changing) break;
+        if (used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
+          balance(lo, 0, guard);
+          break;
+        }
+        if (where == leaf_capacity) {
+          if (at.upto >= hi) return 0;
+          lo = at.upto + 1;
+          break;
+        }
+        ASSAY_POINT("elb_erase_before_exchange");
+        if (node.places[where].compare_exchange_strong(least, 0, memory_order_acq_rel,
+                                                       memory_order_acquire)) {
+          return least;
+        }
+      }
+    }
+    return 0;
+  }
+
+  word search(word lo, word hi, typename Reclaim::participant& me) {
+    auto guard = me.pin();
+    while (lo <= hi) {
+      whereabouts at;
+      if (!descend(lo, 0, at, guard)) continue;
+      const leaf& node = *static_cast<leaf*>(at.child);
+      // Also in a leaf that is being replaced: what it holds, it held when it was in the tree.
+      for (const place& each : node.places) {
+        const word held = entry_in(each.load(memory_order_acquire));
+        if (held != 0 && lo <= held && held <= hi) return held;
+      }
+      if (at.upto >= hi) return 0;
+      lo = at.upto + 1;
+    }
+    return 0;
+  }
+
+  // --- the way down ------------------------------------------------------------------------------
+
+  // Goes down to the node of that height below which `entry` belongs. If it meets a balancing that
+  // concerns its way, it helps and answers false, and is to be called again.
+  [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at,
+                             guard_type& guard) {
+    at = {};
+    at.parent = &above_;
+    at.child = guard.protect(0, above_.children[0]);
+    for (;;) {
+      // After the child was found: so both were linked then.
+      const status_word status = at.parent->status.load(memory_order_acquire);
+      if (is_dead(status)) return false;
+      if (is_balancing(status) && parent_in(status) == at.child) {
+        help({at.parent, status, after(at.slot, 3)}, guard);
+        return false;
+      }
+      // The root that never changes has no height of its own.
+      if (at.parent != &above_ && at.parent->height == height + 1) return true;
+      auto* const next = static_cast<internal*>(at.child);
+      if (next->height <= height) return at.parent == &above_ && next->height == height;
+      at.which = next->child_of(entry);
+      if (at.which + 1 < next->size) at.upto = next->separators[at.which];
+      at.grandparent = at.parent;
+      at.parent = next;
+      at.slot = after(at.slot, 1);
+      at.child = guard.protect(at.slot, next->children[at.which]);
+    }
+  }
+  [[nodiscard]] bool is_real_root(const whereabouts& at) const { return at.grandparent == &above_; }
+
+  // --- balancing ---------------------------------------------------------------------------------
+
+  // A grandparent's status to be helped, and the slot that protects the grandparent. The other
+  // three are used.
+  struct task {
+    internal* grandparent;
+    status_word status;
+    std::size_t slot;
+  };
+
+  [[nodiscard]] static bool is_root_in_need(const internal& root) {
+    return root.size == internal_capacity || (root.size == 1 && root.height > 1);
+  }
+  [[nodiscard]] static bool is_in_need(const internal& node, const internal& parent) {
+    return node.size == internal_capacity ||
+           (node.size <= Settings::sparse_internal && parent.size > 1);
+  }
+
+  // Balances the node of that height on the way to `entry`, or the highest one above it that is in
+  // need of it first. The caller looks again.
+  void balance(word entry, std::uint32_t height, guard_type& guard) {
+    for (;;) {
+      whereabouts at;
+      if (!descend(entry, height, at, guard)) return;
+      if (at.parent == &above_) {
+        auto* const root = static_cast<internal*>(at.child);
+        if (is_root_in_need(*root)) {
+          start({&above_, balancing(root, parent_itself), after(at.slot, 3)}, guard);
+        }
+        return;
+      }
+      if (is_real_root(at) ? is_root_in_need(*at.parent)
+                           : at.parent->size == internal_capacity ||
+                                 at.parent->size <= Settings::sparse_internal) {
+        height = at.parent->height;
+        continue;
+      }
+      start({at.grandparent, balancing(at.parent, at.which), after(at.slot, 2)}, guard);
+      return;
+    }
+  }
+
+  // Step 1.
+  void start(const task& begun, guard_type& guard) {
+    ASSAY_POINT("elb_step_1");
+    status_word met = 0;
+    if (begun.grandparent->status.compare_exchange_strong(met, begun.status, memory_order_acq_rel,
+                                                          memory_order_acquire)) {
+      met = begun.status;
+    }
+    if (is_balancing(met)) help({begun.grandparent, met, begun.slot}, guard);
+  }
+
+  // What the status says, or what stands in its way further down.
+  void help(task now, guard_type& guard) {
+    while (const auto lower = go_on(now, guard)) now = *lower;
+  }
+
+  // Steps 2 to 5. Answers what must be helped first, if anything.
+  std::optional<task> go_on(const task& now, guard_type& guard) {
+    internal* const parent = parent_in(now.status);
+    const std::size_t which = child_in(now.status);
+    const auto end = [&]() -> std::optional<task> {
+      status_word expected = now.status;
+      now.grandparent->status.compare_exchange_strong(expected, 0, memory_order_acq_rel,
+                                                      memory_order_relaxed);
+      return std::nullopt;
+    };
+    const std::size_t at = position(*now.grandparent, parent);
+    if (at == now.grandparent->size) return end();
+    atomic<void*>& edge = now.grandparent->children[at];
+    const std::size_t parent_slot = after(now.slot, 1);
+    if (guard.protect(parent_slot, edge) != parent) return end();
+    if (now.grandparent->status.load(memory_order_acquire) != now.status) return std::nullopt;
+
+    ASSAY_POINT("elb_step_2");
+    if (const status_word met = close(*parent, step_3); is_balancing(met)) {
+      return task{parent, met, parent_slot};
+    }
+    replacement made;
+    if (which == parent_itself) {
+      make_root(*parent, made);
+    } else {
+      // What is below a closed parent is retired only after the edge to that has changed.
+      const auto reach = [&](std::size_t child, std::size_t slot) -> void* {
+        void* const node = guard.protect(slot, parent->children[child]);
+        return edge.load(memory_order_acquire) == parent ? node : nullptr;
+      };
+      ASSAY_POINT("elb_step_3");
+      const std::size_t node_slot = after(now.slot, 2);
+      void* const node = reach(which, node_slot);
+      if (node == nullptr) return end();
+      if (const status_word met = close_child(*parent, node, step_4); is_balancing(met)) {
+        return task{static_cast<internal*>(node), met, node_slot};
+      }
+      std::size_t beside = which;
+      if (is_to_be_joined(*parent, node)) {
+        ASSAY_POINT("elb_step_4");
+        beside = which + 1 < parent->size ? which + 1 : which - 1;
+        const std::size_t sibling_slot = after(now.slot, 3);
+        void* const sibling = reach(beside, sibling_slot);
+        if (sibling == nullptr) return end();
+        if (const status_word met = close_child(*parent, sibling, step_5); is_balancing(met)) {
+          return task{static_cast<internal*>(sibling), met, sibling_slot};
+        }
+      }
+      make(*parent, std::min(which, beside), std::max(which, beside), made);
+    }
+    ASSAY_POINT("elb_step_5");
+    void* expected = parent;
+    // (1) release: publishes the new nodes.
+    if (edge.compare_exchange_strong(expected, made.top, memory_order_acq_rel,
+                                     memory_order_relaxed)) {
+      made.keep();
+      guard.retire(parent);
+      for (void* const node : made.replaced) {
+        if (node == nullptr) continue;
+        if (parent->height == 1) {
+          guard.retire(static_cast<leaf*>(node));
+        } else {
+          guard.retire(static_cast<internal*>(node));
+        }
+      }
+    }
+    ASSAY_POINT("elb_linked");
+    return end();
+  }
+
+  static std::size_t position(const internal& grandparent, const internal* parent) {
+    std::size_t i = 0;
+    while (i < grandparent.size && grandparent.child(i) != parent) ++i;
+    return i;
+  }
+
+  // From now on the node's children do not change, if the answer is not a balancing below it.
+  static status_word close(internal& node, status_word step) {
+    status_word met = 0;
+    node.status.compare_exchange_strong(met, step, memory_order_acq_rel, memory_order_acquire);
+    return met;
+  }
+  // The same of a leaf or an internal node. Of the latter only if it is to be replaced.
+  static status_word close_child(const internal& parent, void* child, status_word step) {
+    if (parent.height > 1) {
+      auto& node = *static_cast<internal*>(child);
+      return step == step_5 || is_in_need(node, parent) ? close(node, step) : 0;
+    }
+    for (place& each : static_cast<leaf*>(child)->places) each.fetch_or(read_only);
+    return 0;
+  }
+  // Of a child that is closed.
+  static bool is_to_be_joined(const internal& parent, const void* child) {
+    if (parent.size == 1) return false;
+    if (parent.height > 1) {
+      return static_cast<const internal*>(child)->size <= Settings::sparse_internal;
+    }
+    return entries_of<1>({static_cast<const leaf*>(child)}).size <= Settings::sparse;
+  }
+
+  // --- new nodes ---------------------------------------------------------------------------------
+
+  struct replacement {
+    std::unique_ptr<internal> parent;
+    std::array<std::unique_ptr<leaf>, 2> leaves;
+    std::array<std::unique_ptr<internal>, 2> internals;
+    void* top = nullptr;
+    std::array<void*, 2> replaced{};  // beside the parent
+
+    void keep() {
+      static_cast<void>(parent.release());
+      for (auto& each : leaves) static_cast<void>(each.release());
+      for (auto& each : internals) static_cast<void>(each.release());
+    }
+  };
+
+  static std::unique_ptr<internal> make_internal(std::uint32_t height) {
+    auto made = std::make_unique<internal>(height);
+    // No system gives such addresses to who does not ask for them.
+    if (reinterpret_cast<std::uintptr_t>(made.get()) >> child_shift != 0) throw std::bad_alloc();
+    return made;
+  }
+
+  template <std::size_t N>
+  struct entries {
+    std::array<word, N * leaf_capacity> all;
+    std::size_t size = 0;
+  };
+  // Of leaves that are closed, without order.
+  template <std::size_t N>
+  static entries<N> entries_of(const std::array<const leaf*, N>& nodes) {
+    entries<N> found;
+    for (const leaf* const node : nodes) {
+      if (node == nullptr) continue;
+      for (const place& each : node->places) {
+        const word entry = entry_in(each.load(memory_order_relaxed));
+        if (entry != 0) found.all[found.size++] = entry;
+      }
+    }
+    return found;
+  }
+
+  // A parent with its children `first` to `last`, which are one or two, balanced.
+  void make(const internal& parent, std::size_t first, std::size_t last, replacement& made) {
+    made.parent = make_internal(parent.height);
+    made.top = made.parent.get();
+    for (std::size_t i = 0; i < first; ++i) made.parent->add(parent.child(i), parent.upto(i));
+    if (parent.height == 1) {
+      make_leaves(parent, first, last, made);
+    } else {
+      make_internals(parent, first, last, made);
+    }
+    for (std::size_t i = last + 1; i < parent.size; ++i) {
+      made.parent->add(parent.child(i), parent.upto(i));
+    }
+  }
+
+  void make_leaves(const internal& parent, std::size_t first, std::size_t last,
+                   replacement& made) {
+    const auto* const one = static_cast<const leaf*>(parent.child(first));
+    const auto* const other =
+        first == last ? nullptr : static_cast<const leaf*>(parent.child(last));
+    auto found = entries_of<2>({one, other});
+    const std::size_t most = first == last ? Settings::dense : few(leaf_capacity);
+    const std::size_t left = found.size <= most ? found.size : (found.size + 1) / 2;
+    const auto begin = found.all.begin();
+    const auto middle = begin + static_cast<std::ptrdiff_t>(left);
+    const auto end = begin + static_cast<std::ptrdiff_t>(found.size);
+    if (left < found.size) std::nth_element(begin, middle - 1, end);
+    const auto add = [&](std::size_t which, auto from, auto to, word upto) {
+      made.leaves[which] = std::make_unique<leaf>();
+      for (place* into = made.leaves[which]->places.data(); from != to; ++from, ++into) {
+        into->store(*from, memory_order_relaxed);  // nobody else knows the node yet
+      }
+      made.parent->add(made.leaves[which].get(), upto);
+    };
+    add(0, begin, middle, left < found.size ? *(middle - 1) : parent.upto(last));
+    if (left < found.size) add(1, middle, end, parent.upto(last));
+    made.replaced = {parent.child(first), first == last ? nullptr : parent.child(last)};
+  }
+
+  void make_internals(const internal& parent, std::size_t first, std::size_t last,
+                      replacement& made) {
+    const auto& one = *static_cast<const internal*>(parent.child(first));
+    if (first == last && !is_in_need(one, parent)) {
+      made.parent->add(parent.child(first), parent.upto(first));
+      return;
+    }
+    std::size_t size = 0;
+    for (std::size_t i = first; i <= last; ++i) {
+      size += static_cast<const internal*>(parent.child(i))->size;
+    }
+    const bool is_one = first != last && size <= few(internal_capacity);
+    const std::size_t left = is_one ? size : (size + 1) / 2;
+    std::size_t done = 0;
+    for (std::size_t i = first; i <= last; ++i) {
+      const auto& node = *static_cast<const internal*>(parent.child(i));
+      for (std::size_t j = 0; j < node.size; ++j, ++done) {
+        auto& into = made.internals[done < left ? 0 : 1];
+        if (into == nullptr) into = make_internal(node.height);
+        into->add(node.child(j), j + 1 < node.size ? node.upto(j) : parent.upto(i));
+      }
+    }
+    made.parent->add(made.internals[0].get(), is_one ? parent.upto(last) : made.internals[0]->upto(left - 1));
+    if (!is_one) made.parent->add(made.internals[1].get(), parent.upto(last));
+    made.replaced = {parent.child(first), first == last ? nullptr : parent.child(last)};
+  }
+
+  // A root split in two below a new one, or the only child of a root.
+  void make_root(const internal& root, replacement& made) {
+    if (root.size == 1) {
+      made.top = root.child(0);
+      return;
+    }
+    made.parent = make_internal(root.height + 1);
+    made.top = made.parent.get();
+    for (std::size_t half = 0; half < 2; ++half) {
+      made.internals[half] = make_internal(root.height);
+      const std::size_t middle = (root.size + 1) / 2;
+      for (std::size_t i = half == 0 ? 0 : middle; i < (half == 0 ? middle : root.size); ++i) {
+        made.internals[half]->add(root.child(i), root.upto(i));
+      }
+      made.parent->add(made.internals[half].get(), half == 0 ? root.upto(middle - 1) : greatest);
+    }
+  }
+
+  // --- at rest -----------------------------------------------------------------------------------
+
+  [[nodiscard]] const internal& root() const {
+    return *static_cast<const internal*>(above_.child(0));
+  }
+  template <class Visit>
+  static void for_each_leaf(const internal& node, const Visit& visit) {
+    for (std::size_t i = 0; i < node.size; ++i) {
+      if (node.height > 1) {
+        for_each_leaf(*static_cast<const internal*>(node.child(i)), visit);
+      } else {
+        visit(*static_cast<const leaf*>(node.child(i)));
+      }
+    }
+  }
+  static void delete_below(internal* node) {
+    for (std::size_t i = 0; i < node->size; ++i) {
+      if (node->height > 1) {
+        delete_below(static_cast<internal*>(node->child(i)));
+      } else {
+        delete static_cast<leaf*>(node->child(i));
+      }
+    }
+    delete node;
+  }
+
+  // The root that never changes, whose only child is the real one.
+  internal above_{0};
+  Reclaim domain_;
+};
+
+}  // namespace assay
+
+#endif  // ASSAY_MAPS_ELB_TREE_H_
