@@ -1,32 +1,208 @@
+// The words that an elb_tree changes one at a time: entries, and how they are coded.
+//
+// A word is 0 where there is no entry, and its highest bit says that it changes no more (Bonnichsen
+// 2016, listing 5.3). So words of 64 bits hold entries of up to 63, and those of 128 up to 127. An
+// entry's word is one more than the entry, so that no entry is 0; what is left out is the greatest.
+//
+// Words of 128 bits are changed by the wide compare-and-swap that all x86-64 processors but the
+// first have. They are read by a vector load, which is one piece where there is AVX (Intel's and
+// AMD's manuals say so), and elsewhere by that same compare-and-swap. On other processors, and
+// without it, the compiler's library takes a lock: then nothing is lock-free.
+
 #ifndef ASSAY_MAPS_ELB_ENTRY_H_
 #define ASSAY_MAPS_ELB_ENTRY_H_
+
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
+
 #include "assay/sync/atomics.h"
+
+#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#define ASSAY_OWN_WIDE_ATOMICS 0
+#else
+#define ASSAY_OWN_WIDE_ATOMICS 1
+#endif
+#if ASSAY_OWN_WIDE_ATOMICS
+#include <emmintrin.h>
+#endif
+
 namespace assay::elb {
+
+__extension__ using wide = unsigned __int128;
+
 template <class Word>
 inline constexpr Word read_only = Word{1} << (8 * sizeof(Word) - 1);
+
+// A word that threads read, compare and swap, and make read-only. Every change is acquire and
+// release, every reading acquire: an entry may be the address of what its inserter has written.
 template <class Word>
-class atomic_word {
+class place {
  public:
   static constexpr bool lock_free = true;
-  [[nodiscard]] Word load(decltype(memory_order_relaxed) order) const { return word_.load(order); }
-  void store(Word word, decltype(memory_order_relaxed) order) { word_.store(word, order); }
-  bool compare_exchange_strong(Word& expected, Word desired, decltype(memory_order_relaxed) one, decltype(memory_order_relaxed) other) {
-    return word_.compare_exchange_strong(expected, desired, one, other);
+
+  [[nodiscard]] Word load() const noexcept { return word_.load(memory_order_acquire); }
+  // Leaves in `expected` what was there.
+  bool exchange(Word& expected, Word desired) noexcept {
+    return word_.compare_exchange_strong(expected, desired, memory_order_acq_rel,
+                                         memory_order_acquire);
   }
-  void fetch_or(Word bits) { word_.fetch_or(bits, memory_order_acq_rel); }
+  void make_read_only() noexcept { word_.fetch_or(read_only<Word>, memory_order_acq_rel); }
+  // While nobody else knows it.
+  void set(Word word) noexcept { word_.store(word, memory_order_relaxed); }
+
  private:
   atomic<Word> word_{0};
 };
-template <class Entry> struct coding;
-template <> struct coding<std::uint64_t> {
-  using word = std::uint64_t;
-  static word encode(std::uint64_t entry) {
-    if (entry >= read_only<word> - 1) throw std::out_of_range("elb_tree: an entry of 64 bits is less than 2^63 - 1");
-    return entry + 1;
+
+// Without -mcx16, which would let the whole program need it, a compiler calls a library for atomic
+// words of this width, whose loads may write.
+template <>
+class place<wide> {
+ public:
+#if ASSAY_OWN_WIDE_ATOMICS
+  static constexpr bool lock_free = true;
+
+  [[nodiscard]] wide load() const noexcept {
+    if (!loads_are_whole) {
+      wide met = 0;
+      const_cast<place*>(this)->exchange(met, 0);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      return met;
+    }
+    __m128i met;
+    // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
+    asm volatile("movdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
+    return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))} << 64U |
+           static_cast<std::uint64_t>(_mm_cvtsi128_si64(met));
   }
-  static std::uint64_t decode(word held) { return held - 1; }
-};
-}  // namespace assay::elb
+  bool exchange(wide& expected, wide desired) noexcept {
+    auto low = static_cast<std::uint64_t>(expected);
+    auto high = static_cast<std::uint64_t>(expected >> 64U);
+    bool is_done = false;
+    asm volatile("lock cmpxchg16b %1"
+                 : "=@ccz"(is_done), "+m"(word_), "+a"(low), "+d"(high)
+                 : "b"(static_cast<std::uint64_t>(desired)),
+                   "c"(static_cast<std::uint64_t>(desired >> 64U))
+                 : "memory");
+    expected = wide{high} << 64U | low;
+    return is_done;
+  }
+#else
+  static constexpr bool lock_free = false;
+
+  [[nodiscard]] wide load() const noexcept {
+    wide met;
+    __atomic_load(&word_, &met, __ATOMIC_ACQUIRE);
+    return met;
+  }
+  bool exchange(wide& expected, wide desired) noexcept {
+    return __atomic_compare_exchange(&word_, &expected, &desired, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+  }
 #endif
+  void make_read_only() noexcept {
+    wide met = load();
+    while (!exchange(met, met | read_only<wide>)) {
+    }
+  }
+  void set(wide word) noexcept { word_ = word; }
+
+ private:
+#if ASSAY_OWN_WIDE_ATOMICS
+  static inline const bool loads_are_whole = __builtin_cpu_supports("avx") != 0;
+#endif
+  alignas(16) wide word_ = 0;
+};
+
+// --- coding ---------------------------------------------------------------------------------------
+
+// How many bits an integer has.
+template <class T>
+  requires std::integral<T> || std::same_as<T, wide>
+inline constexpr unsigned bits = 8 * sizeof(T);
+template <>
+inline constexpr unsigned bits<bool> = 1;
+
+// The word that has room for entries of so many bits.
+template <unsigned Bits>
+  requires(Bits <= 127)
+using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
+
+// How entries are coded: `word`, and encode(entry) and decode(word), which keep the order. encode()
+// throws std::out_of_range, with the reason.
+template <class Entry>
+struct coding;
+
+// Unsigned integers, of 64 bits and more as far as a word of that width has room for them.
+template <class Entry>
+  requires std::unsigned_integral<Entry> || std::same_as<Entry, wide>
+struct coding<Entry> {
+  using word = std::conditional_t<sizeof(Entry) <= 8, std::uint64_t, wide>;
+
+  static word encode(Entry entry) {
+    if (word{entry} >= read_only<word> - 1) {
+      throw std::out_of_range("elb_tree: the greatest entry of a word of " +
+                              std::to_string(8 * sizeof(word)) + " bits is 2^" +
+                              std::to_string(8 * sizeof(word) - 1) + " - 2");
+    }
+    return word{entry} + 1;
+  }
+  static Entry decode(word held) { return static_cast<Entry>(held - 1); }
+};
+
+// A key and a value of so many bits, in the order of keys, and then of values.
+template <class K, class V, unsigned KeyBits = bits<K>, unsigned ValueBits = bits<V>>
+struct element {
+  K key;
+  V value;
+};
+
+template <class K, class V, unsigned KeyBits, unsigned ValueBits>
+struct coding<element<K, V, KeyBits, ValueBits>> {
+  static_assert(0 < KeyBits && KeyBits <= bits<K> && 0 < ValueBits && ValueBits <= bits<V>,
+                "a key or a value is to be kept in more bits than it has, or in none");
+  static_assert(KeyBits + ValueBits <= 127,
+                "a key and a value have together at most 127 bits: keep one of them in fewer, by "
+                "key_bits or value_bits of the settings");
+  using entry = element<K, V, KeyBits, ValueBits>;
+  using word = word_of<KeyBits + ValueBits>;
+
+  static word encode(const entry& from) {
+    const word all = part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
+    if (all >= read_only<word> - 1) {
+      throw std::out_of_range("elb_tree: the greatest key with the greatest value is no entry");
+    }
+    return all + 1;
+  }
+  static entry decode(word held) {
+    return {whole<K, KeyBits>((held - 1) >> ValueBits),
+            whole<V, ValueBits>((held - 1) & ((word{1} << ValueBits) - 1))};
+  }
+
+ private:
+  // Numbers with a sign are moved up by half of their range, so that they keep their order.
+  template <class T, unsigned Bits>
+  static constexpr word offset = std::is_signed_v<T> ? word{1} << (Bits - 1) : 0;
+
+  template <unsigned Bits, class T>
+  static word part(T from, const char* name) {
+    const word up = static_cast<word>(from) + offset<T, Bits>;
+    if (Bits < 8 * sizeof(word) && up >> Bits != 0) {
+      throw std::out_of_range(std::string("elb_tree: the ") + name + " " + std::to_string(from) +
+                              " does not fit into its " + std::to_string(Bits) + " bits");
+    }
+    return up;
+  }
+  template <class T, unsigned Bits>
+  static T whole(word from) {
+    return static_cast<T>(from - offset<T, Bits>);
+  }
+};
+
+}  // namespace assay::elb
+
+#endif  // ASSAY_MAPS_ELB_ENTRY_H_

@@ -137,7 +137,7 @@ class elb_tree {
 
   using coding = elb::coding<Entry>;
   using word = typename coding::word;
-  using place = elb::atomic_word<word>;
+  using place = elb::place<word>;
   static constexpr word read_only = elb::read_only<word>;
   static constexpr word greatest = read_only - 1;
   static constexpr word entry_in(word held) { return held & ~read_only; }
@@ -274,7 +274,7 @@ class elb_tree {
       std::array<word, leaf_capacity> held;
       std::size_t n = 0;
       for (const place& each : node.places) {
-        if (const word found = entry_in(each.load(memory_order_relaxed)); found != 0) {
+        if (const word found = entry_in(each.load()); found != 0) {
           held[n++] = found;
         }
       }
@@ -301,7 +301,7 @@ class elb_tree {
         std::size_t free = leaf_capacity;
         bool is_changing = true;
         for (std::size_t i = 0; i < leaf_capacity; ++i) {
-          const word held = node.places[i].load(memory_order_acquire);
+          const word held = node.places[i].load();
           if ((held & read_only) != 0) is_changing = false;
           if (entry_in(held) != 0) {
             ++used;
@@ -316,8 +316,7 @@ class elb_tree {
         }
         ASSAY_POINT("elb_insert_before_exchange");
         word expected = 0;
-        if (node.places[free].compare_exchange_strong(expected, entry, memory_order_acq_rel,
-                                                      memory_order_acquire)) {
+        if (node.places[free].exchange(expected, entry)) {
           return;
         }
       }
@@ -336,7 +335,7 @@ class elb_tree {
         word least = hi;
         bool is_changing = true;
         for (std::size_t i = 0; i < leaf_capacity; ++i) {
-          const word held = node.places[i].load(memory_order_acquire);
+          const word held = node.places[i].load();
           if ((held & read_only) != 0) is_changing = false;
           if (held == 0) continue;
           ++used;
@@ -356,8 +355,7 @@ class elb_tree {
           break;
         }
         ASSAY_POINT("elb_erase_before_exchange");
-        if (node.places[where].compare_exchange_strong(least, 0, memory_order_acq_rel,
-                                                       memory_order_acquire)) {
+        if (node.places[where].exchange(least, 0)) {
           return least;
         }
       }
@@ -373,7 +371,7 @@ class elb_tree {
       const leaf& node = *static_cast<leaf*>(at.child);
       // Also in a leaf that is being replaced: what it holds, it held when it was in the tree.
       for (const place& each : node.places) {
-        const word held = entry_in(each.load(memory_order_acquire));
+        const word held = entry_in(each.load());
         if (held != 0 && lo <= held && held <= hi) return held;
       }
       if (at.upto >= hi) return 0;
@@ -559,7 +557,7 @@ class elb_tree {
       auto& node = *static_cast<internal*>(child);
       return step == step_5 || is_in_need(node, parent) ? close(node, step) : 0;
     }
-    for (place& each : static_cast<leaf*>(child)->places) each.fetch_or(read_only);
+    for (place& each : static_cast<leaf*>(child)->places) each.make_read_only();
     return 0;
   }
   // Of a child that is closed.
@@ -606,7 +604,7 @@ class elb_tree {
     for (const leaf* const node : nodes) {
       if (node == nullptr) continue;
       for (const place& each : node->places) {
-        const word entry = entry_in(each.load(memory_order_relaxed));
+        const word entry = entry_in(each.load());
         if (entry != 0) found.all[found.size++] = entry;
       }
     }
@@ -643,7 +641,7 @@ class elb_tree {
     const auto add = [&](std::size_t which, auto from, auto to, word upto) {
       made.leaves[which] = std::make_unique<leaf>();
       for (place* into = made.leaves[which]->places.data(); from != to; ++from, ++into) {
-        into->store(*from, memory_order_relaxed);  // nobody else knows the node yet
+        into->set(*from);
       }
       made.parent->add(made.leaves[which].get(), upto);
     };
