@@ -76,7 +76,8 @@ class place<wide> {
     __m128i met;
     // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
     asm volatile("movdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
-    return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))} << 64U |
+    return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))}
+               << 64U |
            static_cast<std::uint64_t>(_mm_cvtsi128_si64(met));
   }
   bool exchange(wide& expected, wide desired) noexcept {
@@ -118,7 +119,8 @@ class place<wide> {
   alignas(16) wide word_ = 0;
 };
 
-// --- coding ---------------------------------------------------------------------------------------
+// --- coding
+// ---------------------------------------------------------------------------------------
 
 // How many bits an integer has.
 template <class T>
@@ -172,7 +174,8 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   using word = word_of<KeyBits + ValueBits>;
 
   static word encode(const entry& from) {
-    const word all = part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
+    const word all =
+        part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
     if (all >= read_only<word> - 1) {
       throw std::out_of_range("elb_tree: the greatest key with the greatest value is no entry");
     }

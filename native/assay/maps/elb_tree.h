@@ -121,7 +121,6 @@ struct elb_settings {
   static constexpr std::size_t sparse_internal = 4;
 };
 
-
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
 template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
@@ -157,9 +156,7 @@ class elb_tree {
   static constexpr unsigned child_shift = 48;
   static constexpr std::size_t parent_itself = 0xffff;  // instead of a child
   static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
-  static constexpr bool is_balancing(status_word status) {
-    return (status & step_mask) == step_2;
-  }
+  static constexpr bool is_balancing(status_word status) { return (status & step_mask) == step_2; }
 
   static constexpr std::size_t line = 64;
   struct alignas(line) leaf {
@@ -211,9 +208,9 @@ class elb_tree {
     internal* grandparent = nullptr;
     internal* parent = nullptr;
     void* child = nullptr;
-    std::size_t which = 0;       // of the parent's children
-    std::size_t slot = 0;        // the child's
-    word upto = greatest;    // the greatest entry that may be below the child
+    std::size_t which = 0;  // of the parent's children
+    std::size_t slot = 0;   // the child's
+    word upto = greatest;   // the greatest entry that may be below the child
   };
 
  public:
@@ -384,8 +381,7 @@ class elb_tree {
 
   // Goes down to the node of that height below which `entry` belongs. If it meets a balancing that
   // concerns its way, it helps and answers false, and is to be called again.
-  [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at,
-                             guard_type& guard) {
+  [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at, guard_type& guard) {
     at = {};
     at.parent = &above_;
     at.child = guard.protect(0, above_.children[0]);
@@ -626,8 +622,7 @@ class elb_tree {
     }
   }
 
-  void make_leaves(const internal& parent, std::size_t first, std::size_t last,
-                   replacement& made) {
+  void make_leaves(const internal& parent, std::size_t first, std::size_t last, replacement& made) {
     const auto* const one = static_cast<const leaf*>(parent.child(first));
     const auto* const other =
         first == last ? nullptr : static_cast<const leaf*>(parent.child(last));
@@ -672,7 +667,8 @@ class elb_tree {
         into->add(node.child(j), j + 1 < node.size ? node.upto(j) : parent.upto(i));
       }
     }
-    made.parent->add(made.internals[0].get(), is_one ? parent.upto(last) : made.internals[0]->upto(left - 1));
+    made.parent->add(made.internals[0].get(),
+                     is_one ? parent.upto(last) : made.internals[0]->upto(left - 1));
     if (!is_one) made.parent->add(made.internals[1].get(), parent.upto(last));
     made.replaced = {parent.child(first), first == last ? nullptr : parent.child(last)};
   }

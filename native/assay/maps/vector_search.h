@@ -110,6 +110,29 @@ template <instruction_set Set, std::size_t N>
   return equal;
 }
 
+// Which of some words are 0, which have their highest bit, and which are numbers from `lo` to `hi`:
+// bit i says it of words[i].
+struct sorted_words {
+  std::uint64_t zero = 0;
+  std::uint64_t marked = 0;
+  std::uint64_t between = 0;
+};
+
+// Of the first N `words`. 0 < lo and hi < 2^63. Reads exactly those.
+template <instruction_set Set, std::size_t N>
+  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
+[[nodiscard]] inline sorted_words sort_words(const atomic<std::uint64_t>* words, std::uint64_t lo,
+                                             std::uint64_t hi) noexcept {
+  sorted_words found;
+  for (std::size_t i = 0; i < N; ++i) {
+    const std::uint64_t word = words[i].load(memory_order_relaxed);
+    found.zero |= std::uint64_t{word == 0} << i;
+    found.marked |= (word >> 63U) << i;
+    found.between |= std::uint64_t{lo <= word && word <= hi} << i;
+  }
+  return found;
+}
+
 #if ASSAY_VECTOR_LOADS
 
 namespace detail {
@@ -251,6 +274,11 @@ template <std::size_t Bytes>
   }
 }
 
+// The highest bits of four numbers.
+[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t marks(__m256i four) noexcept {
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(four)));
+}
+
 }  // namespace detail
 
 template <instruction_set Set, std::size_t N, class Key>
@@ -302,6 +330,53 @@ template <instruction_set Set, std::size_t N>
     const __m512i all = _mm512_maskz_loadu_epi8(first, bytes);
     return _mm512_mask_cmpeq_epi8_mask(first, all, _mm512_set1_epi8(sought));
   }
+}
+
+// As signed numbers, those that are marked are below `lo`. The last vector may overlap the one
+// before.
+template <instruction_set Set, std::size_t N>
+  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::avx2)
+[[nodiscard]] ASSAY_AVX2 inline sorted_words sort_words(const atomic<std::uint64_t>* words,
+                                                        std::uint64_t lo,
+                                                        std::uint64_t hi) noexcept {
+  if constexpr (N < 4) {
+    return sort_words<instruction_set::scalar, N>(words, lo, hi);
+  } else {
+    const __m256i below = detail::spread_avx2(lo - 1);
+    const __m256i last = detail::spread_avx2(hi);
+    sorted_words found;
+    for (std::size_t i = 0; i < N; i += 4) {
+      const std::size_t from = std::min(i, N - 4);
+      const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + from));
+      const __m256i between =
+          _mm256_andnot_si256(_mm256_cmpgt_epi64(here, last), _mm256_cmpgt_epi64(here, below));
+      found.zero |= detail::marks(_mm256_cmpeq_epi64(here, _mm256_setzero_si256())) << from;
+      found.marked |= detail::marks(here) << from;
+      found.between |= detail::marks(between) << from;
+    }
+    return found;
+  }
+}
+
+template <instruction_set Set, std::size_t N>
+  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::avx512)
+[[nodiscard]] ASSAY_AVX512 inline sorted_words sort_words(const atomic<std::uint64_t>* words,
+                                                          std::uint64_t lo,
+                                                          std::uint64_t hi) noexcept {
+  const __m512i least = detail::spread_avx512(lo);
+  const __m512i span = detail::spread_avx512(hi - lo);
+  sorted_words found;
+  for (std::size_t i = 0; i < N; i += 8) {
+    const auto some = static_cast<__mmask8>(N - i < 8 ? (1U << (N - i)) - 1 : 0xffU);
+    const __m512i here = _mm512_maskz_loadu_epi64(some, words + i);
+    // Below `lo` the difference wraps, and what is marked is above.
+    const __mmask8 between =
+        _mm512_mask_cmple_epu64_mask(some, _mm512_sub_epi64(here, least), span);
+    found.zero |= std::uint64_t{_mm512_mask_testn_epi64_mask(some, here, here)} << i;
+    found.marked |= std::uint64_t{_mm512_movepi64_mask(here)} << i;
+    found.between |= std::uint64_t{between} << i;
+  }
+  return found;
 }
 
 #endif  // ASSAY_VECTOR_LOADS
