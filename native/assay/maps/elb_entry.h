@@ -44,7 +44,10 @@ template <class Word>
 class place {
  public:
   static constexpr bool lock_free = true;
+  static constexpr bool has_vectors = true;
 
+  // Of an array of these, for vector_search.h.
+  [[nodiscard]] const atomic<Word>* words() const noexcept { return &word_; }
   [[nodiscard]] Word load() const noexcept { return word_.load(memory_order_acquire); }
   // Leaves in `expected` what was there.
   bool exchange(Word& expected, Word desired) noexcept {
@@ -64,6 +67,7 @@ class place {
 template <>
 class place<wide> {
  public:
+  static constexpr bool has_vectors = false;
 #if ASSAY_OWN_WIDE_ATOMICS
   static constexpr bool lock_free = true;
 

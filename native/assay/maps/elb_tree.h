@@ -92,6 +92,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -102,7 +103,9 @@
 #include <string>
 #include <utility>
 
+#include "assay/host/instruction_set.h"
 #include "assay/maps/elb_entry.h"
+#include "assay/maps/vector_search.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/sync/atomics.h"
@@ -157,6 +160,8 @@ class elb_tree {
   static constexpr std::size_t parent_itself = 0xffff;  // instead of a child
   static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
   static constexpr bool is_balancing(status_word status) { return (status & step_mask) == step_2; }
+
+  using set = host::instruction_set;
 
   static constexpr std::size_t line = 64;
   struct alignas(line) leaf {
@@ -225,17 +230,26 @@ class elb_tree {
     // Adds the entry, which is not in the tree and is not being added by another thread: see
     // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range if it is none of the
     // entries that there are, with nothing changed.
-    void insert(Entry entry) { tree_->insert(coding::encode(entry), me_); }
+    void insert(Entry entry) {
+      const word coded = coding::encode(entry);
+      tree_->by_vectors([&]<set Set>() { tree_->template insert_as<Set>(coded, me_); });
+    }
 
     // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
     // Lock-free. Throws std::bad_alloc, with nothing changed.
     std::optional<Entry> erase(Entry lo, Entry hi) {
-      return decoded(tree_->erase(coding::encode(lo), coding::encode(hi), me_));
+      const word from = coding::encode(lo);
+      const word to = coding::encode(hi);
+      return decoded(tree_->by_vectors(
+          [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_); }));
     }
 
     // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
     std::optional<Entry> search(Entry lo, Entry hi) {
-      return decoded(tree_->search(coding::encode(lo), coding::encode(hi), me_));
+      const word from = coding::encode(lo);
+      const word to = coding::encode(hi);
+      return decoded(tree_->by_vectors(
+          [&]<set Set>() { return tree_->template search_as<Set>(from, to, me_); }));
     }
 
    private:
@@ -286,7 +300,84 @@ class elb_tree {
  private:
   // --- operations --------------------------------------------------------------------------------
 
-  void insert(word entry, typename Reclaim::participant& me) {
+  // Calls operate.template operator()<Set>(), all that it calls compiled for the best vector
+  // instructions.
+  template <class Operate>
+  auto by_vectors(const Operate& operate) const {
+#if defined(__x86_64__)
+    if (set_ == set::avx512) return by_avx512(operate);
+    if (set_ == set::avx2) return by_avx2(operate);
+#endif
+    return operate.template operator()<set::scalar>();
+  }
+#if defined(__x86_64__)
+  template <class Operate>
+  [[gnu::flatten]] ASSAY_AVX2 static auto by_avx2(const Operate& operate) {
+    return operate.template operator()<set::avx2>();
+  }
+  template <class Operate>
+  [[gnu::flatten]] ASSAY_AVX512 static auto by_avx512(const Operate& operate) {
+    return operate.template operator()<set::avx512>();
+  }
+#endif
+
+  // What was seen of a leaf, place after place.
+  struct view {
+    std::size_t used = 0;
+    std::size_t free = leaf_capacity;    // a place; that many if there is none
+    std::size_t wanted = leaf_capacity;  // the place of the least entry wanted; likewise
+    word least = 0;                      // that entry
+    bool is_closed = false;
+  };
+  // Of entries from `lo` to `hi`, one at least of which there is.
+  template <set Set>
+  static view look_at(const leaf& node, word lo, word hi) {
+    view seen;
+    if constexpr (place::has_vectors) {
+      constexpr std::size_t most = 64;
+      for_chunks<most>([&]<std::size_t From, std::size_t N>() {
+        const auto found = vector_search::sort_words<Set, N>(node.places[From].words(), lo, hi);
+        seen.used += N - static_cast<std::size_t>(std::popcount(found.zero));
+        if (found.zero != 0 && seen.free == leaf_capacity) {
+          seen.free = From + static_cast<std::size_t>(std::countr_zero(found.zero));
+        }
+        seen.is_closed = seen.is_closed || found.marked != 0;
+        for (std::uint64_t left = found.between; left != 0; left &= left - 1) {
+          want(node, From + static_cast<std::size_t>(std::countr_zero(left)), lo, hi, seen);
+        }
+      });
+    } else {
+      for (std::size_t i = 0; i < leaf_capacity; ++i) {
+        const word held = node.places[i].load();
+        seen.is_closed = seen.is_closed || (held & read_only) != 0;
+        if (entry_in(held) == 0) {
+          seen.free = i;
+        } else {
+          ++seen.used;
+          want(node, i, lo, hi, seen);
+        }
+      }
+    }
+    return seen;
+  }
+  static void want(const leaf& node, std::size_t where, word lo, word hi, view& seen) {
+    const word held = node.places[where].load();
+    if (lo <= held && held <= hi && (seen.wanted == leaf_capacity || held < seen.least)) {
+      seen.least = held;
+      seen.wanted = where;
+    }
+  }
+  template <std::size_t Most, std::size_t From = 0, class Each>
+  [[gnu::always_inline]] static void for_chunks(const Each& each) {
+    if constexpr (From < leaf_capacity) {
+      constexpr std::size_t n = std::min(Most, leaf_capacity - From);
+      each.template operator()<From, n>();
+      for_chunks<Most, From + n>(each);
+    }
+  }
+
+  template <set Set>
+  void insert_as(word entry, typename Reclaim::participant& me) {
     auto guard = me.pin();
     for (;;) {
       whereabouts at;
@@ -294,82 +385,60 @@ class elb_tree {
       leaf& node = *static_cast<leaf*>(at.child);
       // Again and again while others fill the places that were free.
       for (;;) {
-        std::size_t used = 0;
-        std::size_t free = leaf_capacity;
-        bool is_changing = true;
-        for (std::size_t i = 0; i < leaf_capacity; ++i) {
-          const word held = node.places[i].load();
-          if ((held & read_only) != 0) is_changing = false;
-          if (entry_in(held) != 0) {
-            ++used;
-          } else {
-            free = i;
-          }
-        }
-        if (!is_changing) break;  // descend() helps
-        if (used > Settings::dense || free == leaf_capacity) {
+        const view seen = look_at<Set>(node, entry, entry);
+        if (seen.is_closed) break;  // descend() helps
+        if (seen.used > Settings::dense || seen.free == leaf_capacity) {
           balance(entry, 0, guard);
           break;
         }
         ASSAY_POINT("elb_insert_before_exchange");
         word expected = 0;
-        if (node.places[free].exchange(expected, entry)) {
-          return;
-        }
+        if (node.places[seen.free].exchange(expected, entry)) return;
       }
     }
   }
 
-  word erase(word lo, word hi, typename Reclaim::participant& me) {
+  template <set Set>
+  word erase_as(word lo, word hi, typename Reclaim::participant& me) {
     auto guard = me.pin();
     while (lo <= hi) {
       whereabouts at;
       if (!descend(lo, 0, at, guard)) continue;
       leaf& node = *static_cast<leaf*>(at.child);
       for (;;) {
-        std::size_t used = 0;
-        std::size_t where = leaf_capacity;
-        word least = hi;
-        bool is_changing = true;
-        for (std::size_t i = 0; i < leaf_capacity; ++i) {
-          const word held = node.places[i].load();
-          if ((held & read_only) != 0) is_changing = false;
-          if (held == 0) continue;
-          ++used;
-          if (lo <= held && held <= least) {
-            least = held;
-            where = i;
-          }
-        }
-        if (!is_changing) break;
-        if (used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
+        view seen = look_at<Set>(node, lo, hi);
+        if (seen.is_closed) break;
+        if (seen.used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
           balance(lo, 0, guard);
           break;
         }
-        if (where == leaf_capacity) {
+        if (seen.wanted == leaf_capacity) {
           if (at.upto >= hi) return 0;
           lo = at.upto + 1;
           break;
         }
         ASSAY_POINT("elb_erase_before_exchange");
-        if (node.places[where].exchange(least, 0)) {
-          return least;
-        }
+        if (node.places[seen.wanted].exchange(seen.least, 0)) return seen.least;
       }
     }
     return 0;
   }
 
-  word search(word lo, word hi, typename Reclaim::participant& me) {
+  template <set Set>
+  word search_as(word lo, word hi, typename Reclaim::participant& me) {
     auto guard = me.pin();
     while (lo <= hi) {
       whereabouts at;
       if (!descend(lo, 0, at, guard)) continue;
       const leaf& node = *static_cast<leaf*>(at.child);
-      // Also in a leaf that is being replaced: what it holds, it held when it was in the tree.
-      for (const place& each : node.places) {
-        const word held = entry_in(each.load());
-        if (held != 0 && lo <= held && held <= hi) return held;
+      const view seen = look_at<Set>(node, lo, hi);
+      if (seen.wanted != leaf_capacity) return seen.least;
+      if (seen.is_closed) {
+        // What it holds, it held when it was in the tree.
+        for (const place& each : node.places) {
+          const word held = entry_in(each.load());
+          if (lo <= held && held <= hi) return held;
+        }
       }
       if (at.upto >= hi) return 0;
       lo = at.upto + 1;
@@ -427,7 +496,7 @@ class elb_tree {
 
   // Balances the node of that height on the way to `entry`, or the highest one above it that is in
   // need of it first. The caller looks again.
-  void balance(word entry, std::uint32_t height, guard_type& guard) {
+  [[gnu::noinline]] void balance(word entry, std::uint32_t height, guard_type& guard) {
     for (;;) {
       whereabouts at;
       if (!descend(entry, height, at, guard)) return;
@@ -461,7 +530,7 @@ class elb_tree {
   }
 
   // What the status says, or what stands in its way further down.
-  void help(task now, guard_type& guard) {
+  [[gnu::noinline]] void help(task now, guard_type& guard) {
     while (const auto lower = go_on(now, guard)) now = *lower;
   }
 
@@ -720,6 +789,7 @@ class elb_tree {
   // The root that never changes, whose only child is the real one.
   internal above_{0};
   Reclaim domain_;
+  const set set_ = host::best_instruction_set();
 };
 
 }  // namespace assay
