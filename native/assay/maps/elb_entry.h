@@ -12,6 +12,7 @@
 #ifndef ASSAY_MAPS_ELB_ENTRY_H_
 #define ASSAY_MAPS_ELB_ENTRY_H_
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -123,8 +124,7 @@ class place<wide> {
   alignas(16) wide word_ = 0;
 };
 
-// --- coding
-// ---------------------------------------------------------------------------------------
+// --- coding --------------------------------------------------------------------------------------
 
 // How many bits an integer has.
 template <class T>
@@ -139,7 +139,8 @@ template <unsigned Bits>
 using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
 
 // How entries are coded: `word`, and encode(entry) and decode(word), which keep the order. encode()
-// throws std::out_of_range, with the reason.
+// throws std::out_of_range, with the reason. bound(entry) is where a range begins or ends, also one
+// that ends above all entries that there are.
 template <class Entry>
 struct coding;
 
@@ -157,6 +158,9 @@ struct coding<Entry> {
     }
     return word{entry} + 1;
   }
+  static word bound(Entry entry) {
+    return word{entry} >= read_only<word> - 1 ? read_only<word> - 1 : word{entry} + 1;
+  }
   static Entry decode(word held) { return static_cast<Entry>(held - 1); }
 };
 
@@ -165,6 +169,8 @@ template <class K, class V, unsigned KeyBits = bits<K>, unsigned ValueBits = bit
 struct element {
   K key;
   V value;
+
+  friend bool operator==(const element&, const element&) = default;
 };
 
 template <class K, class V, unsigned KeyBits, unsigned ValueBits>
@@ -178,12 +184,15 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   using word = word_of<KeyBits + ValueBits>;
 
   static word encode(const entry& from) {
-    const word all =
-        part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
+    const word all = packed(from);
     if (all >= read_only<word> - 1) {
       throw std::out_of_range("elb_tree: the greatest key with the greatest value is no entry");
     }
     return all + 1;
+  }
+  // Throws std::out_of_range if the key or the value does not fit.
+  static word bound(const entry& from) {
+    return std::min<word>(packed(from), read_only<word> - 2) + 1;
   }
   static entry decode(word held) {
     return {whole<K, KeyBits>((held - 1) >> ValueBits),
@@ -195,6 +204,9 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   template <class T, unsigned Bits>
   static constexpr word offset = std::is_signed_v<T> ? word{1} << (Bits - 1) : 0;
 
+  static word packed(const entry& from) {
+    return part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
+  }
   template <unsigned Bits, class T>
   static word part(T from, const char* name) {
     const word up = static_cast<word>(from) + offset<T, Bits>;
@@ -209,6 +221,29 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
     return static_cast<T>(from - offset<T, Bits>);
   }
 };
+
+// --- for elb_multimap and elb_priority_queue --------------------------------------------------------
+
+// How an element's parts are kept.
+template <class K, class Settings>
+constexpr unsigned key_bits() {
+  if constexpr (requires { Settings::key_bits; }) return Settings::key_bits;
+  return bits<K>;
+}
+template <class V, class Settings>
+constexpr unsigned value_bits() {
+  if constexpr (requires { Settings::value_bits; }) return Settings::value_bits;
+  return bits<V>;
+}
+template <class K, class V, class Settings>
+using element_of = element<K, V, key_bits<K, Settings>(), value_bits<V, Settings>()>;
+
+// The least and the greatest number of so many bits.
+template <class T, unsigned Bits>
+inline constexpr T least = std::is_signed_v<T> ? static_cast<T>(T{-1} << (Bits - 1)) : T{0};
+template <class T, unsigned Bits>
+inline constexpr T most =
+    static_cast<T>(std::numeric_limits<T>::max() >> (bits<T> - Bits));
 
 }  // namespace assay::elb
 

@@ -93,19 +93,22 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "assay/host/instruction_set.h"
 #include "assay/maps/elb_entry.h"
 #include "assay/maps/vector_search.h"
+#include "assay/random/splitmix64.h"
+#include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/sync/atomics.h"
@@ -113,16 +116,26 @@
 
 namespace assay {
 
-// How wide nodes are, and when they are balanced. The defaults are those of section 5.5.2.
-struct elb_settings {
-  static constexpr std::size_t leaf_capacity = 32;      // entries
-  static constexpr std::size_t internal_capacity = 32;  // children
+// How wide nodes are, and when they are balanced. A program may have settings of its own:
+//
+//     struct tighter : assay::elb_nodes<32> {
+//       static constexpr std::size_t sparse = 8;
+//     };
+template <std::size_t Entries, std::size_t Children = Entries>
+struct elb_nodes {
+  static constexpr std::size_t leaf_capacity = Entries;
+  static constexpr std::size_t internal_capacity = Children;
   // A leaf of more entries is split, one of so many or fewer joined with its sibling.
-  static constexpr std::size_t dense = 26;
-  static constexpr std::size_t sparse = 4;
+  static constexpr std::size_t dense = std::max<std::size_t>(5, Entries * 13 / 16);
+  static constexpr std::size_t sparse = std::max<std::size_t>(1, Entries / 8);
   // An internal node of so many or fewer children is joined with its sibling.
-  static constexpr std::size_t sparse_internal = 4;
+  static constexpr std::size_t sparse_internal = std::max<std::size_t>(1, Children / 8);
 };
+// Those of section 5.5.2, which are dense above 26 and sparse up to 4; of 5.5.3, for queues; and of
+// 5.5.1, which take 4096 bytes.
+using elb_settings = elb_nodes<32>;
+using elb_narrow = elb_nodes<16>;
+using elb_wide = elb_nodes<512, 252>;
 
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
@@ -237,20 +250,44 @@ class elb_tree {
 
     // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
     // Lock-free. Throws std::bad_alloc, with nothing changed.
-    std::optional<Entry> erase(Entry lo, Entry hi) {
-      const word from = coding::encode(lo);
-      const word to = coding::encode(hi);
+    [[gnu::always_inline]] std::optional<Entry> erase(Entry lo, Entry hi) {
+      const word from = coding::bound(lo);
+      const word to = coding::bound(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_); }));
     }
 
+    // Removes an entry in [lo, hi] that is one of the smallest: one of the first leaf that has any
+    // of them. Threads that call it at the same time seldom want the same one. Otherwise as erase(),
+    // but that entries in O may be smaller, fewer than a leaf holds.
+    [[gnu::always_inline]] std::optional<Entry> erase_near(Entry lo, Entry hi) {
+      const word from = coding::bound(lo);
+      const word to = coding::bound(hi);
+      const std::size_t start = random_() % leaf_capacity;
+      return decoded(tree_->by_vectors(
+          [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_, start); }));
+    }
+
     // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
-    std::optional<Entry> search(Entry lo, Entry hi) {
-      const word from = coding::encode(lo);
-      const word to = coding::encode(hi);
+    [[gnu::always_inline]] std::optional<Entry> search(Entry lo, Entry hi) {
+      const word from = coding::bound(lo);
+      const word to = coding::bound(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template search_as<Set>(from, to, me_); }));
     }
+
+    // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some of
+    // the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
+    // Throws std::bad_alloc and what `visit` throws.
+    template <class Visit>
+    void visit(Entry lo, Entry hi, Visit&& visit) {
+      tree_->visit(coding::bound(lo), coding::bound(hi), me_, visit);
+    }
+
+    // About how many entries there are: the mean of 64 ways down that turn at random, each as if all
+    // nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
+    // std::bad_alloc.
+    [[nodiscard]] std::uint64_t approximate_size() { return tree_->estimate(random_, me_); }
 
    private:
     friend elb_tree;
@@ -260,6 +297,7 @@ class elb_tree {
     }
 
     elb_tree* tree_;
+    random::splitmix64 random_{reinterpret_cast<std::uintptr_t>(this)};
     typename Reclaim::participant me_;
   };
 
@@ -281,17 +319,18 @@ class elb_tree {
   // `visit` throws.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for_each_leaf(root(), [&](const leaf& node) {
-      std::array<word, leaf_capacity> held;
-      std::size_t n = 0;
-      for (const place& each : node.places) {
-        if (const word found = entry_in(each.load()); found != 0) {
-          held[n++] = found;
-        }
-      }
-      std::sort(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n));
-      for (std::size_t i = 0; i < n; ++i) visit(coding::decode(held[i]));
-    });
+    for_each_leaf(root(), [&](const leaf& node) { visit_in(node, 1, greatest, visit); });
+  }
+
+  // What is wrong with the tree, if anything is: the order of entries and separators (theorem A.10),
+  // a node with two parents (A.5), an entry that is there twice, a balancing that was left, a node
+  // that is too large. At rest. Throws std::bad_alloc.
+  [[nodiscard]] std::optional<std::string> broken_invariant() const {
+    if (above_.size != 1) return "the root that never changes has not one child";
+    if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
+    if (root().height == 0) return "the real root is a leaf";
+    std::unordered_set<const void*> met;
+    return broken_below(root(), 0, greatest, met);
   }
 
   // How many retired nodes wait to be freed; an estimate while threads are inside calls.
@@ -325,13 +364,14 @@ class elb_tree {
   struct view {
     std::size_t used = 0;
     std::size_t free = leaf_capacity;    // a place; that many if there is none
-    std::size_t wanted = leaf_capacity;  // the place of the least entry wanted; likewise
-    word least = 0;                      // that entry
+    std::size_t wanted = leaf_capacity;  // the place of the entry wanted; likewise
+    word entry = 0;                      // that entry
     bool is_closed = false;
   };
-  // Of entries from `lo` to `hi`, one at least of which there is.
+  // Wanted is the least entry from `lo` to `hi`, or the first one from a place on, and round.
+  static constexpr std::size_t the_least = leaf_capacity;
   template <set Set>
-  static view look_at(const leaf& node, word lo, word hi) {
+  static view look_at(const leaf& node, word lo, word hi, std::size_t start = the_least) {
     view seen;
     if constexpr (place::has_vectors) {
       constexpr std::size_t most = 64;
@@ -343,7 +383,7 @@ class elb_tree {
         }
         seen.is_closed = seen.is_closed || found.marked != 0;
         for (std::uint64_t left = found.between; left != 0; left &= left - 1) {
-          want(node, From + static_cast<std::size_t>(std::countr_zero(left)), lo, hi, seen);
+          want(node, From + static_cast<std::size_t>(std::countr_zero(left)), lo, hi, start, seen);
         }
       });
     } else {
@@ -354,16 +394,24 @@ class elb_tree {
           seen.free = i;
         } else {
           ++seen.used;
-          want(node, i, lo, hi, seen);
+          want(node, i, lo, hi, start, seen);
         }
       }
     }
     return seen;
   }
-  static void want(const leaf& node, std::size_t where, word lo, word hi, view& seen) {
+  static void want(const leaf& node, std::size_t where, word lo, word hi, std::size_t start,
+                   view& seen) {
     const word held = node.places[where].load();
-    if (lo <= held && held <= hi && (seen.wanted == leaf_capacity || held < seen.least)) {
-      seen.least = held;
+    // What was wanted a moment ago may still be in the tree, but no longer here alone.
+    seen.is_closed = seen.is_closed || (held & read_only) != 0;
+    if (held < lo || hi < held) return;
+    const auto from_start = [start](std::size_t place) {
+      return (place + leaf_capacity - start) % leaf_capacity;
+    };
+    if (seen.wanted == leaf_capacity ||
+        (start == the_least ? held < seen.entry : from_start(where) < from_start(seen.wanted))) {
+      seen.entry = held;
       seen.wanted = where;
     }
   }
@@ -387,26 +435,40 @@ class elb_tree {
       for (;;) {
         const view seen = look_at<Set>(node, entry, entry);
         if (seen.is_closed) break;  // descend() helps
+        reclaim::detail::require(seen.wanted == leaf_capacity, inserted_twice);
         if (seen.used > Settings::dense || seen.free == leaf_capacity) {
           balance(entry, 0, guard);
           break;
         }
         ASSAY_POINT("elb_insert_before_exchange");
         word expected = 0;
-        if (node.places[seen.free].exchange(expected, entry)) return;
+        if (node.places[seen.free].exchange(expected, entry)) {
+          if constexpr (reclaim::detail::checks) expect_once(node, entry);
+          return;
+        }
       }
     }
   }
 
+  static constexpr const char* inserted_twice =
+      "an entry is inserted into an elb_tree that it is already in";
+  // Two threads that insert it at the same time may both find it missing, but not both find it once.
+  static void expect_once(const leaf& node, word entry) {
+    std::size_t found = 0;
+    for (const place& each : node.places) found += entry_in(each.load()) == entry ? 1U : 0U;
+    reclaim::detail::require(found <= 1, inserted_twice);
+  }
+
   template <set Set>
-  word erase_as(word lo, word hi, typename Reclaim::participant& me) {
+  word erase_as(word lo, word hi, typename Reclaim::participant& me,
+                std::size_t start = the_least) {
     auto guard = me.pin();
     while (lo <= hi) {
       whereabouts at;
       if (!descend(lo, 0, at, guard)) continue;
       leaf& node = *static_cast<leaf*>(at.child);
       for (;;) {
-        view seen = look_at<Set>(node, lo, hi);
+        view seen = look_at<Set>(node, lo, hi, start);
         if (seen.is_closed) break;
         if (seen.used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
           balance(lo, 0, guard);
@@ -418,7 +480,7 @@ class elb_tree {
           break;
         }
         ASSAY_POINT("elb_erase_before_exchange");
-        if (node.places[seen.wanted].exchange(seen.least, 0)) return seen.least;
+        if (node.places[seen.wanted].exchange(seen.entry, 0)) return seen.entry;
       }
     }
     return 0;
@@ -432,7 +494,7 @@ class elb_tree {
       if (!descend(lo, 0, at, guard)) continue;
       const leaf& node = *static_cast<leaf*>(at.child);
       const view seen = look_at<Set>(node, lo, hi);
-      if (seen.wanted != leaf_capacity) return seen.least;
+      if (seen.wanted != leaf_capacity) return seen.entry;
       if (seen.is_closed) {
         // What it holds, it held when it was in the tree.
         for (const place& each : node.places) {
@@ -446,11 +508,66 @@ class elb_tree {
     return 0;
   }
 
+  template <class Visit>
+  void visit(word lo, word hi, typename Reclaim::participant& me, Visit& visit) {
+    auto guard = me.pin();
+    while (lo <= hi) {
+      whereabouts at;
+      if (!descend(lo, 0, at, guard)) continue;
+      visit_in(*static_cast<const leaf*>(at.child), lo, hi, visit);
+      if (at.upto >= hi) return;
+      lo = at.upto + 1;
+    }
+  }
+  // A leaf may be closed: what it holds, it held when it was in the tree.
+  template <class Visit>
+  static void visit_in(const leaf& node, word lo, word hi, Visit& visit) {
+    std::array<word, leaf_capacity> held;
+    auto end = held.begin();
+    for (const place& each : node.places) {
+      if (const word found = entry_in(each.load()); lo <= found && found <= hi) *end++ = found;
+    }
+    std::sort(held.begin(), end);
+    // One that was erased and inserted again meanwhile may have been met in two places.
+    end = std::unique(held.begin(), end);
+    for (auto each = held.begin(); each != end; ++each) visit(coding::decode(*each));
+  }
+
+  // Knuth, Estimating the efficiency of backtrack programs (1975).
+  std::uint64_t estimate(random::splitmix64& random, typename Reclaim::participant& me) {
+    constexpr int ways = 64;
+    auto guard = me.pin();
+    double sum = 0;
+    for (int done = 0; done < ways;) {
+      double as_full = 1;
+      const auto turn = [&](const internal& node) {
+        as_full *= node.size;
+        return static_cast<std::size_t>(random() % node.size);
+      };
+      whereabouts at;
+      if (!descend_by(turn, 0, at, guard)) continue;
+      std::size_t used = 0;
+      for (const place& each : static_cast<const leaf*>(at.child)->places) {
+        used += entry_in(each.load()) != 0 ? 1U : 0U;
+      }
+      sum += as_full * static_cast<double>(used);
+      ++done;
+    }
+    return static_cast<std::uint64_t>(std::llround(sum / ways));
+  }
+
   // --- the way down ------------------------------------------------------------------------------
 
   // Goes down to the node of that height below which `entry` belongs. If it meets a balancing that
   // concerns its way, it helps and answers false, and is to be called again.
   [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at, guard_type& guard) {
+    return descend_by([entry](const internal& node) { return node.child_of(entry); }, height, at,
+                      guard);
+  }
+  // The same by the children that turn(node) says.
+  template <class Turn>
+  [[nodiscard]] bool descend_by(const Turn& turn, std::uint32_t height, whereabouts& at,
+                                guard_type& guard) {
     at = {};
     at.parent = &above_;
     at.child = guard.protect(0, above_.children[0]);
@@ -466,7 +583,7 @@ class elb_tree {
       if (at.parent != &above_ && at.parent->height == height + 1) return true;
       auto* const next = static_cast<internal*>(at.child);
       if (next->height <= height) return at.parent == &above_ && next->height == height;
-      at.which = next->child_of(entry);
+      at.which = turn(*next);
       if (at.which + 1 < next->size) at.upto = next->separators[at.which];
       at.grandparent = at.parent;
       at.parent = next;
@@ -764,6 +881,44 @@ class elb_tree {
 
   [[nodiscard]] const internal& root() const {
     return *static_cast<const internal*>(above_.child(0));
+  }
+  // Of what is above `from` and at most `upto`.
+  [[nodiscard]] static std::optional<std::string> broken_below(
+      const internal& node, word from, word upto, std::unordered_set<const void*>& met) {
+    if (!met.insert(&node).second) return "an internal node has two parents";
+    if (node.status.load(memory_order_acquire) != 0) return "a balancing was left";
+    if (node.size < 1 || node.size > internal_capacity) return "an internal node is too large";
+    for (std::size_t i = 0; i < node.size; ++i) {
+      const word low = i == 0 ? from : node.separators[i - 1];
+      const word high = i + 1 < node.size ? node.separators[i] : upto;
+      if (low >= high) return "separators do not ascend";
+      if (high > upto) return "a separator is above those of the node's parent";
+      const void* const child = node.child(i);
+      if (node.height > 1) {
+        const auto& below = *static_cast<const internal*>(child);
+        if (below.height + 1 != node.height) return "the leaves are not all as deep";
+        if (auto broken = broken_below(below, low, high, met)) return broken;
+      } else {
+        if (!met.insert(child).second) return "a leaf has two parents";
+        if (auto broken = broken_leaf(*static_cast<const leaf*>(child), low, high)) return broken;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] static std::optional<std::string> broken_leaf(const leaf& node, word from,
+                                                              word upto) {
+    std::array<word, leaf_capacity> entries;
+    auto end = entries.begin();
+    for (const place& each : node.places) {
+      const word held = each.load();
+      if ((held & read_only) != 0) return "a place of a leaf is read-only";
+      if (held == 0) continue;
+      if (held <= from || held > upto) return "an entry is in a leaf where it does not belong";
+      *end++ = held;
+    }
+    std::sort(entries.begin(), end);
+    if (std::adjacent_find(entries.begin(), end) != end) return "an entry is in a leaf twice";
+    return std::nullopt;
   }
   template <class Visit>
   static void for_each_leaf(const internal& node, const Visit& visit) {

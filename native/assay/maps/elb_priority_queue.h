@@ -1,0 +1,97 @@
+// A queue of keys with values, the lowest key first, used by many threads at once without locks: an
+// elb_tree whose entries are keys with values (Bonnichsen 2016, sections 5.4.3 and 5.5.3).
+//
+//     assay::elb_priority_queue<std::uint32_t, std::uint32_t> events;  // time -> number
+//
+//     auto handle = events.attach();                                   // in each thread
+//     handle.push(30, 1);
+//     handle.push(10, 2);
+//     handle.try_pop();                                                // {10, 2}
+//
+// A key with a value is in the queue once: who pushes it knows that it is not there, nor being
+// pushed by another thread. Numbers of events, or addresses, are such values.
+//
+// Promises
+// --------
+// - push(key, value) adds what try_pop() returns once, to one thread.
+// - try_pop() returns an element that was in the queue during the call, and no lower one was there
+//   all the time from the beginning of the call to its end. It returns none only if none was. So
+//   one that is pushed meanwhile may be lower than what is returned; elements that are pushed in
+//   ascending order by one thread, which is the only one, are popped in that order.
+// - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity,
+//   less one, of what was there all the time is lower. It returns none only if none was. Threads
+//   that call it at the same time seldom want the same element, while those that call try_pop()
+//   always do.
+//
+// All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's, nodes narrow (section
+// 5.5.3).
+
+#ifndef ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
+#define ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "assay/maps/elb_entry.h"
+#include "assay/maps/elb_tree.h"
+
+namespace assay {
+
+template <std::integral K, std::integral V, class Reclaim = reclaim::hazard_pointers,
+          class Settings = elb_narrow>
+class elb_priority_queue {
+  using entry = elb::element_of<K, V, Settings>;
+  using tree = elb_tree<entry, Reclaim, Settings>;
+  static constexpr entry lowest{elb::least<K, elb::key_bits<K, Settings>()>,
+                                elb::least<V, elb::value_bits<V, Settings>()>};
+  static constexpr entry highest{elb::most<K, elb::key_bits<K, Settings>()>,
+                                 elb::most<V, elb::value_bits<V, Settings>()>};
+
+ public:
+  static constexpr bool lock_free = tree::lock_free;
+
+  // Throws as elb_multimap's.
+  class handle {
+   public:
+    void push(K key, V value) { in_.insert({key, value}); }
+    [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop() {
+      return pair_of(in_.erase(lowest, highest));
+    }
+    [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop_near() {
+      return pair_of(in_.erase_near(lowest, highest));
+    }
+    [[nodiscard]] std::uint64_t approximate_size() { return in_.approximate_size(); }
+
+   private:
+    friend elb_priority_queue;
+    explicit handle(tree& all) : in_(all.attach()) {}
+    [[gnu::always_inline]] static std::optional<std::pair<K, V>> pair_of(
+        const std::optional<entry>& found) {
+      return found ? std::optional(std::pair(found->key, found->value)) : std::nullopt;
+    }
+
+    typename tree::handle in_;
+  };
+
+  [[nodiscard]] handle attach() { return handle(all_); }
+
+  // Calls visit(key, value) for each, in the order of keys and then of values. At rest.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    all_.for_each([&](const entry& each) { visit(each.key, each.value); });
+  }
+  // As elb_tree's.
+  [[nodiscard]] std::optional<std::string> broken_invariant() const {
+    return all_.broken_invariant();
+  }
+
+ private:
+  tree all_;
+};
+
+}  // namespace assay
+
+#endif  // ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
