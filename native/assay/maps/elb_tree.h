@@ -181,30 +181,28 @@ class elb_tree {
     std::array<place, leaf_capacity> places{};
   };
   struct alignas(line) internal {
-    explicit internal(std::uint32_t height_) : height(height_) {}
+    explicit internal(std::uint32_t height_) : height(height_) { separators.fill(greatest); }
 
+    // The greatest entry that may be below each child, and below none. First, so that they begin on
+    // a cache line.
+    std::array<word, internal_capacity> separators{};
+    std::array<atomic<void*>, internal_capacity> children{};
     atomic<status_word> status{0};
     std::uint32_t size = 0;
     const std::uint32_t height;  // above the leaves
-    word last = greatest;
-    std::array<word, internal_capacity - 1> separators{};
-    std::array<atomic<void*>, internal_capacity> children{};
 
-    // The child below which the entry belongs, and the greatest entry that may be below a child,
-    // which is known for all but the last.
+    // The child below which the entry belongs. All are compared, so that none is guessed.
     [[nodiscard]] std::size_t child_of(word entry) const {
       std::size_t below = 0;
-      for (std::size_t i = 0; i + 1 < size; ++i) below += separators[i] < entry ? 1U : 0U;
+      for (const word each : separators) below += each < entry ? 1U : 0U;
       return below;
     }
-    [[nodiscard]] word upto(std::size_t i) const { return i + 1 < size ? separators[i] : last; }
     [[nodiscard]] void* child(std::size_t i) const {
       return children[i].load(memory_order_acquire);  // (1)
     }
     void add(void* child, word upto) {
-      if (size > 0) separators[size - 1] = last;
+      separators[size] = upto;
       children[size++].store(child, memory_order_relaxed);  // nobody else knows the node yet
-      last = upto;
     }
   };
 
@@ -405,15 +403,16 @@ class elb_tree {
     const word held = node.places[where].load();
     // What was wanted a moment ago may still be in the tree, but no longer here alone.
     seen.is_closed = seen.is_closed || (held & read_only) != 0;
-    if (held < lo || hi < held) return;
     const auto from_start = [start](std::size_t place) {
       return (place + leaf_capacity - start) % leaf_capacity;
     };
-    if (seen.wanted == leaf_capacity ||
-        (start == the_least ? held < seen.entry : from_start(where) < from_start(seen.wanted))) {
-      seen.entry = held;
-      seen.wanted = where;
-    }
+    // Without branches, which would be guessed wrong.
+    const bool is_first =
+        start == the_least ? held < seen.entry : from_start(where) < from_start(seen.wanted);
+    const bool is_better =
+        lo <= held && held <= hi && (seen.wanted == leaf_capacity || is_first);
+    seen.entry = is_better ? held : seen.entry;
+    seen.wanted = is_better ? where : seen.wanted;
   }
   template <std::size_t Most, std::size_t From = 0, class Each>
   [[gnu::always_inline]] static void for_chunks(const Each& each) {
@@ -584,7 +583,7 @@ class elb_tree {
       auto* const next = static_cast<internal*>(at.child);
       if (next->height <= height) return at.parent == &above_ && next->height == height;
       at.which = turn(*next);
-      if (at.which + 1 < next->size) at.upto = next->separators[at.which];
+      at.upto = next->separators[at.which];
       at.grandparent = at.parent;
       at.parent = next;
       at.slot = after(at.slot, 1);
@@ -797,14 +796,14 @@ class elb_tree {
   void make(const internal& parent, std::size_t first, std::size_t last, replacement& made) {
     made.parent = make_internal(parent.height);
     made.top = made.parent.get();
-    for (std::size_t i = 0; i < first; ++i) made.parent->add(parent.child(i), parent.upto(i));
+    for (std::size_t i = 0; i < first; ++i) made.parent->add(parent.child(i), parent.separators[i]);
     if (parent.height == 1) {
       make_leaves(parent, first, last, made);
     } else {
       make_internals(parent, first, last, made);
     }
     for (std::size_t i = last + 1; i < parent.size; ++i) {
-      made.parent->add(parent.child(i), parent.upto(i));
+      made.parent->add(parent.child(i), parent.separators[i]);
     }
   }
 
@@ -826,8 +825,8 @@ class elb_tree {
       }
       made.parent->add(made.leaves[which].get(), upto);
     };
-    add(0, begin, middle, left < found.size ? *(middle - 1) : parent.upto(last));
-    if (left < found.size) add(1, middle, end, parent.upto(last));
+    add(0, begin, middle, left < found.size ? *(middle - 1) : parent.separators[last]);
+    if (left < found.size) add(1, middle, end, parent.separators[last]);
     made.replaced = {parent.child(first), first == last ? nullptr : parent.child(last)};
   }
 
@@ -835,7 +834,7 @@ class elb_tree {
                       replacement& made) {
     const auto& one = *static_cast<const internal*>(parent.child(first));
     if (first == last && !is_in_need(one, parent)) {
-      made.parent->add(parent.child(first), parent.upto(first));
+      made.parent->add(parent.child(first), parent.separators[first]);
       return;
     }
     std::size_t size = 0;
@@ -850,12 +849,11 @@ class elb_tree {
       for (std::size_t j = 0; j < node.size; ++j, ++done) {
         auto& into = made.internals[done < left ? 0 : 1];
         if (into == nullptr) into = make_internal(node.height);
-        into->add(node.child(j), j + 1 < node.size ? node.upto(j) : parent.upto(i));
+        into->add(node.child(j), node.separators[j]);
       }
     }
-    made.parent->add(made.internals[0].get(),
-                     is_one ? parent.upto(last) : made.internals[0]->upto(left - 1));
-    if (!is_one) made.parent->add(made.internals[1].get(), parent.upto(last));
+    made.parent->add(made.internals[0].get(), made.internals[0]->separators[left - 1]);
+    if (!is_one) made.parent->add(made.internals[1].get(), parent.separators[last]);
     made.replaced = {parent.child(first), first == last ? nullptr : parent.child(last)};
   }
 
@@ -871,9 +869,9 @@ class elb_tree {
       made.internals[half] = make_internal(root.height);
       const std::size_t middle = (root.size + 1) / 2;
       for (std::size_t i = half == 0 ? 0 : middle; i < (half == 0 ? middle : root.size); ++i) {
-        made.internals[half]->add(root.child(i), root.upto(i));
+        made.internals[half]->add(root.child(i), root.separators[i]);
       }
-      made.parent->add(made.internals[half].get(), half == 0 ? root.upto(middle - 1) : greatest);
+      made.parent->add(made.internals[half].get(), half == 0 ? root.separators[middle - 1] : greatest);
     }
   }
 
@@ -890,9 +888,9 @@ class elb_tree {
     if (node.size < 1 || node.size > internal_capacity) return "an internal node is too large";
     for (std::size_t i = 0; i < node.size; ++i) {
       const word low = i == 0 ? from : node.separators[i - 1];
-      const word high = i + 1 < node.size ? node.separators[i] : upto;
+      const word high = node.separators[i];
       if (low >= high) return "separators do not ascend";
-      if (high > upto) return "a separator is above those of the node's parent";
+      if (i + 1 == node.size && high != upto) return "the last separator is not the parent's";
       const void* const child = node.child(i);
       if (node.height > 1) {
         const auto& below = *static_cast<const internal*>(child);
