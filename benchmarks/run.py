@@ -40,10 +40,19 @@ PEERS_APART = ("cds_hp_skip_list", "cds_ellen_bin_tree")
 # as many as after infinitely many operations, and all where there are searches alone.
 WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50,50,0,50"}
 
+PROCESSES_OF_ELB_TREES = 6
+SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
+PEERS_OF_QUEUES = (
+    "std_priority_queue_mutex",
+    "tbb_priority_queue",
+    "cds_ms_priority_queue",
+    "cds_fc_priority_queue",
+)
+
 
 def main() -> None:
     """Run the benchmarks that are named, or all, and print their figures."""
-    every = (generation, sampling, reclamation, trees, bt_map, trials, stores)
+    every = (generation, sampling, reclamation, trees, bt_map, elb_trees, trials, stores)
     parts = {part.__name__: part for part in every}
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(f"usage: benchmarks/run.py [PART...], all without one, of {', '.join(parts)}")
@@ -330,6 +339,56 @@ def bt_map() -> None:
         print(f"\n{title}")
         for name in figures:
             figure(name, [each[title][name] for each in alone])
+
+
+def elb_trees() -> None:
+    """Print what ELB-trees do beside other multimaps and queues, in the paper's experiments.
+
+    About ten minutes, most of which it takes to fill what holds a million entries.
+    """
+    goals = {10_000: "goal: at least 0.8", 1_000_000: "goal: at least 1.4"}
+    raced = {n: races("multimap", n) for n in SIZES_OF_ELB_TREES}
+    print("\nseconds for n operations on n entries, one thread (Bonnichsen 2016, table 5.4)")
+    for n, done in raced.items():
+        for entrant in ("elb_multimap_wide:1", "std_multimap:1", "elb_multimap:1"):
+            figure(f"{entrant[:-2]}, {n:9,} entries", [n / median(rates[entrant]) for rates in done])
+    print("\nthroughput, elb_multimap / std::multimap without a lock, threads: 1")
+    for n, done in raced.items():
+        figure(f"{n:9,} entries   {goals.get(n, '')}", ratios(done, "elb_multimap:1", "std_multimap:1"))
+    for wide, threads in product(("", "_wide"), ((2, 1), (4, 2))):
+        print(f"\nthroughput, elb_multimap{wide}, threads: {threads[0]} / {threads[1]}")
+        for n, done in raced.items():
+            goal = "goal: at least 1.8" if not wide and threads == (2, 1) and n > min(raced) else ""
+            one, other = (f"elb_multimap{wide}:{number}" for number in threads)
+            figure(f"{n:9,} entries   {goal}", ratios(done, one, other))
+    for peer, goal in (("bt_map", "goal: at least 0.6"), ("std_multimap_mutex", "")):
+        for threads in (1, 2, 4):
+            print(f"\nthroughput, elb_multimap / {peer}, threads: {threads}")
+            for n, done in raced.items():
+                rates = ratios(done, f"elb_multimap:{threads}", f"{peer}:{threads}")
+                figure(f"{n:9,} entries   {goal}", rates)
+
+    raced = {n: races("queue", n) for n in SIZES_OF_ELB_TREES}
+    for queue, peer in product(("elb_priority_queue", "elb_priority_queue_near"), PEERS_OF_QUEUES):
+        for threads in (1, 2, 4):
+            print(f"\nthroughput, {queue} / {peer}, threads: {threads}")
+            for n, done in raced.items():
+                goal = "goal: above 1" if threads == 2 and peer == "std_priority_queue_mutex" else ""
+                rates = ratios(done, f"{queue}:{threads}", f"{peer}:{threads}")
+                figure(f"{n:9,} entries   {goal}", rates)
+    for n in SIZES_OF_ELB_TREES:
+        ranks = answers("elb_benchmark", PROCESSES_OF_ELB_TREES, "ranks", str(n), allocator="jemalloc")
+        print(f"\nlower elements in the queue when one is popped, {n:,} entries")
+        for entrant in ranks[0]:
+            for name in ranks[0][entrant]:
+                figure(f"{entrant}, {name}", [done[entrant][name] for done in ranks])
+
+
+def races(experiment: str, n: int) -> list[dict[str, list[float]]]:
+    """Return what entrants did by turns in one of the paper's experiments, for each process."""
+    rounds = max(1_000_000 // n, 2) if n > min(SIZES_OF_ELB_TREES) else 30
+    arguments = (experiment, str(n), f"--rounds={rounds}")
+    return answers("elb_benchmark", PROCESSES_OF_ELB_TREES, *arguments, allocator="jemalloc")
 
 
 if __name__ == "__main__":
