@@ -36,7 +36,7 @@ file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 
 # Each block of C++ in these pages whose first line says a file's name is a program.
-foreach(page reclamation trees bt_map)
+foreach(page reclamation trees bt_map elb_trees)
   file(READ "${source}/docs/guide/${page}.md" guide)
   set(found FALSE)
   set(fence "```cpp\n")
