@@ -42,11 +42,17 @@ WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50
 
 PROCESSES_OF_ELB_TREES = 6
 SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
-PEERS_OF_QUEUES = (
+THREADS_OF_ELB_TREES = (1, 2, 4)
+STD_MULTIMAP = "std_multimap"
+MULTIMAPS = ("elb_multimap", "elb_multimap_wide", "elb_multimap_epochs", "std_multimap_mutex", "bt_multimap")
+# The first two are Assay's.
+QUEUES = (
+    "elb_priority_queue",
+    "elb_priority_queue_near",
     "std_priority_queue_mutex",
     "tbb_priority_queue",
     "cds_ms_priority_queue",
-    "cds_fc_priority_queue",
+    "cds_skip_list_queue",
 )
 
 
@@ -342,53 +348,63 @@ def bt_map() -> None:
 
 
 def elb_trees() -> None:
-    """Print what ELB-trees do beside other multimaps and queues, in the paper's experiments.
+    """Print what ELB-trees do beside other multimaps and queues: medians over processes.
 
-    About ten minutes, most of which it takes to fill what holds a million entries.
+    The paper's experiments (Bonnichsen 2016, section 5.5), but for a time instead of n operations.
     """
+    multimaps = [f"{STD_MULTIMAP}_unsynchronised:1"]
+    multimaps += [f"{each}:{threads}" for each, threads in product(MULTIMAPS, THREADS_OF_ELB_TREES)]
+    raced = {n: races(n, multimaps, "20,20,60,50") for n in SIZES_OF_ELB_TREES}
     goals = {10_000: "goal: at least 0.8", 1_000_000: "goal: at least 1.4"}
-    raced = {n: races("multimap", n) for n in SIZES_OF_ELB_TREES}
-    print("\nseconds for n operations on n entries, one thread (Bonnichsen 2016, table 5.4)")
-    for n, done in raced.items():
-        for entrant in ("elb_multimap_wide:1", "std_multimap:1", "elb_multimap:1"):
-            figure(f"{entrant[:-2]}, {n:9,} entries", [n / median(rates[entrant]) for rates in done])
-    print("\nthroughput, elb_multimap / std::multimap without a lock, threads: 1")
-    for n, done in raced.items():
-        figure(f"{n:9,} entries   {goals.get(n, '')}", ratios(done, "elb_multimap:1", "std_multimap:1"))
-    for wide, threads in product(("", "_wide"), ((2, 1), (4, 2))):
-        print(f"\nthroughput, elb_multimap{wide}, threads: {threads[0]} / {threads[1]}")
-        for n, done in raced.items():
-            goal = "goal: at least 1.8" if not wide and threads == (2, 1) and n > min(raced) else ""
-            one, other = (f"elb_multimap{wide}:{number}" for number in threads)
-            figure(f"{n:9,} entries   {goal}", ratios(done, one, other))
-    for peer, goal in (("bt_map", "goal: at least 0.6"), ("std_multimap_mutex", "")):
-        for threads in (1, 2, 4):
-            print(f"\nthroughput, elb_multimap / {peer}, threads: {threads}")
+    peers("elb_multimap", raced, f"{STD_MULTIMAP}_unsynchronised", (1,), goals)
+    goals = {100_000: "goal: at least 1.8", 1_000_000: "goal: at least 1.8"}
+    for multimap in ("elb_multimap", "elb_multimap_wide"):
+        for one, other in pairwise(THREADS_OF_ELB_TREES):
+            print(f"\nthroughput, {multimap}, threads: {other} / {one}")
             for n, done in raced.items():
-                rates = ratios(done, f"elb_multimap:{threads}", f"{peer}:{threads}")
-                figure(f"{n:9,} entries   {goal}", rates)
+                goal = goals.get(n, "") if multimap == "elb_multimap" and other == 2 else ""
+                figure(f"{n:9,} entries   {goal}", ratios(done, f"{multimap}:{other}", f"{multimap}:{one}"))
+    peers("elb_multimap", raced, f"{STD_MULTIMAP}_mutex", THREADS_OF_ELB_TREES, {})
+    goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: at least 0.6")
+    peers("elb_multimap", raced, "bt_multimap", THREADS_OF_ELB_TREES, goals)
+    for other in ("elb_multimap_wide", "elb_multimap_epochs"):
+        peers(other, raced, "elb_multimap", THREADS_OF_ELB_TREES, {})
 
-    raced = {n: races("queue", n) for n in SIZES_OF_ELB_TREES}
-    for queue, peer in product(("elb_priority_queue", "elb_priority_queue_near"), PEERS_OF_QUEUES):
-        for threads in (1, 2, 4):
-            print(f"\nthroughput, {queue} / {peer}, threads: {threads}")
-            for n, done in raced.items():
-                goal = "goal: above 1" if threads == 2 and peer == "std_priority_queue_mutex" else ""
-                rates = ratios(done, f"{queue}:{threads}", f"{peer}:{threads}")
-                figure(f"{n:9,} entries   {goal}", rates)
+    queues = [f"{each}:{threads}" for each, threads in product(QUEUES, THREADS_OF_ELB_TREES)]
+    raced = {n: races(n, queues, "50,50,0,50") for n in SIZES_OF_ELB_TREES}
+    own, near, *others = QUEUES
+    for queue, peer in product((own, near), others):
+        goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal of two threads: above 1" if peer == others[0] else "")
+        peers(queue, raced, peer, THREADS_OF_ELB_TREES, goals)
     for n in SIZES_OF_ELB_TREES:
-        ranks = answers("elb_benchmark", PROCESSES_OF_ELB_TREES, "ranks", str(n), allocator="jemalloc")
-        print(f"\nlower elements in the queue when one is popped, {n:,} entries")
-        for entrant in ranks[0]:
-            for name in ranks[0][entrant]:
-                figure(f"{entrant}, {name}", [done[entrant][name] for done in ranks])
+        ranks = answers("queue_ranks", PROCESSES_OF_ELB_TREES, str(n), allocator="jemalloc")
+        print(f"\nlower elements in {own} when one is popped, {n:,} elements")
+        for name in ranks[0]:
+            figure(name, [done[name] for done in ranks])
 
 
-def races(experiment: str, n: int) -> list[dict[str, list[float]]]:
-    """Return what entrants did by turns in one of the paper's experiments, for each process."""
-    rounds = max(1_000_000 // n, 2) if n > min(SIZES_OF_ELB_TREES) else 30
-    arguments = (experiment, str(n), f"--rounds={rounds}")
-    return answers("elb_benchmark", PROCESSES_OF_ELB_TREES, *arguments, allocator="jemalloc")
+def races(n: int, entrants: Sequence[str], mix: str) -> list[dict[str, list[float]]]:
+    """Return what entrants did by turns on n entries, for each process."""
+    turns = ("--rounds=3", "--warm-up-ms=30", "--measured-ms=60")
+    if n < 1_000_000:
+        turns = ("--rounds=4", "--warm-up-ms=5", "--measured-ms=30")
+    arguments = (str(2 * n), *entrants, f"--mix=all={mix}", "--numbers=32", *turns)
+    done = answers("maps_benchmark", PROCESSES_OF_ELB_TREES, *arguments, allocator="jemalloc")
+    return [rates["all"] for rates in done]
+
+
+def peers(
+    one: str,
+    raced: Mapping[int, list[dict[str, list[float]]]],
+    other: str,
+    numbers: Sequence[int],
+    goals: Mapping[int, str],
+) -> None:
+    """Print the throughput of one over that of another, with the same numbers of threads."""
+    for threads in numbers:
+        print(f"\nthroughput, {one} / {other}, threads: {threads}")
+        for n, done in raced.items():
+            figure(f"{n:9,} entries   {goals.get(n, '')}", ratios(done, f"{one}:{threads}", f"{other}:{threads}"))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@
 // one subject with several numbers of threads, or with several mixes that keep the same number of
 // keys, is measured of one and the same map, so that it differs in nothing else. Of libcds only
 // maps that reclaim memory alike can be named together: it attaches a thread to the collectors
-// there are, once, and sets aside as many hazard pointers as its first map needs.
+// there are, once, and sets aside as many hazard pointers as its first map needs. Multimaps and
+// queues are measured as trials do it (assay/trial/measured_bag.h).
 //
 // Prints operations per second as JSON: mix -> subject:threads -> a number for each round, where
 // what has the same place ran within seconds.
@@ -133,11 +134,15 @@ class filled_map {
  public:
   // `numbers` are those of the threads of the crews; the largest fills the map.
   filled_map(const trial::subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
-             const workload::key_space& space, double filled, std::uint64_t seed)
+             const workload::key_space& space, const trial::datum& numbers_of, double filled,
+             std::uint64_t seed)
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
-    map_ = subject.build({.key_range = space.range(), .threads = attached});
+    map_ = subject.build({.key_range = space.range(),
+                          .threads = attached,
+                          .key = numbers_of,
+                          .value = numbers_of});
     for (const unsigned number : numbers) {
       std::vector<trial::worker>& team = teams_.try_emplace(number, number).first->second;
       crews_.at(number).run([&](unsigned i) {
@@ -223,7 +228,8 @@ class filled_map {
 };
 
 nlohmann::json measure(const std::vector<entrant>& entrants, const std::vector<named_mix>& mixes,
-                       const workload::key_space& space, const turn& turn, std::size_t rounds) {
+                       const workload::key_space& space, const trial::datum& numbers_of,
+                       const turn& turn, std::size_t rounds) {
   std::mt19937_64 random(std::random_device{}());
   crews all;
   std::map<std::string, std::set<unsigned>> numbers;  // of threads, by subject
@@ -240,8 +246,8 @@ nlohmann::json measure(const std::vector<entrant>& entrants, const std::vector<n
     for (const auto& [subject, threads] : numbers) {
       filled_map*& map = maps[{subject, each.filled}];
       if (map != nullptr) continue;
-      map =
-          new filled_map(trial::find_subject(subject), threads, all, space, each.filled, random());
+      map = new filled_map(trial::find_subject(subject), threads, all, space, numbers_of,
+                           each.filled, random());
     }
   }
   nlohmann::json told;
@@ -265,6 +271,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> named;
   std::vector<std::string> mixes_named;
   std::string layout = "dense";
+  unsigned bits = 64;
   std::string allocator;
   std::size_t rounds = 5;
   unsigned warm_up_ms = 20;
@@ -276,6 +283,7 @@ int main(int argc, char** argv) try {
       ->required()
       ->allow_extra_args(false);
   cli.add_option("--layout", layout)->check(CLI::IsMember({"dense", "sparse"}));
+  cli.add_option("--numbers", bits, "bits of keys and values")->check(CLI::IsMember({32U, 64U}));
   cli.add_option("--allocator", allocator, "that must be in the process");
   cli.add_option("--rounds", rounds)->check(CLI::Range(1U, 1000U));
   cli.add_option("--warm-up-ms", warm_up_ms, "of each turn")->check(CLI::Range(0U, 10'000U));
@@ -291,7 +299,9 @@ int main(int argc, char** argv) try {
       layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
   const workload::key_space space(keys, key_layout, std::random_device{}());
   const turn turn{milliseconds(warm_up_ms), milliseconds(measured_ms)};
-  std::cout << measure(entrants, mixes, space, turn, rounds) << '\n' << std::flush;
+  const trial::datum numbers_of{
+      .type = bits == 32 ? trial::datum::kind::uint32 : trial::datum::kind::uint64};
+  std::cout << measure(entrants, mixes, space, numbers_of, turn, rounds) << '\n' << std::flush;
   // Without destroying the maps: two of libcds share a collector, which the first would take along.
   std::_Exit(std::cout ? 0 : 1);
 } catch (const std::exception& error) {

@@ -1,0 +1,150 @@
+// How far from the lowest is what threads pop from an ELB-tree's queue?
+//
+//     queue_ranks 100000
+//
+// 1, 2 and 4 threads do n operations, as many pushes as pops, on n elements with keys drawn evenly
+// from 1 to 2n (Bonnichsen 2016, section 5.5.3), once by try_pop() and once by try_pop_near(). The
+// rank of what is popped is how many lower elements were in the queue, by the threads' clocks: what
+// is pushed is there from the return of the push on, what is popped until the pop begins. So where
+// threads work at the same time, ranks above 0 are due to time as well.
+//
+// Prints, as JSON, the means, the 99th percentiles and the greatest ranks by their names.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "assay/host/allocator.h"
+#include "assay/host/clock.h"
+#include "assay/host/placement.h"
+#include "assay/maps/elb_priority_queue.h"
+#include "assay/trial/crew.h"
+
+namespace {
+
+using namespace assay;
+
+struct keys_of_31_bits : elb_narrow {
+  static constexpr unsigned key_bits = 31;
+};
+using queue =
+    elb_priority_queue<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, keys_of_31_bits>;
+
+// An element that came, or went.
+struct event {
+  std::uint64_t ns;
+  std::uint32_t key;
+  int change;
+};
+
+// How many of each key there are (Fenwick 1994).
+class counts {
+ public:
+  explicit counts(std::size_t greatest) : sums_(greatest + 1) {}
+  void add(std::size_t key, int change) {
+    for (; key < sums_.size(); key += key & -key) sums_[key] += change;
+  }
+  [[nodiscard]] int below(std::size_t key) const {
+    int sum = 0;
+    for (--key; key > 0; key -= key & -key) sum += sums_[key];
+    return sum;
+  }
+
+ private:
+  std::vector<int> sums_;
+};
+
+template <class Pop>
+std::vector<event> work(queue& shared, std::uint32_t n, std::uint32_t first_value,
+                        std::uint32_t operations, std::uint64_t seed, const Pop& pop) {
+  auto handle = shared.attach();
+  std::mt19937_64 random(seed);
+  std::vector<event> seen;
+  seen.reserve(operations);
+  for (std::uint32_t i = 0; i < operations; ++i) {
+    if (random() % 2 == 0) {
+      const auto key = static_cast<std::uint32_t>(1 + random() % (2 * std::uint64_t{n}));
+      handle.push(key, first_value + i);
+      seen.push_back({host::now_ns(), key, 1});
+    } else {
+      const std::uint64_t began = host::now_ns();
+      if (const auto popped = pop(handle)) seen.push_back({began, popped->first, -1});
+    }
+  }
+  return seen;
+}
+
+template <class Pop>
+std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
+  std::mt19937_64 random(std::random_device{}());
+  queue shared;
+  counts there(2 * std::size_t{n});
+  {
+    auto handle = shared.attach();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto key = static_cast<std::uint32_t>(1 + random() % (2 * std::uint64_t{n}));
+      handle.push(key, i);
+      there.add(key, 1);
+    }
+  }
+  trial::crew crew(threads);
+  const host::placement place(host::parse_pinning("cores_first"), threads);
+  std::vector<std::vector<event>> seen(threads);
+  const std::uint32_t part = n / threads;
+  const std::uint64_t seed = random();
+  crew.run([&](unsigned i) {
+    place.bind_this_thread(i);
+    seen[i] = work(shared, n, n + i * part, part, seed + i, pop);
+  });
+  std::vector<event> all;
+  for (const auto& each : seen) all.insert(all.end(), each.begin(), each.end());
+  std::ranges::stable_sort(all, {}, &event::ns);
+  std::vector<int> found;
+  for (const auto& [ns, key, change] : all) {
+    if (change < 0) found.push_back(std::max(there.below(key), 0));
+    there.add(key, change);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::uint32_t n = 0;
+  std::string allocator;
+  CLI::App cli("Measures how many lower elements there are when one is popped.");
+  cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
+  cli.add_option("--allocator", allocator, "that must be in the process");
+  CLI11_PARSE(cli, argc, argv);
+
+  if (!allocator.empty()) host::require_allocator(allocator);
+  nlohmann::ordered_json told;
+  const auto tell = [&told, n](const std::string& name, const auto& pop) {
+    for (const unsigned threads : {1U, 2U, 4U}) {
+      const std::vector<int> found = ranks(n, threads, pop);
+      const double sum = std::accumulate(found.begin(), found.end(), 0.0);
+      const std::string named = name + ", threads: " + std::to_string(threads);
+      told[named + ", mean"] = sum / static_cast<double>(found.size());
+      told[named + ", 99%"] = found[found.size() * 99 / 100];
+      told[named + ", greatest"] = found.back();
+    }
+  };
+  tell("try_pop", [](queue::handle& handle) { return handle.try_pop(); });
+  tell("try_pop_near", [](queue::handle& handle) { return handle.try_pop_near(); });
+  std::cout << told << '\n' << std::flush;
+  return std::cout ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}
