@@ -240,10 +240,9 @@ using element_of = element<K, V, key_bits<K, Settings>(), value_bits<V, Settings
 
 // The least and the greatest number of so many bits.
 template <class T, unsigned Bits>
-inline constexpr T least = std::is_signed_v<T> ? static_cast<T>(T{-1} << (Bits - 1)) : T{0};
+inline constexpr T least = static_cast<T>(std::numeric_limits<T>::min() >> (bits<T> - Bits));
 template <class T, unsigned Bits>
-inline constexpr T most =
-    static_cast<T>(std::numeric_limits<T>::max() >> (bits<T> - Bits));
+inline constexpr T most = static_cast<T>(std::numeric_limits<T>::max() >> (bits<T> - Bits));
 
 }  // namespace assay::elb
 
