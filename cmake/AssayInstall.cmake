@@ -15,7 +15,8 @@ install(DIRECTORY native/assay/random native/assay/workload native/assay/probe n
     native/assay/maps
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
   FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE)
-install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h native/assay/trial/tally.h native/assay/trial/datum.h
+install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h
+    native/assay/trial/measured_bag.h native/assay/trial/tally.h native/assay/trial/datum.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
 install(FILES native/assay/host/compiled_as.h native/assay/host/instruction_set.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")

@@ -37,13 +37,15 @@ def listing(program: Path) -> list[dict[str, Any]]:
     """Ask a native program which subjects it has.
 
     Returns:
-        For each its `name`, a `description`, `max_threads` (the most that it can run with, None where it sets
-        no limit), the `types` of key and value that it can hold, and the `operations` that it offers.
+        For each its `name`, a `description`, its `structure` (map, multimap or queue), `max_threads` (the
+        most that it can run with, None where it sets no limit), the `types` of key and value that it can
+        hold, and the `operations` that it offers.
 
     Raises:
         AssayError: the program does not answer.
     """
-    return _ask(program, "--list", ("name", "description", "max_threads", "types", "operations"))
+    keys = ("name", "description", "structure", "max_threads", "types", "operations")
+    return _ask(program, "--list", keys)
 
 
 def engines(program: Path) -> list[dict[str, Any]]:

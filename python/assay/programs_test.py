@@ -31,7 +31,14 @@ def test_without_it_the_path_is_searched_last(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
-    entry = {"name": "a", "description": "one", "max_threads": None, "types": [], "operations": ["size"]}
+    entry = {
+        "name": "a",
+        "description": "one",
+        "structure": "map",
+        "max_threads": None,
+        "types": [],
+        "operations": ["size"],
+    }
     program = script(tmp_path / "x", f"echo '{json.dumps([entry | {'holds_nothing': False}])}'")
     assert programs.listing(program) == [entry]
 

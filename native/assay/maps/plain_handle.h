@@ -8,7 +8,7 @@
 //       auto attach() { return assay::plain_handle(*this); }
 //     };
 //
-// What else concept.h describes is offered if the map has it.
+// What else concept.h describes is offered if the map has it, and what bag_concept.h does likewise.
 
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
 #define ASSAY_MAPS_PLAIN_HANDLE_H_
@@ -22,7 +22,9 @@ class plain_handle {
   explicit plain_handle(Map& map) : map_(&map) {}
 
   template <class K, class V>
-  bool insert(const K& key, const V& value) {
+  auto insert(const K& key, const V& value)
+    requires requires(Map& map) { map.insert(key, value); }
+  {
     return map_->insert(key, value);
   }
   template <class K>
@@ -58,6 +60,24 @@ class plain_handle {
     requires requires(Map& map) { map.iterate(visit, stop...); }
   {
     return map_->iterate(visit, stop...);
+  }
+
+  template <class K>
+  [[gnu::always_inline]] auto erase_from(const K& key)
+    requires requires(Map& bag) { bag.erase_from(key); }
+  {
+    return map_->erase_from(key);
+  }
+  template <class K, class V>
+  auto push(const K& key, const V& value)
+    requires requires(Map& queue) { queue.push(key, value); }
+  {
+    return map_->push(key, value);
+  }
+  [[gnu::always_inline]] auto try_pop()
+    requires requires(Map& queue) { queue.try_pop(); }
+  {
+    return map_->try_pop();
   }
 
  private:

@@ -58,6 +58,10 @@ int end(const char* check, const options& chosen, bool passed, std::uint64_t his
 const subject_entry& map_of(const options& chosen) {
   const auto& subject = assay::trial::find_subject(chosen.map);
   if (subject.holds_nothing) throw assay::trial::bad_request(chosen.map + " holds nothing");
+  if (subject.open == nullptr) {
+    throw assay::trial::bad_request(chosen.map + " is a " + to_string(subject.structure) +
+                                    ": these checks are for maps");
+  }
   return subject;
 }
 
@@ -72,7 +76,7 @@ const subject_entry& concurrent(const options& chosen) {
 
 int list() {
   for (const auto& subject : assay::trial::registry()) {
-    if (subject.holds_nothing) continue;
+    if (subject.holds_nothing || subject.open == nullptr) continue;
     const bool one = subject.max_threads.value_or(2) < 2;
     std::printf("map=%s threads=%s lock_free=%s checks=model%s%s%s\n", subject.name.c_str(),
                 one ? "one" : "many", subject.lock_free ? "yes" : "no",

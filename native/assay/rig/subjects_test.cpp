@@ -19,6 +19,7 @@ namespace {
 std::vector<std::string> maps_for(unsigned threads) {
   std::vector<std::string> names;
   for (const auto& subject : trial::registry()) {
+    if (subject.open == nullptr) continue;  // no map
     if (subject.holds_nothing || subject.max_threads.value_or(threads) < threads) continue;
     names.push_back(subject.name);
   }

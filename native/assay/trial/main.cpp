@@ -26,6 +26,7 @@ nlohmann::json list_of_subjects() {
   for (const auto& subject : assay::trial::registry()) {
     list.push_back({{"name", subject.name},
                     {"description", subject.description},
+                    {"structure", to_string(subject.structure)},
                     {"max_threads", nullptr},
                     {"holds_nothing", subject.holds_nothing},
                     {"operations", nlohmann::json::array()},

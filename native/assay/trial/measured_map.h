@@ -37,6 +37,9 @@ struct map_hints {
   datum value{};
 };
 
+// What a subject is. Of a multimap or a queue, measured_bag.h says what the operations do.
+enum class structure { map, multimap, queue };
+
 // What all operations of a thread have in common.
 struct task {
   std::uint64_t salt = 0;                       // of the values stored, see value_of

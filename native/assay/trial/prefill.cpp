@@ -91,7 +91,7 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
 }
 
 prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
-                       const workload::key_space& space, std::uint64_t salt) {
+                       const workload::key_space& space, std::uint64_t salt, structure structure) {
   if (std::ranges::any_of(request.roles, [](const role& role) {
         return workload::prefill_is_first_keys(role.work);
       })) {
@@ -100,15 +100,17 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
         [](std::uint64_t i) { return i; }, salt, prefill_method::first_keys);
   }
   const double share = steady_share_of(request.roles);
-  if (share == 0) return {prefill_method::updates, true, 0, 0, 0, 0};
-  if (share == 1) {
+  const bool any_key = structure != structure::map;  // whether or not it is there
+  if (share == 0 && !any_key) return {prefill_method::updates, true, 0, 0, 0, 0};
+  if (share == 1 && !any_key) {
     const random::permutation order(space.range(),
                                     random::derive_seed(request.seed, permutation_stream));
     return insert_each(threads, workers, space, space.range(), order, salt,
                        prefill_method::permutation);
   }
 
-  const workload::mix updates{100 * share, 100 * (1 - share), 0};
+  const workload::mix updates =
+      any_key ? workload::mix{100, 0, 0} : workload::mix{100 * share, 100 * (1 - share), 0};
   // Uniform keys whatever is measured, from the engine that will draw it, but not from an array:
   // that would be made only to be thrown away.
   const workload::options& measured = request.roles[0].work;
@@ -134,6 +136,13 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
       }
     });
   };
+
+  if (any_key) {
+    const auto count =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(space.range()) * share));
+    update(count);
+    return {prefill_method::entries, true, count, size_of(workers), static_cast<double>(count), 0};
+  }
 
   const steady_state target = steady_state_of(space.range(), share);
   prefill_report report{prefill_method::updates, false,           target.updates, 0,

@@ -6,6 +6,9 @@
 // measured (Kharal and Brown, section 4.8) do as many updates as it takes for the bias to become
 // small beside the distribution's own spread, and the size must then be one that the distribution
 // makes likely.
+//
+// A multimap or a queue has no such state: inserts always succeed. It gets range * p entries with
+// uniform keys, which a mix of as many inserts as erases leaves it.
 
 #ifndef ASSAY_TRIAL_PREFILL_H_
 #define ASSAY_TRIAL_PREFILL_H_
@@ -14,12 +17,13 @@
 #include <span>
 
 #include "assay/trial/crew.h"
+#include "assay/trial/measured_map.h"
 #include "assay/trial/request.h"
 #include "assay/trial/worker.h"
 
 namespace assay::trial {
 
-enum class prefill_method { updates, permutation, first_keys, skipped };
+enum class prefill_method { updates, permutation, first_keys, entries, skipped };
 
 struct prefill_report {
   prefill_method method = prefill_method::skipped;
@@ -46,7 +50,7 @@ struct steady_state {
 
 // Fills the map through the handles of `workers`, adding to their `prefilled`.
 prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
-                       const workload::key_space& space, std::uint64_t salt);
+                       const workload::key_space& space, std::uint64_t salt, structure structure);
 
 }  // namespace assay::trial
 

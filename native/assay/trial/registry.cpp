@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -64,12 +65,22 @@ std::string to_string(workload::operation operation) {
   return std::string(workload::operation_names.at(static_cast<std::size_t>(operation)));
 }
 
+std::string to_string(structure structure) {
+  constexpr std::array<const char*, 3> names{"map", "multimap", "queue"};
+  return names.at(static_cast<std::size_t>(structure));
+}
+
 std::unique_ptr<measured_map> subject_entry::build(const map_hints& hints) const {
   return types_for(*this, hints.key.type, hints.value.type).build(hints);
 }
 
 void require_offered(const subject_entry& subject, const request& request) {
   types_for(subject, request.key.type, request.value.type);
+  if (subject.structure == structure::queue && request.keys == workload::key_layout::sparse) {
+    throw bad_request("keys: " + subject.name +
+                      " is a queue, whose keys grow by the one drawn with every one popped; sparse "
+                      "ones would soon need more than 64 bits: ask for dense ones");
+  }
   for (const auto& role : request.roles) {
     const auto shares = role.work.mix.shares();
     for (std::size_t i = 0; i < workload::operation_kinds; ++i) {

@@ -147,8 +147,8 @@ json to_json(const host::energy& energy) {
 }
 
 json to_json(const prefill_report& prefill) {
-  constexpr std::array<std::string_view, 4> methods{"updates", "permutation", "first_keys",
-                                                    "skipped"};
+  constexpr std::array<std::string_view, 5> methods{"updates", "permutation", "first_keys",
+                                                    "entries", "skipped"};
   json report{{"method", methods.at(static_cast<std::size_t>(prefill.method))},
               {"converged", prefill.converged}};
   if (prefill.method != prefill_method::skipped) {

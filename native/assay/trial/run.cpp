@@ -302,8 +302,9 @@ result run(const request& request, const subject_entry& subject) {
     const detach_at_end detach(threads, workers);
     threads.run([&](unsigned i) { workers[i].handle = map->attach(); });
     if (!subject.holds_nothing) {
-      report.metrics["prefill_ms"] =
-          milliseconds([&] { report.prefill = prefill(threads, workers, request, space, salt); });
+      report.metrics["prefill_ms"] = milliseconds([&] {
+        report.prefill = prefill(threads, workers, request, space, salt, subject.structure);
+      });
     }
     seen = measure_together(threads, workers, request, salt);
     // The kernel counts both in steps of some pages, and its peak can fall behind what it said
@@ -362,8 +363,9 @@ result run(const request& request, const subject_entry& subject) {
 
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {
-    report.metrics["validation_ms"] = milliseconds(
-        [&] { report.contents_check = validate(*map, space, total, request.seed, salt); });
+    report.metrics["validation_ms"] = milliseconds([&] {
+      report.contents_check = validate(*map, subject.structure, space, total, request.seed, salt);
+    });
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);
     }

@@ -50,6 +50,17 @@
 //
 // takes it for keys and values of std::uint64_t, std::uint32_t and std::string each;
 // subject_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
+//
+// A multimap or a priority queue is a template over the types of keys and values too, and of what
+// is above may have max_threads, lock_free, broken_invariant and the constructor with hints:
+//
+//     template <class K, class V>
+//     class my_multimap { ... };                 // see assay/maps/bag_concept.h
+//     static const assay::trial::bag_subject<my_multimap> registered{
+//         "my_multimap", "what it is, in a few words"};
+//
+// takes it for keys and values of both std::uint64_t and both std::uint32_t;
+// bag_subject<my_multimap, std::uint32_t> for the latter alone. The rig knows maps alone.
 
 #ifndef ASSAY_TRIAL_SUBJECT_H_
 #define ASSAY_TRIAL_SUBJECT_H_
@@ -68,6 +79,8 @@
 
 #include "assay/host/compiled_as.h"
 #include "assay/maps/any_map.h"
+#include "assay/maps/bag_concept.h"
+#include "assay/trial/measured_bag.h"
 #include "assay/trial/measured_map.h"
 
 namespace assay::trial {
@@ -79,7 +92,7 @@ struct held_types {
   datum::kind key;
   datum::kind value;
   std::function<std::unique_ptr<measured_map>(const map_hints&)> build;
-  std::unique_ptr<any_map> (*open)(const map_hints&);  // to be asked single questions
+  std::unique_ptr<any_map> (*open)(const map_hints&);  // see subject_entry
 };
 
 // What a program knows of one subject.
@@ -96,20 +109,22 @@ struct subject_entry {
   bool linearizable = true;   // as far as is known
   bool leaks = false;         // on purpose
   bool takes_any_key = true;  // also 0, and those from 2^63 on
-  // The map of numbers, to be asked single questions.
+  trial::structure structure = trial::structure::map;
+  // The map of numbers, to be asked single questions; nullptr for what is no map.
   std::unique_ptr<any_map> (*open)(const map_hints&) = nullptr;
 
   // Throws bad_request if it cannot hold the types of key and value in `hints`.
   [[nodiscard]] std::unique_ptr<measured_map> build(const map_hints& hints) const;
 };
 
-// Throws bad_request if `request` asks for an operation that the subject does not offer or types
-// that it cannot hold, with what it does offer or hold.
+// Throws bad_request if `request` asks for an operation that the subject does not offer or types or
+// keys that it cannot hold, with what it does offer or hold.
 void require_offered(const subject_entry& subject, const request& request);
 
 // As requests and results name them.
 [[nodiscard]] std::string to_string(datum::kind kind);
 [[nodiscard]] std::string to_string(workload::operation operation);
+[[nodiscard]] std::string to_string(structure structure);
 
 // Every subject of this program, ordered by name.
 [[nodiscard]] std::span<const subject_entry> registry();
@@ -177,6 +192,36 @@ template <class Map>
   return entry;
 }
 
+template <class Bag, class Number>
+[[nodiscard]] held_types held_in_bag() {
+  return {kind_of<Number>, kind_of<Number>,
+          [](const map_hints& hints) -> std::unique_ptr<measured_map> {
+            return std::make_unique<measured_bag<Bag, Number, Number>>(hints);
+          },
+          nullptr};
+}
+
+// A multimap or a queue that holds keys and values both of any type among `Number` and `Numbers`.
+template <template <class, class> class Bag, class Number, class... Numbers>
+[[nodiscard]] subject_entry describe_bag(std::string_view name, std::string_view description) {
+  using workload::operation;
+  using bag = Bag<Number, Number>;
+  constexpr bool is_queue = queue_handle<decltype(std::declval<bag&>().attach()), Number, Number>;
+  subject_entry entry{
+      .name = std::string(name),
+      .description = std::string(description),
+      .max_threads = std::nullopt,
+      .holds_nothing = false,
+      .types = {held_in_bag<bag, Number>(), held_in_bag<Bag<Numbers, Numbers>, Numbers>()...},
+      .operations = {operation::insert, operation::erase}};
+  if constexpr (!is_queue) entry.operations.push_back(operation::find);
+  if constexpr (requires { bag::max_threads; }) entry.max_threads = bag::max_threads;
+  if constexpr (requires { bag::lock_free; }) entry.lock_free = bag::lock_free;
+  entry.structure = is_queue ? structure::queue : structure::multimap;
+  entry.compiled = host::compiled_as();
+  return entry;
+}
+
 // A subject that holds keys of any type among `Keys`, with values of any type. Numbers of 64 bits
 // are always among them.
 template <template <class, class> class Map, class... Keys>
@@ -210,6 +255,19 @@ class subject_template {
           name, description));
     } else {
       register_subject(describe_subject_template<Map, Keys...>(name, description));
+    }
+  }
+};
+
+// The same for a multimap or a queue; without `Numbers`, for those of 64 and of 32 bits.
+template <template <class, class> class Bag, class... Numbers>
+class bag_subject {
+ public:
+  bag_subject(std::string_view name, std::string_view description) {
+    if constexpr (sizeof...(Numbers) == 0) {
+      register_subject(describe_bag<Bag, std::uint64_t, std::uint32_t>(name, description));
+    } else {
+      register_subject(describe_bag<Bag, Numbers...>(name, description));
     }
   }
 };

@@ -142,9 +142,10 @@ def _subjects() -> tuple[list[str], list[list[Any]]]:
     from assay import programs
 
     entries = programs.listing(programs.find("assay-trial"))
-    return ["subject", "max_threads", "keys", "values", "operations", "description"], [
+    return ["subject", "structure", "max_threads", "keys", "values", "operations", "description"], [
         [
             entry["name"],
+            entry["structure"],
             entry["max_threads"],
             " ".join(dict.fromkeys(key for key, _ in entry["types"])),
             " ".join(dict.fromkeys(value for _, value in entry["types"])),

@@ -98,6 +98,7 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
     entry = {
         "name": "noop",
         "description": "holds nothing",
+        "structure": "map",
         "max_threads": None,
         "types": [[key, value] for key in ("uint64", "bytes") for value in ("uint64", "uint32")],
         "operations": ["insert", "size"],
@@ -107,11 +108,12 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
     monkeypatch.setenv("ASSAY_STORE", "/nowhere")
     assert words(assay("list", "subjects").splitlines()[-1]) == [
-        *("noop", "uint64", "bytes", "uint64", "uint32", "insert", "size", "holds", "nothing")
+        *("noop", "map", "uint64", "bytes", "uint64", "uint32", "insert", "size", "holds", "nothing")
     ]
     assert json.loads(assay("list", "subjects", "--json")) == [
         {
             "subject": "noop",
+            "structure": "map",
             "max_threads": None,
             "keys": "uint64 bytes",
             "values": "uint64 uint32",
