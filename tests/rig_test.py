@@ -92,7 +92,7 @@ def test_where_there_is_nothing_to_check_nothing_is_said_to_have_passed() -> Non
 
 
 def test_what_cannot_be_checked_ends_with_status_2() -> None:
-    for name in ("nothing_of_the_kind", "noop", "absl_btree_unsynchronised"):
+    for name in ("nothing_of_the_kind", "noop", "absl_btree_unsynchronised", "elb_multimap"):
         ended = rig("stress", name, program="assay-rig")
         assert ended.returncode == 2
         assert ended.stderr.startswith("error: ")
@@ -102,6 +102,7 @@ def test_the_list_names_every_check() -> None:
     listed = rig("list", program="assay-rig").stdout
     assert "map=natarajan_mittal_bst threads=many lock_free=yes " in listed
     assert "checks=model,linearizability,progress,stress,memory\n" in listed
+    assert "multimap" not in listed
     shown = rig("--help", program="assay-rig").stdout
     for check in ("model", "linearizability", "progress", "stress", "memory"):
         assert f"  {check} " in shown

@@ -165,6 +165,7 @@ class _Sample:
 
     context: Mapping[str, Level]
     level: Level
+    baseline: Level
     residuals: _Values
     freedom: int
     per_block: float
@@ -179,22 +180,23 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     asked = experiment.comparison
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
     conditions = experiment.conditions()
-    compared = {experiment.context(one) for one in conditions if one[asked.factor] == asked.baseline}
+    baselines = experiment.baselines()
     place = {experiment.context(one): at for at, one in reversed(list(enumerate(conditions)))}
     for condition in sorted(conditions, key=lambda one: place[experiment.context(one)]):
         key, level = experiment.context(condition), condition[asked.factor]
-        if level == asked.baseline or key not in compared:
+        baseline = baselines.get(key, level)
+        if level == baseline:
             continue
         log_ratios, groups = [], 0
         for contexts, modes in parts:
             in_context = contexts.get(key, {})
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            log_ratios.append(pairs(in_context, level, asked.baseline, asked.metric).steady(modes).log_ratios)
+            log_ratios.append(pairs(in_context, level, baseline, asked.metric).steady(modes).log_ratios)
         residuals = _residuals(log_ratios)
         freedom = sum(one.size - 1 for one in log_ratios if one.size > 1)
         per_block = min(1.0, sum(one.size for one in log_ratios) / max(groups, 1))
         context = {name: value for name, value in condition.items() if name != asked.factor}
-        yield _Sample(context, level, residuals, freedom, per_block)
+        yield _Sample(context, level, baseline, residuals, freedom, per_block)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
@@ -300,7 +302,7 @@ def _components(
     if asked.metric != "throughput":
         return None
     within = 0.0  # of one interval, both trials together, relative to the mean
-    for compared in (sample.level, asked.baseline):
+    for compared in (sample.level, sample.baseline):
         condition = {**sample.context, asked.factor: compared}
         variations = [
             trial.metrics["throughput_variation"]

@@ -72,7 +72,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     return Analysis(
         metric=asked.metric,
         factor=asked.factor,
-        baseline=asked.baseline,
+        baseline=asked.against(),
         better=asked.better,
         smallest_effect_percent=asked.smallest_effect_percent,
         confidence=CONFIDENCE,
@@ -89,6 +89,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
 def _wanted(experiment: Experiment) -> list[Wanted]:
     """Return every level of every context that has a baseline, in the experiment's order."""
     asked = experiment.comparison
+    baselines = experiment.baselines()
     levels_of: dict[Context, list[Level]] = defaultdict(list)
     named: dict[Context, dict[str, Level]] = {}
     for condition in experiment.conditions():
@@ -96,11 +97,11 @@ def _wanted(experiment: Experiment) -> list[Wanted]:
         levels_of[context].append(condition[asked.factor])
         named[context] = {name: level for name, level in condition.items() if name != asked.factor}
     return [
-        Wanted(context, named[context], level, asked.baseline)
+        Wanted(context, named[context], level, baselines[context])
         for context, levels in levels_of.items()
-        if asked.baseline in levels
+        if context in baselines
         for level in levels
-        if level != asked.baseline
+        if level != baselines[context]
     ]
 
 

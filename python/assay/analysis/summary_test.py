@@ -220,6 +220,18 @@ def test_an_excluded_level_or_baseline_makes_no_comparison() -> None:
     assert [(one.level, one.context) for one in analysis.comparisons] == [("other", {"threads": 2})]
 
 
+def test_a_stand_in_is_the_baseline_where_that_is_not() -> None:
+    asked = experiment(exclude=({"subject": ("base",), "threads": (2,)},), stand_ins=("third",))
+    trials = [one for one in campaign(10, lambda *_: throughput(100)) if one.levels in asked.conditions()]
+    analysis = summarise(trials, asked)
+    assert analysis.baseline == "base or third"
+    assert [(one.context["threads"], one.level, one.baseline, one.pairs) for one in analysis.comparisons] == [
+        (1, "other", "base", 10),
+        (1, "third", "base", 10),
+        (2, "other", "third", 10),
+    ]
+
+
 values = st.lists(st.floats(1e-3, 1e3), min_size=7 * 6, max_size=7 * 6)
 
 

@@ -196,7 +196,8 @@ class Analysis:
     """What a campaign's trials say about its experiment's question.
 
     Attributes:
-        metric, factor, baseline, better, smallest_effect_percent: the experiment's comparison.
+        metric, factor, better, smallest_effect_percent: the experiment's comparison.
+        baseline: its baseline, in words where there are several.
         confidence: the confidence that was asked of every interval.
         conditions: in the experiment's order.
         comparisons: by context, then by level, in the experiment's order.
@@ -209,7 +210,7 @@ class Analysis:
 
     metric: str
     factor: str
-    baseline: Level
+    baseline: str
     better: Literal["higher", "lower"]
     smallest_effect_percent: float
     confidence: float

@@ -37,7 +37,7 @@ class TooFewBlocks:
             if few:
                 yield Finding(
                     self.id,
-                    f"{len(few)} of {len(pairs)} comparisons with {asked.baseline} have fewer than {high}"
+                    f"{len(few)} of {len(pairs)} comparisons with {asked.against()} have fewer than {high}"
                     f" pairs, which {effect}.",
                     tuple(f"{name}: {count}" for name, count in few.items()),
                     {"comparisons": len(few), "fewest_pairs": min(few.values())},

@@ -322,13 +322,18 @@ class DifferentBuilds:
                 value = _inside(content, *keys)
                 if value is not None and not (asked_for and keys[0] == "allocator"):
                     seen[trial.levels[asked.factor]][keys].add(str(value))
-        base = seen.pop(asked.baseline, {})
+        baselines = evidence.experiment.baselines()
+        compared = dict.fromkeys(
+            (condition[asked.factor], baselines[context])
+            for condition in evidence.experiment.conditions()
+            if (context := evidence.experiment.context(condition)) in baselines
+        )
         where = tuple(
             f"{level}: {' '.join(keys)} {shorten(' or '.join(sorted(values)), 60)},"
-            f" {asked.baseline} {shorten(' or '.join(sorted(base[keys])), 60)}"
-            for level, found in seen.items()
-            for keys, values in found.items()
-            if keys in base and values != base[keys]
+            f" {baseline} {shorten(' or '.join(sorted(seen[baseline][keys])), 60)}"
+            for level, baseline in compared
+            for keys, values in seen[level].items()
+            if keys in seen[baseline] and values != seen[baseline][keys]
         )
         if where:
             yield Finding(

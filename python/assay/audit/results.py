@@ -147,10 +147,12 @@ class MemoryUse:
             if known:
                 used[name] = median(known)
         found = {}
+        baselines = evidence.experiment.baselines()
         for condition in evidence.experiment.conditions():
             name = condition_name(condition)
             own = used.get(name)
-            base = used.get(condition_name({**condition, asked.factor: asked.baseline}))
+            baseline = baselines.get(evidence.experiment.context(condition), condition[asked.factor])
+            base = used.get(condition_name({**condition, asked.factor: baseline}))
             if own is not None and base is not None and own > self.limit * max(base, self.least):
                 found[name] = own / max(base, self.least)
         if found:
@@ -158,7 +160,7 @@ class MemoryUse:
             yield Finding(
                 self.id,
                 f"In {counted(found, 'condition')} the memory in use is more than {self.limit:g} times that"
-                f" of {asked.baseline}, {worst:.3g} times at worst: memory may not be given back.",
+                f" of {asked.against()}, {worst:.3g} times at worst: memory may not be given back.",
                 tuple(f"{name}: {times:.3g} times" for name, times in found.items()),
                 {"conditions": len(found), "worst_ratio": worst},
                 "Look at the memory beside the throughput, in longer trials too: what leaks gets slower or"

@@ -113,7 +113,7 @@ def _measured_the_same(campaign: "CampaignSummary", experiment: "Experiment") ->
     def measured(one: "Experiment") -> tuple[Any, ...]:
         asked = one.comparison
         conditions = [(condition, one.settings(condition)) for condition in one.conditions()]
-        return asked.metric, asked.factor, asked.baseline, conditions, one.programs
+        return asked.metric, asked.factor, asked.baselines(), conditions, one.programs
 
     return measured(was) == measured(experiment)
 

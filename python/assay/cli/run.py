@@ -194,6 +194,7 @@ def _offer(entry: Mapping[str, Any]) -> "Offer":
     from assay.experiment import Offer
 
     return Offer(
+        structure=entry["structure"],
         max_threads=entry["max_threads"],
         types=frozenset((key, value) for key, value in entry["types"]),
         operations=frozenset(entry["operations"]),

@@ -53,6 +53,8 @@ def _beyond(subject: str, offer: Offer, settings: Mapping[str, Any]) -> Iterator
     if offer.max_threads is not None and threads > offer.max_threads:
         where = "threads" if "roles" not in settings else "roles"
         yield where, f"{subject} cannot run with {threads} threads, its limit is {offer.max_threads}"
+    if offer.structure == "queue" and settings["keys"] == "sparse":
+        yield "keys", f"{subject} is a queue, whose keys grow with every one popped, and sparse ones too fast"
     types = tuple(_kind_of(settings.get(name)) for name in ("key_type", "value_type"))
     if types not in offer.types:
         keys = {key for key, _ in offer.types}

@@ -73,6 +73,12 @@ def read(more: str) -> Experiment:
             Offer(max_threads=1),
             ":15: role: two cannot run with 2 threads, its limit is 1; leave the condition out",
         ),
+        (
+            f'{FIND}keys = "sparse"',
+            Offer(structure="queue"),
+            ":15: trial.keys: two is a queue, whose keys grow with every one popped, and sparse ones too"
+            " fast; leave the condition out",
+        ),
     ],
 )
 def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: Offer, message: str) -> None:

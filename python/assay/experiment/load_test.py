@@ -171,6 +171,20 @@ def test_groups_are_repeated_twice_unless_the_design_says_otherwise() -> None:
     assert read("blocks = 12", "blocks = 12\nrepeat = 0").design.repeat == 0
 
 
+def test_a_baseline_may_have_stand_ins_for_where_it_is_not() -> None:
+    text = changed('["one", "two"]', '["one", "two", "three"]')
+    text = text.replace(
+        '{ subject = "two", threads = 2, mix = ["updates"] }', '{ subject = "one", mix = "updates" }'
+    )
+    experiment = parse(text.replace('baseline = "one"', 'baseline = ["one", "two"]'), FILE)
+    assert experiment.comparison.against() == "one or two"
+    assert experiment.baselines() == {
+        (threads, mix): "one" if mix == "searches" else "two"
+        for threads in (1, 2)
+        for mix in ("searches", "updates")
+    }
+
+
 @pytest.mark.parametrize("said", ["in the file", "by the caller"])
 def test_identical_code_is_compared_by_a_factor_that_changes_nothing(said: str) -> None:
     in_file = said == "in the file"
@@ -606,6 +620,17 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
         ),
         ("blocks = 12", "blocks = 50_000", ":3: factors: make 8 conditions, times 50,000 blocks; the most"),
         ('"two", threads', '"one", threads', ':14: design.exclude: leaves nothing of the baseline "one" to'),
+        ('baseline = "one"', "baseline = []", ":18: comparison.baseline: an empty list names no level; name"),
+        (
+            'baseline = "one"',
+            'baseline = ["one", "one"]',
+            ':18: comparison.baseline: "one" is named twice; remove it here',
+        ),
+        (
+            'baseline = "one"',
+            'baseline = ["one", "two"]\nacross = ["mix"]',
+            ":19: comparison.across: workloads are put together against one baseline; name one alone",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, message: str) -> None:

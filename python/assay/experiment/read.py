@@ -54,7 +54,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
             raise source.mistake(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
-        comparison = replace(comparison, factor="copy", baseline="a")
+        comparison = replace(comparison, factor="copy", baseline="a", stand_ins=())
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
@@ -113,7 +113,7 @@ def _comparison(
     source: Source, table: ComparisonTable, factors: Factors, units: Mapping[str, str]
 ) -> Comparison:
     source.known(("comparison", "factor"), table.factor, factors, "factor")
-    baseline = source.level(("comparison", "baseline"), table.factor, table.baseline, factors)
+    baseline, *stand_ins = _baselines(source, table, factors)
     also: dict[str, Better] = {}
     for metric in table.also:
         if metric == table.metric or metric in also:
@@ -128,6 +128,8 @@ def _comparison(
             raise source.mistake(at, why)
         if factor in table.across[:index]:
             raise source.mistake(at, f"{factor} is named twice; remove it here")
+        if stand_ins:
+            raise source.mistake(at, "workloads are put together against one baseline; name one alone")
     return Comparison(
         metric=table.metric,
         factor=table.factor,
@@ -137,7 +139,21 @@ def _comparison(
         also=also,
         across=tuple(table.across),
         correction=table.correction,
+        stand_ins=tuple(stand_ins),
     )
+
+
+def _baselines(source: Source, table: ComparisonTable, factors: Factors) -> list[Level]:
+    """Return the baseline and what stands in for it."""
+    at = ("comparison", "baseline")
+    named = table.baseline if isinstance(table.baseline, list) else [table.baseline]
+    if not named:
+        raise source.mistake(at, "an empty list names no level; name one")
+    levels = [source.level(at, table.factor, level, factors) for level in named]
+    for index, level in enumerate(levels):
+        if level in levels[:index]:
+            raise source.mistake(at, f"{show(level)} is named twice; remove it here")
+    return levels
 
 
 def _better(metric: str, units: Mapping[str, str]) -> Better:
@@ -209,18 +225,17 @@ def _check_conditions(source: Source, experiment: Experiment) -> None:
     if not conditions:
         raise source.mistake(("design", "exclude"), "leaves no condition")
     compared = experiment.comparison
-    if all(each[compared.factor] == compared.baseline for each in conditions):
-        why = f"leaves nothing to compare with the baseline {show(compared.baseline)}"
+    baselines = experiment.baselines()
+    shown = " or ".join(map(show, compared.baselines()))
+    if all(each[compared.factor] == baselines.get(experiment.context(each)) for each in conditions):
+        why = f"leaves nothing to compare with the baseline {shown}"
         raise source.mistake(("design", "exclude"), why)
-    with_baseline = {
-        experiment.context(each) for each in conditions if each[compared.factor] == compared.baseline
-    }
     for condition in conditions:
         _check_settings(source, experiment, condition)
-        if experiment.context(condition) not in with_baseline:
+        if experiment.context(condition) not in baselines:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
-            why = f"leaves nothing of the baseline {show(compared.baseline)} to compare with where {where}"
+            why = f"leaves nothing of the baseline {shown} to compare with where {where}"
             raise source.mistake(("design", "exclude"), why)
 
 

@@ -20,11 +20,13 @@ class Offer:
     """What a subject of `assay-trial` can do.
 
     Attributes:
+        structure: what it is: a map, a multimap or a queue.
         max_threads: the most that it can run with; None without a limit.
         types: of keys and values that it can hold together.
         operations: that it has.
     """
 
+    structure: Literal["map", "multimap", "queue"] = "map"
     max_threads: int | None = None
     types: frozenset[tuple[str, str]] = frozenset({("uint64", "uint64")})
     operations: frozenset[str] = frozenset({"insert", "erase", "find"})
@@ -53,6 +55,7 @@ class Comparison:
         metric: the metric compared.
         factor: the factor whose levels are compared.
         baseline: the level of that factor that every other is compared with.
+        stand_ins: levels that are the baseline where it is not there, the first that is.
         smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
         better: whether a higher or a lower value of the metric is better.
         also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
@@ -68,6 +71,15 @@ class Comparison:
     also: Mapping[str, Literal["higher", "lower"]] = field(default_factory=dict)
     across: tuple[str, ...] = ()
     correction: Literal["holm", "none"] = "holm"
+    stand_ins: tuple[Level, ...] = ()
+
+    def baselines(self) -> tuple[Level, ...]:
+        """Return the levels of which each context has one that its others are compared with."""
+        return (self.baseline, *self.stand_ins)
+
+    def against(self) -> str:
+        """Return in words what is compared with."""
+        return " or ".join(str(level) for level in self.baselines())
 
 
 @dataclass(frozen=True)
@@ -235,6 +247,17 @@ class Experiment:
     def context(self, condition: Mapping[str, Level]) -> tuple[Level, ...]:
         """Return the levels of a condition less that of the compared factor."""
         return tuple(condition[factor] for factor in self.factors if factor != self.comparison.factor)
+
+    def baselines(self) -> dict[tuple[Level, ...], Level]:
+        """Return context -> the level that its others are compared with, for those that have one."""
+        levels: dict[tuple[Level, ...], list[Level]] = {}
+        for condition in self.conditions():
+            levels.setdefault(self.context(condition), []).append(condition[self.comparison.factor])
+        return {
+            context: next(level for level in self.comparison.baselines() if level in held)
+            for context, held in levels.items()
+            if not set(held).isdisjoint(self.comparison.baselines())
+        }
 
     def settings(self, condition: Mapping[str, Level]) -> dict[str, Any]:
         """Return the trial settings of a condition, before any perturbation; each role has its threads."""

@@ -1,0 +1,34 @@
+#include "assay/maps/elb_priority_queue.h"
+
+#include <optional>
+#include <utility>
+
+#include "assay/reclaim/hazard_pointers.h"
+#include "assay/trial/subject.h"
+#include "elb.h"
+
+template <class K, class V>
+using queue = assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers,
+                                        elb_layout<assay::elb_narrow, K>>;
+static const assay::trial::bag_subject<queue> registered{
+    "elb_priority_queue", "assay::elb_priority_queue: a lock-free ELB-tree with narrow nodes"};
+
+// A queue of which any entry of the first leaf is popped.
+template <class K, class V>
+class near_queue : public queue<K, V> {
+ public:
+  class handle {
+   public:
+    explicit handle(queue<K, V>& all) : in_(all.attach()) {}
+    void push(K key, V value) { in_.push(key, value); }
+    [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop() { return in_.try_pop_near(); }
+
+   private:
+    typename queue<K, V>::handle in_;
+  };
+
+  handle attach() { return handle(*this); }
+};
+static const assay::trial::bag_subject<near_queue> registered_near{
+    "elb_priority_queue_near",
+    "elb_priority_queue that pops one of the lowest, of which there are up to a node's capacity"};
