@@ -139,8 +139,8 @@ template <unsigned Bits>
 using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
 
 // How entries are coded: `word`, and encode(entry) and decode(word), which keep the order. encode()
-// throws std::out_of_range, with the reason. bound(entry) is where a range begins or ends, also one
-// that ends above all entries that there are.
+// throws std::out_of_range, with the reason. first(lo) and last(hi) are the ends of a range, also
+// where `lo` or `hi` is above all entries that there are; the first may then be above the last.
 template <class Entry>
 struct coding;
 
@@ -158,9 +158,8 @@ struct coding<Entry> {
     }
     return word{entry} + 1;
   }
-  static word bound(Entry entry) {
-    return word{entry} >= read_only<word> - 1 ? read_only<word> - 1 : word{entry} + 1;
-  }
+  static word first(Entry lo) { return std::min<word>(lo, read_only<word> - 1) + 1; }
+  static word last(Entry hi) { return std::min<word>(hi, read_only<word> - 2) + 1; }
   static Entry decode(word held) { return static_cast<Entry>(held - 1); }
 };
 
@@ -190,9 +189,10 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
     }
     return all + 1;
   }
-  // Throws std::out_of_range if the key or the value does not fit.
-  static word bound(const entry& from) {
-    return std::min<word>(packed(from), read_only<word> - 2) + 1;
+  // Throw std::out_of_range if the key or the value does not fit.
+  static word first(const entry& lo) { return packed(lo) + 1; }
+  static word last(const entry& hi) {
+    return std::min<word>(packed(hi), read_only<word> - 2) + 1;
   }
   static entry decode(word held) {
     return {whole<K, KeyBits>((held - 1) >> ValueBits),

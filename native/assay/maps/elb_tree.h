@@ -249,8 +249,8 @@ class elb_tree {
     // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
     // Lock-free. Throws std::bad_alloc, with nothing changed.
     [[gnu::always_inline]] std::optional<Entry> erase(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_); }));
     }
@@ -259,8 +259,8 @@ class elb_tree {
     // of them. Threads that call it at the same time seldom want the same one. Otherwise as erase(),
     // but that entries in O may be smaller, fewer than a leaf holds.
     [[gnu::always_inline]] std::optional<Entry> erase_near(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       const std::size_t start = random_() % leaf_capacity;
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_, start); }));
@@ -268,8 +268,8 @@ class elb_tree {
 
     // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
     [[gnu::always_inline]] std::optional<Entry> search(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template search_as<Set>(from, to, me_); }));
     }
@@ -279,7 +279,7 @@ class elb_tree {
     // Throws std::bad_alloc and what `visit` throws.
     template <class Visit>
     void visit(Entry lo, Entry hi, Visit&& visit) {
-      tree_->visit(coding::bound(lo), coding::bound(hi), me_, visit);
+      tree_->visit(coding::first(lo), coding::last(hi), me_, visit);
     }
 
     // About how many entries there are: the mean of 64 ways down that turn at random, each as if all
