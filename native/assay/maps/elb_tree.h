@@ -45,7 +45,7 @@
 //
 // Any thread can go on with a balancing from the word in the grandparent's `status` (help()):
 //
-//     step 1   grandparent: 0 -> {step 2, the parent's address, which of its children}
+//     step 1   grandparent: 0 -> {step 2, which child, its number, which of that one's children}
 //     step 2   parent:      0 -> step 3       its children change no more
 //     step 3   node:        0 -> step 4       likewise; a leaf gets its read-only bits instead
 //     step 4   sibling:     0 -> step 5       likewise, if the two are joined
@@ -56,10 +56,10 @@
 // replaced. Nobody needs to know by which balancing: all its ways from the root lead past the
 // grandparent, whose status says it.
 //
-// This differs from listing 5.6 in that a status holds the parent's address and which child is
-// meant, 64 bits, instead of a key, an address of 32 bits and a height, and that those of dead
-// nodes hold nothing; docs/guide/elb_trees.md lists what else is different, and the listings'
-// mistakes.
+// This differs from listing 5.6 in that a status says where the parent and the node are among the
+// children of theirs, and the parent's number, 64 bits, instead of a key, an address of 32 bits and
+// a height, and that those of dead nodes hold nothing; docs/guide/elb_trees.md lists what else is
+// different, and the listings' mistakes.
 //
 // Why it is right
 // ---------------
@@ -73,11 +73,13 @@
 //    makes new nodes, and those of one are linked: the pointer to the parent changes once, as by
 //    (2) the parent is not linked again.
 // 4. *A status that comes too late does no harm.* A thread may set one for a parent that has been
-//    replaced since it looked. Who finds the parent not linked clears it, and does nothing.
-// 5. *No address is taken for another's (ABA).* Each compare-and-swap expects 0, a status with the
-//    parent's address, or that address itself, while its thread protects the parent: it is not
-//    freed, so that no other node has its address. A status of the same parent and child that was
-//    cleared and set again is by (4) one that may be cleared at any time.
+//    replaced since it looked. Who finds another in the parent's place clears it, and does nothing.
+// 5. *Nothing is taken for another (ABA).* Each compare-and-swap expects 0, a status, or the parent's
+//    address while its thread protects the parent: it is not freed, so that no other node has its
+//    address. A status names the parent by a number that no other node of the tree has had, until
+//    2^43 have been made. An address would not do: who finds the parent replaced does not protect
+//    it, and could clear, too late, the status of a new parent at the same address. A status of the
+//    same parent that was cleared and set again is by (4) one that may be cleared at any time.
 //
 // Reclamation
 // -----------
@@ -162,15 +164,19 @@ class elb_tree {
   // Two nodes of together so many entries or children become one (section 5.4).
   static constexpr std::size_t few(std::size_t capacity) { return 2 * (capacity + 2) / 3; }
 
-  // A status: 0, a step, or step 2 with the parent's address and which of its children is meant.
+  // A status: 0, a step, or step 2 with where the parent is among the children of the grandparent,
+  // its number, and which of its own children is meant.
   using status_word = std::uint64_t;
   static constexpr status_word step_mask = 7;
   static constexpr status_word step_2 = 2;
   static constexpr status_word step_3 = 3;
   static constexpr status_word step_4 = 4;
   static constexpr status_word step_5 = 5;
-  static constexpr unsigned child_shift = 48;
-  static constexpr std::size_t parent_itself = 0xffff;  // instead of a child
+  static constexpr unsigned parent_shift = 3;
+  static constexpr unsigned child_shift = 12;
+  static constexpr unsigned number_shift = 21;
+  static constexpr std::size_t parent_itself = 511;  // instead of a child
+  static_assert(internal_capacity <= parent_itself, "a node of elb_tree holds at most 511 children");
   static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
   static constexpr bool is_balancing(status_word status) { return (status & step_mask) == step_2; }
 
@@ -181,7 +187,9 @@ class elb_tree {
     std::array<place, leaf_capacity> places{};
   };
   struct alignas(line) internal {
-    explicit internal(std::uint32_t height_) : height(height_) { separators.fill(greatest); }
+    internal(std::uint32_t height_, std::uint64_t number_) : height(height_), number(number_) {
+      separators.fill(greatest);
+    }
 
     // The greatest entry that may be below each child, and below none. First, so that they begin on
     // a cache line.
@@ -190,6 +198,7 @@ class elb_tree {
     atomic<status_word> status{0};
     std::uint32_t size = 0;
     const std::uint32_t height;  // above the leaves
+    const std::uint64_t number;  // among all internal nodes that the tree has had
 
     // The child below which the entry belongs. All are compared, so that none is guessed.
     [[nodiscard]] std::size_t child_of(word entry) const {
@@ -206,14 +215,17 @@ class elb_tree {
     }
   };
 
-  static status_word balancing(const internal* parent, std::size_t child) {
-    return reinterpret_cast<status_word>(parent) | status_word{child} << child_shift | step_2;
+  // Of the parent that is the grandparent's child number `at`.
+  static status_word balancing(const internal& parent, std::size_t at, std::size_t child) {
+    return parent.number << number_shift | status_word{child} << child_shift |
+           status_word{at} << parent_shift | step_2;
   }
-  static internal* parent_in(status_word status) {
-    constexpr status_word address = (status_word{1} << child_shift) - 1 - step_mask;
-    return reinterpret_cast<internal*>(status & address);  // NOLINT(performance-no-int-to-ptr)
+  static std::size_t parent_in(status_word status) { return status >> parent_shift & 511; }
+  static std::size_t child_in(status_word status) { return status >> child_shift & 511; }
+  // Whether it is about this parent, which stands where the status says.
+  static bool names(status_word status, const internal& parent) {
+    return (status ^ parent.number << number_shift) >> number_shift == 0;
   }
-  static std::size_t child_in(status_word status) { return status >> child_shift; }
 
   using guard_type = typename Reclaim::guard;
   // A thread protects a child by one of four slots, its parent by the one before, and so on.
@@ -224,9 +236,10 @@ class elb_tree {
     internal* grandparent = nullptr;
     internal* parent = nullptr;
     void* child = nullptr;
-    std::size_t which = 0;  // of the parent's children
-    std::size_t slot = 0;   // the child's
-    word upto = greatest;   // the greatest entry that may be below the child
+    std::size_t parent_at = 0;  // of the grandparent's children
+    std::size_t which = 0;      // of the parent's children
+    std::size_t slot = 0;       // the child's
+    word upto = greatest;       // the greatest entry that may be below the child
   };
 
  public:
@@ -574,7 +587,8 @@ class elb_tree {
       // After the child was found: so both were linked then.
       const status_word status = at.parent->status.load(memory_order_acquire);
       if (is_dead(status)) return false;
-      if (is_balancing(status) && parent_in(status) == at.child) {
+      if (is_balancing(status) && parent_in(status) == at.which &&
+          names(status, *static_cast<internal*>(at.child))) {
         help({at.parent, status, after(at.slot, 3)}, guard);
         return false;
       }
@@ -582,6 +596,7 @@ class elb_tree {
       if (at.parent != &above_ && at.parent->height == height + 1) return true;
       auto* const next = static_cast<internal*>(at.child);
       if (next->height <= height) return at.parent == &above_ && next->height == height;
+      at.parent_at = at.which;
       at.which = turn(*next);
       at.upto = next->separators[at.which];
       at.grandparent = at.parent;
@@ -619,7 +634,7 @@ class elb_tree {
       if (at.parent == &above_) {
         auto* const root = static_cast<internal*>(at.child);
         if (is_root_in_need(*root)) {
-          start({&above_, balancing(root, parent_itself), after(at.slot, 3)}, guard);
+          start({&above_, balancing(*root, 0, parent_itself), after(at.slot, 3)}, guard);
         }
         return;
       }
@@ -629,7 +644,7 @@ class elb_tree {
         height = at.parent->height;
         continue;
       }
-      start({at.grandparent, balancing(at.parent, at.which), after(at.slot, 2)}, guard);
+      start({at.grandparent, balancing(*at.parent, at.parent_at, at.which), after(at.slot, 2)}, guard);
       return;
     }
   }
@@ -652,20 +667,19 @@ class elb_tree {
 
   // Steps 2 to 5. Answers what must be helped first, if anything.
   std::optional<task> go_on(const task& now, guard_type& guard) {
-    internal* const parent = parent_in(now.status);
-    const std::size_t which = child_in(now.status);
+    atomic<status_word>& status = now.grandparent->status;
     const auto end = [&]() -> std::optional<task> {
       status_word expected = now.status;
-      now.grandparent->status.compare_exchange_strong(expected, 0, memory_order_acq_rel,
-                                                      memory_order_relaxed);
+      status.compare_exchange_strong(expected, 0, memory_order_acq_rel, memory_order_relaxed);
       return std::nullopt;
     };
-    const std::size_t at = position(*now.grandparent, parent);
-    if (at == now.grandparent->size) return end();
-    atomic<void*>& edge = now.grandparent->children[at];
+    atomic<void*>& edge = now.grandparent->children[parent_in(now.status)];
     const std::size_t parent_slot = after(now.slot, 1);
-    if (guard.protect(parent_slot, edge) != parent) return end();
-    if (now.grandparent->status.load(memory_order_acquire) != now.status) return std::nullopt;
+    auto* const parent = static_cast<internal*>(guard.protect(parent_slot, edge));
+    if (status.load(memory_order_acquire) != now.status) return std::nullopt;
+    // The grandparent was not dead after that: so what it led to was linked then.
+    if (!names(now.status, *parent)) return end();
+    const std::size_t which = child_in(now.status);
 
     ASSAY_POINT("elb_step_2");
     if (const status_word met = close(*parent, step_3); is_balancing(met)) {
@@ -720,12 +734,6 @@ class elb_tree {
     return end();
   }
 
-  static std::size_t position(const internal& grandparent, const internal* parent) {
-    std::size_t i = 0;
-    while (i < grandparent.size && grandparent.child(i) != parent) ++i;
-    return i;
-  }
-
   // From now on the node's children do not change, if the answer is not a balancing below it.
   static status_word close(internal& node, status_word step) {
     status_word met = 0;
@@ -766,11 +774,9 @@ class elb_tree {
     }
   };
 
-  static std::unique_ptr<internal> make_internal(std::uint32_t height) {
-    auto made = std::make_unique<internal>(height);
-    // No system gives such addresses to who does not ask for them.
-    if (reinterpret_cast<std::uintptr_t>(made.get()) >> child_shift != 0) throw std::bad_alloc();
-    return made;
+  std::unique_ptr<internal> make_internal(std::uint32_t height) {
+    // Relaxed: only that each number is another's matters.
+    return std::make_unique<internal>(height, made_.fetch_add(1, memory_order_relaxed));
   }
 
   template <std::size_t N>
@@ -940,9 +946,11 @@ class elb_tree {
   }
 
   // The root that never changes, whose only child is the real one.
-  internal above_{0};
+  internal above_{0, 0};
   Reclaim domain_;
   const set set_ = host::best_instruction_set();
+  // Apart from what every operation reads.
+  alignas(line) atomic<std::uint64_t> made_{1};  // internal nodes
 };
 
 }  // namespace assay
