@@ -354,13 +354,13 @@ class elb_tree {
   // instructions.
   template <class Operate>
   auto by_vectors(const Operate& operate) const {
-#if defined(__x86_64__)
+#if ASSAY_VECTOR_LOADS
     if (set_ == set::avx512) return by_avx512(operate);
     if (set_ == set::avx2) return by_avx2(operate);
 #endif
     return operate.template operator()<set::scalar>();
   }
-#if defined(__x86_64__)
+#if ASSAY_VECTOR_LOADS
   template <class Operate>
   [[gnu::flatten]] ASSAY_AVX2 static auto by_avx2(const Operate& operate) {
     return operate.template operator()<set::avx2>();
@@ -678,6 +678,7 @@ class elb_tree {
     }
     replacement made;
     if (which == parent_itself) {
+      ASSAY_POINT("elb_replace_root");
       make_root(*parent, made);
     } else {
       // What is below a closed parent is retired only after the edge to that has changed.
@@ -735,9 +736,14 @@ class elb_tree {
   static status_word close_child(const internal& parent, void* child, status_word step) {
     if (parent.height > 1) {
       auto& node = *static_cast<internal*>(child);
-      return step == step_5 || is_in_need(node, parent) ? close(node, step) : 0;
+      if (step != step_5 && !is_in_need(node, parent)) return 0;
+      ASSAY_POINT("elb_close_internal");
+      return close(node, step);
     }
-    for (place& each : static_cast<leaf*>(child)->places) each.make_read_only();
+    for (place& each : static_cast<leaf*>(child)->places) {
+      ASSAY_POINT("elb_close_leaf");
+      each.make_read_only();
+    }
     return 0;
   }
   // Of a child that is closed.
