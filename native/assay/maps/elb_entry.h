@@ -48,7 +48,9 @@ class place {
   static constexpr bool has_vectors = true;
 
   // Of an array of these, for vector_search.h.
-  [[nodiscard]] const atomic<Word>* words() const noexcept { return &word_; }
+  [[nodiscard]] static const atomic<Word>* words(const place* first) noexcept {
+    return reinterpret_cast<const atomic<Word>*>(first);
+  }
   [[nodiscard]] Word load() const noexcept { return word_.load(memory_order_acquire); }
   // Leaves in `expected` what was there.
   bool exchange(Word& expected, Word desired) noexcept {
@@ -88,7 +90,7 @@ class place<wide> {
   bool exchange(wide& expected, wide desired) noexcept {
     auto low = static_cast<std::uint64_t>(expected);
     auto high = static_cast<std::uint64_t>(expected >> 64U);
-    bool is_done = false;
+    bool is_done;  // NOLINT(cppcoreguidelines-init-variables): written below
     asm volatile("lock cmpxchg16b %1"
                  : "=@ccz"(is_done), "+m"(word_), "+a"(low), "+d"(high)
                  : "b"(static_cast<std::uint64_t>(desired)),
@@ -191,9 +193,7 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   }
   // Throw std::out_of_range if the key or the value does not fit.
   static word first(const entry& lo) { return packed(lo) + 1; }
-  static word last(const entry& hi) {
-    return std::min<word>(packed(hi), read_only<word> - 2) + 1;
-  }
+  static word last(const entry& hi) { return std::min<word>(packed(hi), read_only<word> - 2) + 1; }
   static entry decode(word held) {
     return {whole<K, KeyBits>((held - 1) >> ValueBits),
             whole<V, ValueBits>((held - 1) & ((word{1} << ValueBits) - 1))};
@@ -222,7 +222,7 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   }
 };
 
-// --- for elb_multimap and elb_priority_queue --------------------------------------------------------
+// --- for elb_multimap and elb_priority_queue -----------------------------------------------------
 
 // How an element's parts are kept.
 template <class K, class Settings>

@@ -74,12 +74,13 @@
 //    (2) the parent is not linked again.
 // 4. *A status that comes too late does no harm.* A thread may set one for a parent that has been
 //    replaced since it looked. Who finds another in the parent's place clears it, and does nothing.
-// 5. *Nothing is taken for another (ABA).* Each compare-and-swap expects 0, a status, or the parent's
-//    address while its thread protects the parent: it is not freed, so that no other node has its
-//    address. A status names the parent by a number that no other node of the tree has had, until
-//    2^43 have been made. An address would not do: who finds the parent replaced does not protect
-//    it, and could clear, too late, the status of a new parent at the same address. A status of the
-//    same parent that was cleared and set again is by (4) one that may be cleared at any time.
+// 5. *Nothing is taken for another (ABA).* Each compare-and-swap expects 0, a status, or the
+//    parent's address while its thread protects the parent: it is not freed, so that no other node
+//    has its address. A status names the parent by a number that no other node of the tree has had,
+//    until 2^43 have been made. An address would not do: who finds the parent replaced does not
+//    protect it, and could clear, too late, the status of a new parent at the same address. A
+//    status of the same parent that was cleared and set again is by (4) one that may be cleared at
+//    any time.
 //
 // Reclamation
 // -----------
@@ -142,6 +143,7 @@ using elb_wide = elb_nodes<512, 252>;
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
 template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 class elb_tree {
   static_assert(reclaim::policy<Reclaim>,
                 "the second parameter of elb_tree is not a reclamation policy: use "
@@ -151,6 +153,16 @@ class elb_tree {
                 "a node of elb_tree holds at least 6 entries or children");
   static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
+  // What was joined must not be sparse again: who balances it would do so for ever.
+  static_assert(2 * Settings::sparse < 2 * (Settings::leaf_capacity + 2) / 3,
+                "a leaf of elb_tree is sparse with less than a third of its capacity");
+  static_assert(
+      1 <= Settings::sparse_internal &&
+          2 * Settings::sparse_internal < 2 * (Settings::internal_capacity + 2) / 3,
+      "an internal node of elb_tree is sparse with 1 child, and with less than a third of "
+      "its capacity");
+
+  friend struct elb_damage;  // of tests, to see what broken_invariant() tells
 
   using coding = elb::coding<Entry>;
   using word = typename coding::word;
@@ -176,7 +188,8 @@ class elb_tree {
   static constexpr unsigned child_shift = 12;
   static constexpr unsigned number_shift = 21;
   static constexpr std::size_t parent_itself = 511;  // instead of a child
-  static_assert(internal_capacity <= parent_itself, "a node of elb_tree holds at most 511 children");
+  static_assert(internal_capacity <= parent_itself,
+                "a node of elb_tree holds at most 511 children");
   static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
   static constexpr bool is_balancing(status_word status) { return (status & step_mask) == step_2; }
 
@@ -269,8 +282,8 @@ class elb_tree {
     }
 
     // Removes an entry in [lo, hi] that is one of the smallest: one of the first leaf that has any
-    // of them. Threads that call it at the same time seldom want the same one. Otherwise as erase(),
-    // but that entries in O may be smaller, fewer than a leaf holds.
+    // of them. Threads that call it at the same time seldom want the same one. Otherwise as
+    // erase(), but that entries in O may be smaller, fewer than a leaf holds.
     [[gnu::always_inline]] std::optional<Entry> erase_near(Entry lo, Entry hi) {
       const word from = coding::first(lo);
       const word to = coding::last(hi);
@@ -287,16 +300,16 @@ class elb_tree {
           [&]<set Set>() { return tree_->template search_as<Set>(from, to, me_); }));
     }
 
-    // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some of
-    // the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
+    // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some
+    // of the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
     // Throws std::bad_alloc and what `visit` throws.
     template <class Visit>
     void visit(Entry lo, Entry hi, Visit&& visit) {
       tree_->visit(coding::first(lo), coding::last(hi), me_, visit);
     }
 
-    // About how many entries there are: the mean of 64 ways down that turn at random, each as if all
-    // nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
+    // About how many entries there are: the mean of 64 ways down that turn at random, each as if
+    // all nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
     // std::bad_alloc.
     [[nodiscard]] std::uint64_t approximate_size() { return tree_->estimate(random_, me_); }
 
@@ -333,9 +346,9 @@ class elb_tree {
     for_each_leaf(root(), [&](const leaf& node) { visit_in(node, 1, greatest, visit); });
   }
 
-  // What is wrong with the tree, if anything is: the order of entries and separators (theorem A.10),
-  // a node with two parents (A.5), an entry that is there twice, a balancing that was left, a node
-  // that is too large. At rest. Throws std::bad_alloc.
+  // What is wrong with the tree, if anything is: the order of entries and separators (theorem
+  // A.10), a node with two parents (A.5), an entry that is there twice, a balancing that was left,
+  // a node that is too large. At rest. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     if (above_.size != 1) return "the root that never changes has not one child";
     if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
@@ -387,7 +400,8 @@ class elb_tree {
     if constexpr (place::has_vectors) {
       constexpr std::size_t most = 64;
       for_chunks<most>([&]<std::size_t From, std::size_t N>() {
-        const auto found = vector_search::sort_words<Set, N>(node.places[From].words(), lo, hi);
+        const auto found =
+            vector_search::sort_words<Set, N>(place::words(&node.places[From]), lo, hi);
         seen.used += N - static_cast<std::size_t>(std::popcount(found.zero));
         if (found.zero != 0 && seen.free == leaf_capacity) {
           seen.free = From + static_cast<std::size_t>(std::countr_zero(found.zero));
@@ -422,8 +436,7 @@ class elb_tree {
     // Without branches, which would be guessed wrong.
     const bool is_first =
         start == the_least ? held < seen.entry : from_start(where) < from_start(seen.wanted);
-    const bool is_better =
-        lo <= held && held <= hi && (seen.wanted == leaf_capacity || is_first);
+    const bool is_better = lo <= held && held <= hi && (seen.wanted == leaf_capacity || is_first);
     seen.entry = is_better ? held : seen.entry;
     seen.wanted = is_better ? where : seen.wanted;
   }
@@ -635,7 +648,8 @@ class elb_tree {
         height = at.parent->height;
         continue;
       }
-      start({at.grandparent, balancing(*at.parent, at.parent_at, at.which), after(at.slot, 2)}, guard);
+      start({at.grandparent, balancing(*at.parent, at.parent_at, at.which), after(at.slot, 2)},
+            guard);
       return;
     }
   }
@@ -880,7 +894,8 @@ class elb_tree {
       for (std::size_t i = half == 0 ? 0 : middle; i < (half == 0 ? middle : root.size); ++i) {
         made.internals[half]->add(root.child(i), root.separators[i]);
       }
-      made.parent->add(made.internals[half].get(), half == 0 ? root.separators[middle - 1] : greatest);
+      made.parent->add(made.internals[half].get(),
+                       half == 0 ? root.separators[middle - 1] : greatest);
     }
   }
 
