@@ -23,13 +23,25 @@
 
 #include "assay/sync/atomics.h"
 
-#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
-#define ASSAY_OWN_WIDE_ATOMICS 0
-#else
+#if defined(__x86_64__)
 #define ASSAY_OWN_WIDE_ATOMICS 1
-#endif
-#if ASSAY_OWN_WIDE_ATOMICS
 #include <emmintrin.h>
+#else
+#define ASSAY_OWN_WIDE_ATOMICS 0
+#endif
+// ThreadSanitizer sees nothing of what is written in assembler, and is told how it orders threads.
+#if defined(__SANITIZE_THREAD__)
+#define ASSAY_TELL_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ASSAY_TELL_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef ASSAY_TELL_THREAD_SANITIZER
+#define ASSAY_TELL_THREAD_SANITIZER 0
+#endif
+#if ASSAY_TELL_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace assay::elb {
@@ -83,6 +95,7 @@ class place<wide> {
     __m128i met;
     // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
     asm volatile("movdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
+    acquired();
     return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))}
                << 64U |
            static_cast<std::uint64_t>(_mm_cvtsi128_si64(met));
@@ -91,11 +104,13 @@ class place<wide> {
     auto low = static_cast<std::uint64_t>(expected);
     auto high = static_cast<std::uint64_t>(expected >> 64U);
     bool is_done;  // NOLINT(cppcoreguidelines-init-variables): written below
+    to_be_released();
     asm volatile("lock cmpxchg16b %1"
                  : "=@ccz"(is_done), "+m"(word_), "+a"(low), "+d"(high)
                  : "b"(static_cast<std::uint64_t>(desired)),
                    "c"(static_cast<std::uint64_t>(desired >> 64U))
                  : "memory");
+    acquired();
     expected = wide{high} << 64U | low;
     return is_done;
   }
@@ -122,6 +137,15 @@ class place<wide> {
  private:
 #if ASSAY_OWN_WIDE_ATOMICS
   static inline const bool loads_are_whole = __builtin_cpu_supports("avx") != 0;
+#endif
+#if ASSAY_TELL_THREAD_SANITIZER
+  void acquired() const noexcept {
+    __tsan_acquire(const_cast<wide*>(&word_));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+  void to_be_released() noexcept { __tsan_release(&word_); }
+#else
+  static void acquired() noexcept {}
+  static void to_be_released() noexcept {}
 #endif
   alignas(16) wide word_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -140,6 +141,21 @@ TYPED_TEST(elb_place, is_read_exchanged_and_made_read_only) {
   EXPECT_TRUE(expected == (high | 1 | read_only<word>));
   held.set(3);
   EXPECT_TRUE(held.load() == 3);
+}
+
+// ThreadSanitizer sees whether it does.
+TYPED_TEST(elb_place, shows_who_reads_it_what_its_writer_has_done_before) {
+  using word = TypeParam;
+  place<word> held;
+  int written_before = 0;
+  std::thread writer([&] {
+    written_before = 7;
+    word expected = 0;
+    held.exchange(expected, 1);
+  });
+  while (held.load() == 0) std::this_thread::yield();
+  EXPECT_EQ(written_before, 7);
+  writer.join();
 }
 
 }  // namespace
