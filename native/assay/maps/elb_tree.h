@@ -683,7 +683,10 @@ class elb_tree {
     auto* const parent = static_cast<internal*>(guard.protect(parent_slot, edge));
     if (status.load(memory_order_acquire) != now.status) return std::nullopt;
     // The grandparent was not dead after that: so what it led to was linked then.
-    if (!names(now.status, *parent)) return end();
+    if (!names(now.status, *parent)) {
+      ASSAY_POINT("elb_parent_replaced");
+      return end();
+    }
     const std::size_t which = child_in(now.status);
 
     ASSAY_POINT("elb_step_2");

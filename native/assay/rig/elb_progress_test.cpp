@@ -116,12 +116,13 @@ INSTANTIATE_TEST_SUITE_P(all, elb_progress,
 // With 40 keys and leaves of 6 the root comes and goes, with 150 internal nodes do.
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
   const auto points = points_marked_in(std::string(NATIVE_DIR) + "/assay/maps/elb_tree.h");
-  EXPECT_EQ(points.size(), 11U) << "those of each step, and of each kind of node";
+  EXPECT_EQ(points.size(), 12U) << "those of each step, and of each kind of node";
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (const std::string& point : points) {
     unsigned reached = 0;
-    for (std::uint64_t i = 0; i < 8; ++i) {
+    // Roots are replaced when a tree begins to grow, and seldom after that.
+    for (std::uint64_t i = 0; i < 8 || (reached < 4 && i < 40); ++i) {
       const auto seen =
           suspend_at(GetParam(), point,
                      {.seed = random::derive_seed(seed, i), .keys = i % 2 == 0 ? 40U : 150U});
@@ -130,7 +131,7 @@ TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
           << point << ": " << (seen.waited ? to_string(*seen.waited) : "");
       EXPECT_EQ(seen.problem, "") << point;
     }
-    EXPECT_GT(reached, 1U) << point;
+    EXPECT_GE(reached, 4U) << point;
   }
 }
 
