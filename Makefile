@@ -6,7 +6,8 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
-SOAKED_TESTS := trees_test reclaim_test bt_map_test bt_map_failures_test bt_map_capacities_test rig_bt_map_test
+SOAKED_TESTS := trees_test reclaim_test bt_map_test bt_map_failures_test bt_map_capacities_test rig_bt_map_test \
+  elb_tree_test elb_failures_test rig_elb_test
 VENV := .venv/bin
 BUILD_PACKAGES := tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt

@@ -23,13 +23,25 @@
 
 #include "assay/sync/atomics.h"
 
-#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
-#define ASSAY_OWN_WIDE_ATOMICS 0
-#else
+#if defined(__x86_64__)
 #define ASSAY_OWN_WIDE_ATOMICS 1
-#endif
-#if ASSAY_OWN_WIDE_ATOMICS
 #include <emmintrin.h>
+#else
+#define ASSAY_OWN_WIDE_ATOMICS 0
+#endif
+// ThreadSanitizer sees nothing of what is written in assembler, and is told how it orders threads.
+#if defined(__SANITIZE_THREAD__)
+#define ASSAY_TELL_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ASSAY_TELL_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef ASSAY_TELL_THREAD_SANITIZER
+#define ASSAY_TELL_THREAD_SANITIZER 0
+#endif
+#if ASSAY_TELL_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace assay::elb {
@@ -48,7 +60,9 @@ class place {
   static constexpr bool has_vectors = true;
 
   // Of an array of these, for vector_search.h.
-  [[nodiscard]] const atomic<Word>* words() const noexcept { return &word_; }
+  [[nodiscard]] static const atomic<Word>* words(const place* first) noexcept {
+    return reinterpret_cast<const atomic<Word>*>(first);
+  }
   [[nodiscard]] Word load() const noexcept { return word_.load(memory_order_acquire); }
   // Leaves in `expected` what was there.
   bool exchange(Word& expected, Word desired) noexcept {
@@ -81,6 +95,7 @@ class place<wide> {
     __m128i met;
     // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
     asm volatile("movdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
+    acquired();
     return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))}
                << 64U |
            static_cast<std::uint64_t>(_mm_cvtsi128_si64(met));
@@ -88,12 +103,14 @@ class place<wide> {
   bool exchange(wide& expected, wide desired) noexcept {
     auto low = static_cast<std::uint64_t>(expected);
     auto high = static_cast<std::uint64_t>(expected >> 64U);
-    bool is_done = false;
+    bool is_done;  // NOLINT(cppcoreguidelines-init-variables): written below
+    to_be_released();
     asm volatile("lock cmpxchg16b %1"
                  : "=@ccz"(is_done), "+m"(word_), "+a"(low), "+d"(high)
                  : "b"(static_cast<std::uint64_t>(desired)),
                    "c"(static_cast<std::uint64_t>(desired >> 64U))
                  : "memory");
+    acquired();
     expected = wide{high} << 64U | low;
     return is_done;
   }
@@ -121,6 +138,15 @@ class place<wide> {
 #if ASSAY_OWN_WIDE_ATOMICS
   static inline const bool loads_are_whole = __builtin_cpu_supports("avx") != 0;
 #endif
+#if ASSAY_TELL_THREAD_SANITIZER
+  void acquired() const noexcept {
+    __tsan_acquire(const_cast<wide*>(&word_));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+  void to_be_released() noexcept { __tsan_release(&word_); }
+#else
+  static void acquired() noexcept {}
+  static void to_be_released() noexcept {}
+#endif
   alignas(16) wide word_ = 0;
 };
 
@@ -139,8 +165,8 @@ template <unsigned Bits>
 using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
 
 // How entries are coded: `word`, and encode(entry) and decode(word), which keep the order. encode()
-// throws std::out_of_range, with the reason. bound(entry) is where a range begins or ends, also one
-// that ends above all entries that there are.
+// throws std::out_of_range, with the reason. first(lo) and last(hi) are the ends of a range, also
+// where `lo` or `hi` is above all entries that there are; the first may then be above the last.
 template <class Entry>
 struct coding;
 
@@ -158,9 +184,8 @@ struct coding<Entry> {
     }
     return word{entry} + 1;
   }
-  static word bound(Entry entry) {
-    return word{entry} >= read_only<word> - 1 ? read_only<word> - 1 : word{entry} + 1;
-  }
+  static word first(Entry lo) { return std::min<word>(lo, read_only<word> - 1) + 1; }
+  static word last(Entry hi) { return std::min<word>(hi, read_only<word> - 2) + 1; }
   static Entry decode(word held) { return static_cast<Entry>(held - 1); }
 };
 
@@ -190,10 +215,9 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
     }
     return all + 1;
   }
-  // Throws std::out_of_range if the key or the value does not fit.
-  static word bound(const entry& from) {
-    return std::min<word>(packed(from), read_only<word> - 2) + 1;
-  }
+  // Throw std::out_of_range if the key or the value does not fit.
+  static word first(const entry& lo) { return packed(lo) + 1; }
+  static word last(const entry& hi) { return std::min<word>(packed(hi), read_only<word> - 2) + 1; }
   static entry decode(word held) {
     return {whole<K, KeyBits>((held - 1) >> ValueBits),
             whole<V, ValueBits>((held - 1) & ((word{1} << ValueBits) - 1))};
@@ -222,7 +246,7 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   }
 };
 
-// --- for elb_multimap and elb_priority_queue --------------------------------------------------------
+// --- for elb_multimap and elb_priority_queue -----------------------------------------------------
 
 // How an element's parts are kept.
 template <class K, class Settings>

@@ -23,7 +23,7 @@
 //     struct small : assay::elb_settings {
 //       static constexpr unsigned key_bits = 31, value_bits = 32;
 //     };
-//     assay::elb_multimap<std::uint32_t, std::uint32_t, assay::reclaim::hazard_pointers, small> map;
+//     assay::elb_multimap<std::uint32_t, std::uint32_t, assay::reclaim::epochs, small> map;
 
 #ifndef ASSAY_MAPS_ELB_MULTIMAP_H_
 #define ASSAY_MAPS_ELB_MULTIMAP_H_

@@ -23,8 +23,8 @@
 //   that call it at the same time seldom want the same element, while those that call try_pop()
 //   always do.
 //
-// All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's, nodes narrow (section
-// 5.5.3).
+// All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's, nodes narrow
+// (section 5.5.3).
 
 #ifndef ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
 #define ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_

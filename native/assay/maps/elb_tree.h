@@ -45,7 +45,7 @@
 //
 // Any thread can go on with a balancing from the word in the grandparent's `status` (help()):
 //
-//     step 1   grandparent: 0 -> {step 2, the parent's address, which of its children}
+//     step 1   grandparent: 0 -> {step 2, which child, its number, which of that one's children}
 //     step 2   parent:      0 -> step 3       its children change no more
 //     step 3   node:        0 -> step 4       likewise; a leaf gets its read-only bits instead
 //     step 4   sibling:     0 -> step 5       likewise, if the two are joined
@@ -56,10 +56,10 @@
 // replaced. Nobody needs to know by which balancing: all its ways from the root lead past the
 // grandparent, whose status says it.
 //
-// This differs from listing 5.6 in that a status holds the parent's address and which child is
-// meant, 64 bits, instead of a key, an address of 32 bits and a height, and that those of dead
-// nodes hold nothing; docs/guide/elb_trees.md lists what else is different, and the listings'
-// mistakes.
+// This differs from listing 5.6 in that a status says where the parent and the node are among the
+// children of theirs, and the parent's number, 64 bits, instead of a key, an address of 32 bits and
+// a height, and that those of dead nodes hold nothing; docs/guide/elb_trees.md lists what else is
+// different, and the listings' mistakes.
 //
 // Why it is right
 // ---------------
@@ -73,11 +73,14 @@
 //    makes new nodes, and those of one are linked: the pointer to the parent changes once, as by
 //    (2) the parent is not linked again.
 // 4. *A status that comes too late does no harm.* A thread may set one for a parent that has been
-//    replaced since it looked. Who finds the parent not linked clears it, and does nothing.
-// 5. *No address is taken for another's (ABA).* Each compare-and-swap expects 0, a status with the
-//    parent's address, or that address itself, while its thread protects the parent: it is not
-//    freed, so that no other node has its address. A status of the same parent and child that was
-//    cleared and set again is by (4) one that may be cleared at any time.
+//    replaced since it looked. Who finds another in the parent's place clears it, and does nothing.
+// 5. *Nothing is taken for another (ABA).* Each compare-and-swap expects 0, a status, or the
+//    parent's address while its thread protects the parent: it is not freed, so that no other node
+//    has its address. A status names the parent by a number that no other node of the tree has had,
+//    until 2^43 have been made. An address would not do: who finds the parent replaced does not
+//    protect it, and could clear, too late, the status of a new parent at the same address. A
+//    status of the same parent that was cleared and set again is by (4) one that may be cleared at
+//    any time.
 //
 // Reclamation
 // -----------
@@ -140,6 +143,7 @@ using elb_wide = elb_nodes<512, 252>;
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
 template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 class elb_tree {
   static_assert(reclaim::policy<Reclaim>,
                 "the second parameter of elb_tree is not a reclamation policy: use "
@@ -149,6 +153,16 @@ class elb_tree {
                 "a node of elb_tree holds at least 6 entries or children");
   static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
+  // What was joined must not be sparse again: who balances it would do so for ever.
+  static_assert(2 * Settings::sparse < 2 * (Settings::leaf_capacity + 2) / 3,
+                "a leaf of elb_tree is sparse with less than a third of its capacity");
+  static_assert(
+      1 <= Settings::sparse_internal &&
+          2 * Settings::sparse_internal < 2 * (Settings::internal_capacity + 2) / 3,
+      "an internal node of elb_tree is sparse with 1 child, and with less than a third of "
+      "its capacity");
+
+  friend struct elb_damage;  // of tests, to see what broken_invariant() tells
 
   using coding = elb::coding<Entry>;
   using word = typename coding::word;
@@ -162,15 +176,20 @@ class elb_tree {
   // Two nodes of together so many entries or children become one (section 5.4).
   static constexpr std::size_t few(std::size_t capacity) { return 2 * (capacity + 2) / 3; }
 
-  // A status: 0, a step, or step 2 with the parent's address and which of its children is meant.
+  // A status: 0, a step, or step 2 with where the parent is among the children of the grandparent,
+  // its number, and which of its own children is meant.
   using status_word = std::uint64_t;
   static constexpr status_word step_mask = 7;
   static constexpr status_word step_2 = 2;
   static constexpr status_word step_3 = 3;
   static constexpr status_word step_4 = 4;
   static constexpr status_word step_5 = 5;
-  static constexpr unsigned child_shift = 48;
-  static constexpr std::size_t parent_itself = 0xffff;  // instead of a child
+  static constexpr unsigned parent_shift = 3;
+  static constexpr unsigned child_shift = 12;
+  static constexpr unsigned number_shift = 21;
+  static constexpr std::size_t parent_itself = 511;  // instead of a child
+  static_assert(internal_capacity <= parent_itself,
+                "a node of elb_tree holds at most 511 children");
   static constexpr bool is_dead(status_word status) { return (status & step_mask) > step_2; }
   static constexpr bool is_balancing(status_word status) { return (status & step_mask) == step_2; }
 
@@ -181,7 +200,9 @@ class elb_tree {
     std::array<place, leaf_capacity> places{};
   };
   struct alignas(line) internal {
-    explicit internal(std::uint32_t height_) : height(height_) { separators.fill(greatest); }
+    internal(std::uint32_t height_, std::uint64_t number_) : height(height_), number(number_) {
+      separators.fill(greatest);
+    }
 
     // The greatest entry that may be below each child, and below none. First, so that they begin on
     // a cache line.
@@ -190,6 +211,7 @@ class elb_tree {
     atomic<status_word> status{0};
     std::uint32_t size = 0;
     const std::uint32_t height;  // above the leaves
+    const std::uint64_t number;  // among all internal nodes that the tree has had
 
     // The child below which the entry belongs. All are compared, so that none is guessed.
     [[nodiscard]] std::size_t child_of(word entry) const {
@@ -206,14 +228,17 @@ class elb_tree {
     }
   };
 
-  static status_word balancing(const internal* parent, std::size_t child) {
-    return reinterpret_cast<status_word>(parent) | status_word{child} << child_shift | step_2;
+  // Of the parent that is the grandparent's child number `at`.
+  static status_word balancing(const internal& parent, std::size_t at, std::size_t child) {
+    return parent.number << number_shift | status_word{child} << child_shift |
+           status_word{at} << parent_shift | step_2;
   }
-  static internal* parent_in(status_word status) {
-    constexpr status_word address = (status_word{1} << child_shift) - 1 - step_mask;
-    return reinterpret_cast<internal*>(status & address);  // NOLINT(performance-no-int-to-ptr)
+  static std::size_t parent_in(status_word status) { return status >> parent_shift & 511; }
+  static std::size_t child_in(status_word status) { return status >> child_shift & 511; }
+  // Whether it is about this parent, which stands where the status says.
+  static bool names(status_word status, const internal& parent) {
+    return (status ^ parent.number << number_shift) >> number_shift == 0;
   }
-  static std::size_t child_in(status_word status) { return status >> child_shift; }
 
   using guard_type = typename Reclaim::guard;
   // A thread protects a child by one of four slots, its parent by the one before, and so on.
@@ -224,9 +249,10 @@ class elb_tree {
     internal* grandparent = nullptr;
     internal* parent = nullptr;
     void* child = nullptr;
-    std::size_t which = 0;  // of the parent's children
-    std::size_t slot = 0;   // the child's
-    word upto = greatest;   // the greatest entry that may be below the child
+    std::size_t parent_at = 0;  // of the grandparent's children
+    std::size_t which = 0;      // of the parent's children
+    std::size_t slot = 0;       // the child's
+    word upto = greatest;       // the greatest entry that may be below the child
   };
 
  public:
@@ -249,18 +275,18 @@ class elb_tree {
     // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
     // Lock-free. Throws std::bad_alloc, with nothing changed.
     [[gnu::always_inline]] std::optional<Entry> erase(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_); }));
     }
 
     // Removes an entry in [lo, hi] that is one of the smallest: one of the first leaf that has any
-    // of them. Threads that call it at the same time seldom want the same one. Otherwise as erase(),
-    // but that entries in O may be smaller, fewer than a leaf holds.
+    // of them. Threads that call it at the same time seldom want the same one. Otherwise as
+    // erase(), but that entries in O may be smaller, fewer than a leaf holds.
     [[gnu::always_inline]] std::optional<Entry> erase_near(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       const std::size_t start = random_() % leaf_capacity;
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_, start); }));
@@ -268,22 +294,22 @@ class elb_tree {
 
     // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
     [[gnu::always_inline]] std::optional<Entry> search(Entry lo, Entry hi) {
-      const word from = coding::bound(lo);
-      const word to = coding::bound(hi);
+      const word from = coding::first(lo);
+      const word to = coding::last(hi);
       return decoded(tree_->by_vectors(
           [&]<set Set>() { return tree_->template search_as<Set>(from, to, me_); }));
     }
 
-    // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some of
-    // the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
+    // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some
+    // of the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
     // Throws std::bad_alloc and what `visit` throws.
     template <class Visit>
     void visit(Entry lo, Entry hi, Visit&& visit) {
-      tree_->visit(coding::bound(lo), coding::bound(hi), me_, visit);
+      tree_->visit(coding::first(lo), coding::last(hi), me_, visit);
     }
 
-    // About how many entries there are: the mean of 64 ways down that turn at random, each as if all
-    // nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
+    // About how many entries there are: the mean of 64 ways down that turn at random, each as if
+    // all nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
     // std::bad_alloc.
     [[nodiscard]] std::uint64_t approximate_size() { return tree_->estimate(random_, me_); }
 
@@ -320,9 +346,9 @@ class elb_tree {
     for_each_leaf(root(), [&](const leaf& node) { visit_in(node, 1, greatest, visit); });
   }
 
-  // What is wrong with the tree, if anything is: the order of entries and separators (theorem A.10),
-  // a node with two parents (A.5), an entry that is there twice, a balancing that was left, a node
-  // that is too large. At rest. Throws std::bad_alloc.
+  // What is wrong with the tree, if anything is: the order of entries and separators (theorem
+  // A.10), a node with two parents (A.5), an entry that is there twice, a balancing that was left,
+  // a node that is too large. At rest. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     if (above_.size != 1) return "the root that never changes has not one child";
     if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
@@ -341,13 +367,13 @@ class elb_tree {
   // instructions.
   template <class Operate>
   auto by_vectors(const Operate& operate) const {
-#if defined(__x86_64__)
+#if ASSAY_VECTOR_LOADS
     if (set_ == set::avx512) return by_avx512(operate);
     if (set_ == set::avx2) return by_avx2(operate);
 #endif
     return operate.template operator()<set::scalar>();
   }
-#if defined(__x86_64__)
+#if ASSAY_VECTOR_LOADS
   template <class Operate>
   [[gnu::flatten]] ASSAY_AVX2 static auto by_avx2(const Operate& operate) {
     return operate.template operator()<set::avx2>();
@@ -374,7 +400,8 @@ class elb_tree {
     if constexpr (place::has_vectors) {
       constexpr std::size_t most = 64;
       for_chunks<most>([&]<std::size_t From, std::size_t N>() {
-        const auto found = vector_search::sort_words<Set, N>(node.places[From].words(), lo, hi);
+        const auto found =
+            vector_search::sort_words<Set, N>(place::words(&node.places[From]), lo, hi);
         seen.used += N - static_cast<std::size_t>(std::popcount(found.zero));
         if (found.zero != 0 && seen.free == leaf_capacity) {
           seen.free = From + static_cast<std::size_t>(std::countr_zero(found.zero));
@@ -409,8 +436,7 @@ class elb_tree {
     // Without branches, which would be guessed wrong.
     const bool is_first =
         start == the_least ? held < seen.entry : from_start(where) < from_start(seen.wanted);
-    const bool is_better =
-        lo <= held && held <= hi && (seen.wanted == leaf_capacity || is_first);
+    const bool is_better = lo <= held && held <= hi && (seen.wanted == leaf_capacity || is_first);
     seen.entry = is_better ? held : seen.entry;
     seen.wanted = is_better ? where : seen.wanted;
   }
@@ -441,22 +467,13 @@ class elb_tree {
         }
         ASSAY_POINT("elb_insert_before_exchange");
         word expected = 0;
-        if (node.places[seen.free].exchange(expected, entry)) {
-          if constexpr (reclaim::detail::checks) expect_once(node, entry);
-          return;
-        }
+        if (node.places[seen.free].exchange(expected, entry)) return;
       }
     }
   }
 
   static constexpr const char* inserted_twice =
       "an entry is inserted into an elb_tree that it is already in";
-  // Two threads that insert it at the same time may both find it missing, but not both find it once.
-  static void expect_once(const leaf& node, word entry) {
-    std::size_t found = 0;
-    for (const place& each : node.places) found += entry_in(each.load()) == entry ? 1U : 0U;
-    reclaim::detail::require(found <= 1, inserted_twice);
-  }
 
   template <set Set>
   word erase_as(word lo, word hi, typename Reclaim::participant& me,
@@ -574,7 +591,8 @@ class elb_tree {
       // After the child was found: so both were linked then.
       const status_word status = at.parent->status.load(memory_order_acquire);
       if (is_dead(status)) return false;
-      if (is_balancing(status) && parent_in(status) == at.child) {
+      if (is_balancing(status) && parent_in(status) == at.which &&
+          names(status, *static_cast<internal*>(at.child))) {
         help({at.parent, status, after(at.slot, 3)}, guard);
         return false;
       }
@@ -582,6 +600,7 @@ class elb_tree {
       if (at.parent != &above_ && at.parent->height == height + 1) return true;
       auto* const next = static_cast<internal*>(at.child);
       if (next->height <= height) return at.parent == &above_ && next->height == height;
+      at.parent_at = at.which;
       at.which = turn(*next);
       at.upto = next->separators[at.which];
       at.grandparent = at.parent;
@@ -619,7 +638,7 @@ class elb_tree {
       if (at.parent == &above_) {
         auto* const root = static_cast<internal*>(at.child);
         if (is_root_in_need(*root)) {
-          start({&above_, balancing(root, parent_itself), after(at.slot, 3)}, guard);
+          start({&above_, balancing(*root, 0, parent_itself), after(at.slot, 3)}, guard);
         }
         return;
       }
@@ -629,7 +648,8 @@ class elb_tree {
         height = at.parent->height;
         continue;
       }
-      start({at.grandparent, balancing(at.parent, at.which), after(at.slot, 2)}, guard);
+      start({at.grandparent, balancing(*at.parent, at.parent_at, at.which), after(at.slot, 2)},
+            guard);
       return;
     }
   }
@@ -652,20 +672,22 @@ class elb_tree {
 
   // Steps 2 to 5. Answers what must be helped first, if anything.
   std::optional<task> go_on(const task& now, guard_type& guard) {
-    internal* const parent = parent_in(now.status);
-    const std::size_t which = child_in(now.status);
+    atomic<status_word>& status = now.grandparent->status;
     const auto end = [&]() -> std::optional<task> {
       status_word expected = now.status;
-      now.grandparent->status.compare_exchange_strong(expected, 0, memory_order_acq_rel,
-                                                      memory_order_relaxed);
+      status.compare_exchange_strong(expected, 0, memory_order_acq_rel, memory_order_relaxed);
       return std::nullopt;
     };
-    const std::size_t at = position(*now.grandparent, parent);
-    if (at == now.grandparent->size) return end();
-    atomic<void*>& edge = now.grandparent->children[at];
+    atomic<void*>& edge = now.grandparent->children[parent_in(now.status)];
     const std::size_t parent_slot = after(now.slot, 1);
-    if (guard.protect(parent_slot, edge) != parent) return end();
-    if (now.grandparent->status.load(memory_order_acquire) != now.status) return std::nullopt;
+    auto* const parent = static_cast<internal*>(guard.protect(parent_slot, edge));
+    if (status.load(memory_order_acquire) != now.status) return std::nullopt;
+    // The grandparent was not dead after that: so what it led to was linked then.
+    if (!names(now.status, *parent)) {
+      ASSAY_POINT("elb_parent_replaced");
+      return end();
+    }
+    const std::size_t which = child_in(now.status);
 
     ASSAY_POINT("elb_step_2");
     if (const status_word met = close(*parent, step_3); is_balancing(met)) {
@@ -673,6 +695,7 @@ class elb_tree {
     }
     replacement made;
     if (which == parent_itself) {
+      ASSAY_POINT("elb_replace_root");
       make_root(*parent, made);
     } else {
       // What is below a closed parent is retired only after the edge to that has changed.
@@ -720,12 +743,6 @@ class elb_tree {
     return end();
   }
 
-  static std::size_t position(const internal& grandparent, const internal* parent) {
-    std::size_t i = 0;
-    while (i < grandparent.size && grandparent.child(i) != parent) ++i;
-    return i;
-  }
-
   // From now on the node's children do not change, if the answer is not a balancing below it.
   static status_word close(internal& node, status_word step) {
     status_word met = 0;
@@ -736,9 +753,14 @@ class elb_tree {
   static status_word close_child(const internal& parent, void* child, status_word step) {
     if (parent.height > 1) {
       auto& node = *static_cast<internal*>(child);
-      return step == step_5 || is_in_need(node, parent) ? close(node, step) : 0;
+      if (step != step_5 && !is_in_need(node, parent)) return 0;
+      ASSAY_POINT("elb_close_internal");
+      return close(node, step);
     }
-    for (place& each : static_cast<leaf*>(child)->places) each.make_read_only();
+    for (place& each : static_cast<leaf*>(child)->places) {
+      ASSAY_POINT("elb_close_leaf");
+      each.make_read_only();
+    }
     return 0;
   }
   // Of a child that is closed.
@@ -766,11 +788,9 @@ class elb_tree {
     }
   };
 
-  static std::unique_ptr<internal> make_internal(std::uint32_t height) {
-    auto made = std::make_unique<internal>(height);
-    // No system gives such addresses to who does not ask for them.
-    if (reinterpret_cast<std::uintptr_t>(made.get()) >> child_shift != 0) throw std::bad_alloc();
-    return made;
+  std::unique_ptr<internal> make_internal(std::uint32_t height) {
+    // Relaxed: only that each number is another's matters.
+    return std::make_unique<internal>(height, made_.fetch_add(1, memory_order_relaxed));
   }
 
   template <std::size_t N>
@@ -817,6 +837,12 @@ class elb_tree {
     const auto begin = found.all.begin();
     const auto middle = begin + static_cast<std::ptrdiff_t>(left);
     const auto end = begin + static_cast<std::ptrdiff_t>(found.size);
+    // Threads that insert it at the same time both find it missing. A leaf that is not closed may
+    // hold it, once, in one place and then in another.
+    if constexpr (reclaim::detail::checks) {
+      std::sort(begin, end);
+      reclaim::detail::require(std::adjacent_find(begin, end) == end, inserted_twice);
+    }
     if (left < found.size) std::nth_element(begin, middle - 1, end);
     const auto add = [&](std::size_t which, auto from, auto to, word upto) {
       made.leaves[which] = std::make_unique<leaf>();
@@ -871,7 +897,8 @@ class elb_tree {
       for (std::size_t i = half == 0 ? 0 : middle; i < (half == 0 ? middle : root.size); ++i) {
         made.internals[half]->add(root.child(i), root.separators[i]);
       }
-      made.parent->add(made.internals[half].get(), half == 0 ? root.separators[middle - 1] : greatest);
+      made.parent->add(made.internals[half].get(),
+                       half == 0 ? root.separators[middle - 1] : greatest);
     }
   }
 
@@ -940,9 +967,11 @@ class elb_tree {
   }
 
   // The root that never changes, whose only child is the real one.
-  internal above_{0};
+  internal above_{0, 0};
   Reclaim domain_;
   const set set_ = host::best_instruction_set();
+  // Apart from what every operation reads.
+  alignas(line) atomic<std::uint64_t> made_{1};  // internal nodes
 };
 
 }  // namespace assay

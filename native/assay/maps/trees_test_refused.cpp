@@ -1,12 +1,14 @@
 // What must not compile: a TREE with a POLICY that is unsound for it, or that is none.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "assay/maps/bt_map.h"
+#include "assay/maps/elb_tree.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/ticket_bst.h"
 #include "assay/reclaim/hazard_pointers.h"
@@ -42,6 +44,39 @@ template <class K, class V, class Policy>
 using bt_map_no_lock = bt_map<K, V, Policy, std::less<K>, bt::coarse<int>>;
 template <class K, class V, class Policy>
 using bt_map_no_layout = bt_map<K, V, Policy, std::less<K>, bt::optimistic, no_policy>;
+
+template <class Settings, class Policy>
+using elb_tree_of = elb_tree<unsigned, Policy, Settings>;
+template <class K, class V, class Policy>
+using elb_tree_6 = elb_tree_of<elb_nodes<6>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_leaf_5 = elb_tree_of<elb_nodes<5, 6>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_internal_5 = elb_tree_of<elb_nodes<6, 5>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_internal_512 = elb_tree_of<elb_nodes<6, 512>, Policy>;
+struct dense_from_4 : elb_nodes<16> {
+  static constexpr std::size_t dense = 4;
+};
+template <class K, class V, class Policy>
+using elb_tree_dense_from_4 = elb_tree_of<dense_from_4, Policy>;
+struct dense_when_full : elb_nodes<16> {
+  static constexpr std::size_t dense = 16;
+};
+template <class K, class V, class Policy>
+using elb_tree_dense_when_full = elb_tree_of<dense_when_full, Policy>;
+struct often_sparse : elb_nodes<16> {
+  static constexpr std::size_t sparse = 6;
+};
+template <class K, class V, class Policy>
+using elb_tree_often_sparse = elb_tree_of<often_sparse, Policy>;
+struct never_sparse_internal : elb_nodes<16> {
+  static constexpr std::size_t sparse_internal = 0;
+};
+template <class K, class V, class Policy>
+using elb_tree_never_sparse_internal = elb_tree_of<never_sparse_internal, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_of_128_bits = elb_tree<elb::element<std::uint64_t, std::uint64_t>, Policy>;
 }  // namespace assay
 
 assay::TREE<int, int, POLICY> refused;

@@ -118,7 +118,7 @@ struct sorted_words {
   std::uint64_t between = 0;
 };
 
-// Of the first N `words`. 0 < lo and hi < 2^63. Reads exactly those.
+// Of the first N `words`. 0 < lo <= hi < 2^63. Reads exactly those.
 template <instruction_set Set, std::size_t N>
   requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
 [[nodiscard]] inline sorted_words sort_words(const atomic<std::uint64_t>* words, std::uint64_t lo,

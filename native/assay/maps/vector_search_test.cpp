@@ -79,6 +79,8 @@ template <class Key>
 using counts_less = std::array<std::size_t (*)(const atomic<Key>*, Key) noexcept, most>;
 using equals =
     std::array<std::uint64_t (*)(const atomic<std::uint8_t>*, std::uint8_t) noexcept, 64>;
+using sorts = std::array<
+    sorted_words (*)(const atomic<std::uint64_t>*, std::uint64_t, std::uint64_t) noexcept, 64>;
 
 template <instruction_set Set, class Key>
 void compare_counts() {
@@ -120,6 +122,65 @@ void compare_bytes() {
   }
 }
 
+// A number that is neither 0 nor marked, often one of the first or of the last.
+std::uint64_t some_number(random::splitmix64& draw) {
+  constexpr std::uint64_t greatest = (std::uint64_t{1} << 63) - 1;
+  const std::uint64_t number = draw();
+  switch (number % 3) {
+    case 0:
+      return 1 + (number >> 8) % 8;
+    case 1:
+      return greatest - (number >> 8) % 8;
+    default:
+      return std::max<std::uint64_t>(1, draw() & greatest);
+  }
+}
+
+template <instruction_set Set>
+void compare_words() {
+  constexpr std::uint64_t mark = std::uint64_t{1} << 63;
+  const auto sort = []<std::size_t... I>(std::index_sequence<I...>) {
+    return sorts{&sort_words<Set, I + 1>...};
+  }(std::make_index_sequence<64>());
+  random::splitmix64 draw(1);
+  for (std::size_t i = 0; i < sort.size() * rounds; ++i) {
+    const std::size_t size = i % sort.size() + 1;
+    std::uint64_t lo = some_number(draw);
+    std::uint64_t hi = some_number(draw);
+    if (lo > hi) std::swap(lo, hi);
+    // Free, marked, at the bounds and just beyond them, or any.
+    const auto word = [&]() -> std::uint64_t {
+      switch (draw() % 7) {
+        case 0:
+          return 0;
+        case 1:
+          return mark;
+        case 2:
+          return mark | some_number(draw);
+        case 3:
+          return lo - draw() % 2;
+        case 4:
+          return hi + draw() % 2;  // beyond the greatest number it is a mark
+        default:
+          return some_number(draw);
+      }
+    };
+    std::vector<std::uint64_t> words(size);
+    std::ranges::generate(words, word);
+    sorted_words expected;
+    for (std::size_t at = 0; at < size; ++at) {
+      expected.zero |= std::uint64_t{words[at] == 0} << at;
+      expected.marked |= std::uint64_t{words[at] >= mark} << at;
+      expected.between |= std::uint64_t{lo <= words[at] && words[at] <= hi} << at;
+    }
+    const array_of<std::uint64_t> array(words);
+    const sorted_words found = sort[size - 1](array.keys.get(), lo, hi);
+    ASSERT_EQ(found.zero, expected.zero) << size << " words";
+    ASSERT_EQ(found.marked, expected.marked) << size << " words";
+    ASSERT_EQ(found.between, expected.between) << size << " words, " << lo << " to " << hi;
+  }
+}
+
 template <class Case>
 class vector_search : public ::testing::Test {};
 
@@ -148,6 +209,11 @@ TYPED_TEST(vector_search, counts_like_a_loop_over_any_number_of_keys_of_any_type
 TYPED_TEST(vector_search, finds_equal_bytes_like_a_loop_over_any_number) {
   if (TypeParam::value > host::best_instruction_set()) GTEST_SKIP() << "this processor lacks it";
   compare_bytes<TypeParam::value>();
+}
+
+TYPED_TEST(vector_search, sorts_words_like_a_loop_over_any_number) {
+  if (TypeParam::value > host::best_instruction_set()) GTEST_SKIP() << "this processor lacks it";
+  compare_words<TypeParam::value>();
 }
 
 }  // namespace

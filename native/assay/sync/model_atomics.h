@@ -9,6 +9,9 @@
 //   around a light fence is to be, memory orders must give it.
 // - ASSAY_MODEL_MEMBARRIER=0: both are fences of memory_order_seq_cst, as where membarrier is
 //   refused. As these acquire and release too, they hide the lack of other orders.
+//
+// Relacy lets any thread take any step next, so that none ever stands still while another does a
+// lot. With ASSAY_MODEL_STALLS=n, defined before this header, a thread does before one in n loads.
 
 #ifndef ASSAY_SYNC_MODEL_ATOMICS_H_
 #define ASSAY_SYNC_MODEL_ATOMICS_H_
@@ -57,7 +60,16 @@
 #define memory_order_acq_rel rl::mo_acq_rel, $
 #define memory_order_seq_cst rl::mo_seq_cst, $
 
+#ifndef ASSAY_MODEL_STALLS
+#define ASSAY_MODEL_STALLS 0
+#endif
+
 namespace assay {
+
+inline void perhaps_stall() {
+  if (ASSAY_MODEL_STALLS == 0 || rl::rand(ASSAY_MODEL_STALLS) != 0) return;
+  for (unsigned steps = rl::rand(256); steps > 0; --steps) rl::yield(1, $);
+}
 
 // As the standard's since C++20, it begins with T().
 template <class T>
@@ -65,6 +77,10 @@ class atomic : public rl::atomic<T> {
  public:
   atomic() : rl::atomic<T>(T()) {}
   atomic(T value) : rl::atomic<T>(value) {}  // NOLINT(google-explicit-constructor): as std::atomic
+  T load(rl::memory_order order, rl::debug_info_param info) const {
+    perhaps_stall();
+    return rl::atomic<T>::load(order, info);
+  }
 };
 
 // An object whose uses relacy sees, and reports when two are not ordered.
@@ -100,11 +116,13 @@ inline void heavy_fence() { rl::atomic_thread_fence(memory_order_seq_cst); }
 
 }  // namespace sync
 
-// Runs schedules at random; returns the program's exit code. The model is right when relacy finds
-// nothing wrong. With ASSAY_MISTAKE, what is planted in it must be found.
+// Runs schedules at random, each of at most so many steps; returns the program's exit code. The
+// model is right when relacy finds nothing wrong. With ASSAY_MISTAKE, what is planted in it must be
+// found.
 template <class Model>
-int judge(std::size_t schedules) {
+int judge(std::size_t schedules, unsigned steps = rl::test_params().execution_depth_limit) {
   rl::test_params parameters;
+  parameters.execution_depth_limit = steps;
   parameters.search_type = rl::random_scheduler_type;
   parameters.iteration_count = static_cast<rl::iteration_t>(schedules);
   const bool passed = rl::simulate<Model>(parameters);

@@ -1,0 +1,61 @@
+// What the tests of ELB-trees share: trees of several entries, policies and settings, and the
+// multimap and the queue, which are asked what they offer, all as sets of numbers.
+
+#ifndef ASSAY_MAPS_ELB_TEST_VARIANTS_H_
+#define ASSAY_MAPS_ELB_TEST_VARIANTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/maps/any_entry_set.h"
+#include "assay/maps/elb_tree.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ASSAY_TEST_RUNS_SLOWLY 1
+#endif
+#endif
+#ifndef ASSAY_TEST_RUNS_SLOWLY
+#define ASSAY_TEST_RUNS_SLOWLY 0
+#endif
+
+namespace assay::elb_test {
+
+inline constexpr unsigned slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
+
+using number = std::uint64_t;
+
+// So many entries of a few keys meet: key * 2^32 and what makes it the only one.
+inline constexpr number per_key = number{1} << 32;
+
+struct variant {
+  std::string name;
+  std::function<std::unique_ptr<any_entry_set>()> make;
+  std::size_t leaf_capacity;
+  entry_ranges asked = entry_ranges::any;
+};
+inline std::ostream& operator<<(std::ostream& out, const variant& printed) {
+  return out << printed.name;
+}
+
+// Nodes of 6 are balanced all the time.
+std::vector<variant> variants_of_words();
+std::vector<variant> variants_of_wide_words();
+std::vector<variant> variants_of_users();  // a multimap and a queue
+std::vector<variant> all_variants();
+
+template <class Entry, class Reclaim, class Settings>
+variant variant_of(std::string name) {
+  using set = erased_entry_set<elb_tree<Entry, Reclaim, Settings>, Entry>;
+  return {std::move(name), [] { return std::make_unique<set>(); }, Settings::leaf_capacity};
+}
+
+}  // namespace assay::elb_test
+
+#endif  // ASSAY_MAPS_ELB_TEST_VARIANTS_H_

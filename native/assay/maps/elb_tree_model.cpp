@@ -1,0 +1,6 @@
+// ELB-trees of height 2 under relacy: a full node above the leaves is split, while leaves below its
+// sibling are split and joined.
+
+#include "assay/maps/elb_tree_model.h"
+
+int main() { return assay::judge<assay::elb_tree_model<300, 90>>(50'000, 20'000); }

@@ -1,0 +1,200 @@
+// A thread is suspended for good at each marked point of elb_tree, and the others go on: they
+// search, insert and erase in the very nodes that it was about to balance.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/maps/any_entry_set.h"
+#include "assay/maps/any_map.h"
+#include "assay/maps/elb_test_variants.h"
+#include "assay/random/splitmix64.h"
+#include "assay/rig/history.h"
+#include "assay/rig/progress.h"
+#include "assay/sync/point.h"
+#include "assay/trial/subject.h"
+
+namespace assay::rig {
+namespace {
+
+using elb_test::number;
+using elb_test::per_key;
+using elb_test::variant;
+using workload::operation;
+
+// An entry set as a map that may hold a key several times: progress.h counts how often.
+class entries_as_map final : public any_map {
+ public:
+  explicit entries_as_map(std::unique_ptr<any_entry_set> set) : set_(std::move(set)) {}
+
+  std::unique_ptr<any_handle> attach() override {
+    return std::make_unique<handle>(set_->attach(), made_++);
+  }
+  std::vector<element> walk(std::size_t most) override {
+    std::vector<element> met;
+    for (const number entry : set_->walk()) {
+      if (met.size() < most) met.emplace_back(entry / per_key, entry % per_key);
+    }
+    return met;
+  }
+  std::optional<std::string> broken_invariant() override { return set_->broken_invariant(); }
+
+ private:
+  class handle final : public any_handle {
+   public:
+    handle(std::unique_ptr<any_entry_handle> entries, number self)
+        : entries_(std::move(entries)), next_(self) {}
+
+    answer ask(const question& asked) override {
+      const number first = asked.key * per_key;
+      const number last = first + per_key - 1;
+      switch (asked.kind) {
+        case operation::insert:
+          // Few at a time, though others may come in between.
+          if (entries_->search(first, last)) return false;
+          entries_->insert(first + next_);
+          next_ += handles;
+          return true;
+        case operation::erase:
+          return entries_->erase(first, last).has_value();
+        case operation::find:
+          return entries_->search(first, last);
+        default:
+          throw std::logic_error("not offered");
+      }
+    }
+
+   private:
+    std::unique_ptr<any_entry_handle> entries_;
+    number next_;
+  };
+
+  static constexpr number handles = 64;  // at most
+  std::unique_ptr<any_entry_set> set_;
+  std::atomic<number> made_{0};
+};
+
+trial::subject_entry subject_of(std::string name, decltype(trial::subject_entry::open) open) {
+  return {.name = std::move(name),
+          .description = "an entry set",
+          .max_threads = std::nullopt,
+          .holds_nothing = false,
+          .types = {},
+          .operations = {operation::insert, operation::erase, operation::find},
+          .lock_free = true,
+          .open = open};
+}
+
+// Its `open` is a plain function: one for each variant.
+template <std::vector<variant> (*Variants)(), std::size_t I>
+trial::subject_entry subject_number() {
+  return subject_of(Variants().at(I).name, [](const trial::map_hints&) -> std::unique_ptr<any_map> {
+    return std::make_unique<entries_as_map>(Variants().at(I).make());
+  });
+}
+
+class elb_progress : public ::testing::TestWithParam<trial::subject_entry> {};
+INSTANTIATE_TEST_SUITE_P(all, elb_progress,
+                         ::testing::Values(subject_number<elb_test::variants_of_words, 0>(),
+                                           subject_number<elb_test::variants_of_words, 1>(),
+                                           subject_number<elb_test::variants_of_wide_words, 0>(),
+                                           subject_number<elb_test::variants_of_wide_words, 1>()),
+                         [](const auto& of) { return of.param.name; });
+
+// With 40 keys and leaves of 6 the root comes and goes, with 150 internal nodes do.
+TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
+  const auto points = points_marked_in(std::string(NATIVE_DIR) + "/assay/maps/elb_tree.h");
+  EXPECT_EQ(points.size(), 12U) << "those of each step, and of each kind of node";
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (const std::string& point : points) {
+    unsigned reached = 0;
+    // Roots are replaced when a tree begins to grow, and seldom after that.
+    for (std::uint64_t i = 0; i < 8 || (reached < 4 && i < 40); ++i) {
+      const auto seen =
+          suspend_at(GetParam(), point,
+                     {.seed = random::derive_seed(seed, i), .keys = i % 2 == 0 ? 40U : 150U});
+      reached += seen.reached ? 1U : 0U;
+      EXPECT_EQ(seen.waited, std::nullopt)
+          << point << ": " << (seen.waited ? to_string(*seen.waited) : "");
+      EXPECT_EQ(seen.problem, "") << point;
+    }
+    EXPECT_GE(reached, 4U) << point;
+  }
+}
+
+// That waiting would be seen.
+class locked_entries final : public any_entry_set {
+ public:
+  std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<handle>(*this); }
+  std::vector<number> walk() override { return {held_.begin(), held_.end()}; }
+  std::optional<std::string> broken_invariant() override { return std::nullopt; }
+
+ private:
+  class handle final : public any_entry_handle {
+   public:
+    explicit handle(locked_entries& of) : of_(of) {}
+    void insert(number entry) override {
+      const guard locked(of_);
+      of_.held_.insert(entry);
+    }
+    std::optional<number> search(number lo, number hi) override {
+      const guard locked(of_);
+      const auto at = of_.held_.lower_bound(lo);
+      return at == of_.held_.end() || *at > hi ? std::nullopt : std::optional(*at);
+    }
+    std::optional<number> erase(number lo, number hi) override {
+      const guard locked(of_);
+      const auto at = of_.held_.lower_bound(lo);
+      if (at == of_.held_.end() || *at > hi) return std::nullopt;
+      return of_.held_.extract(at).value();
+    }
+    std::optional<number> erase_near(number lo, number hi) override { return erase(lo, hi); }
+    std::vector<number> visit(number, number) override { return {}; }
+    number approximate_size() override { return 0; }
+
+   private:
+    locked_entries& of_;
+  };
+  class guard {
+   public:
+    explicit guard(locked_entries& of) : lock_(of.lock_) {
+      while (lock_.test_and_set()) ASSAY_POINT("locked_entries_waiting");
+      ASSAY_POINT("locked_entries_holding");
+    }
+    ~guard() { lock_.clear(); }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+   private:
+    std::atomic_flag& lock_;
+  };
+
+  std::atomic_flag lock_{};
+  std::set<number> held_;
+};
+
+TEST(elb_progress_test, would_see_who_waits) {
+  const auto locked = subject_of("locked_entries", [](const auto&) -> std::unique_ptr<any_map> {
+    return std::make_unique<entries_as_map>(std::make_unique<locked_entries>());
+  });
+  const auto seen = suspend_at(locked, "locked_entries_holding", {.seed = 1, .keys = 40});
+  EXPECT_TRUE(seen.reached);
+  EXPECT_NE(seen.waited, std::nullopt);
+  EXPECT_EQ(seen.problem, "");
+}
+
+}  // namespace
+}  // namespace assay::rig

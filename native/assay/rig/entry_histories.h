@@ -1,0 +1,78 @@
+// Does a set of unique entries keep what ELB-trees promise? They are not linearizable; what they
+// promise instead are theorems A.12 to A.16 of Bonnichsen 2016 (assay/maps/elb_tree.h), which tell
+// of each answer by itself.
+//
+//     const stamp_clock clock;
+//     const entry_history seen = record_entries(set, {.seed = 7}, clock);
+//     if (const auto broken = broken_promise(seen, 31)) std::puts(broken->c_str());
+//
+// Let a call last from t1 to t2. An entry was *there all the time* if its insert had returned
+// before t1 and no erase that returned it was called before t2; it was *there at some time* unless
+// its insert was called after t2 or an erase had returned it before t1. When exactly inserts and
+// erases take effect is not known: so of an entry that is neither nothing is asked.
+//
+// - A search or an erase that finds none: none in its range was there all the time (A.12, A.14).
+// - One that finds an entry: it is in the range, and was there at some time (A.13, A.15).
+// - An erase: none in the range that is smaller was there all the time (A.15); of erase_near(), at
+//   most so many. An entry is returned by one erase.
+// - A visit: in ascending order all in the range that were there all the time, and others that were
+//   at some time.
+// - The walk at the end: what was inserted and not erased (A.16).
+//
+// An entry is inserted once in a history, as it is numbered by its thread, so that it is known
+// which answer is about which insert. Keys are few, so that threads meet.
+
+#ifndef ASSAY_RIG_ENTRY_HISTORIES_H_
+#define ASSAY_RIG_ENTRY_HISTORIES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/maps/any_entry_set.h"
+#include "assay/rig/clock.h"
+
+namespace assay::rig {
+
+struct entry_call {
+  enum class kind : std::uint8_t { insert, search, erase, erase_near, visit };
+
+  kind asked;
+  std::uint64_t lo;  // of an insert, the entry
+  std::uint64_t hi;
+  std::optional<std::uint64_t> found{};  // by a search or an erase
+  std::vector<std::uint64_t> visited{};
+  std::int64_t call_ns = 0;
+  std::int64_t return_ns = 0;
+};
+
+// Of a set that held nothing before the first call.
+struct entry_history {
+  std::vector<entry_call> calls;   // in any order
+  std::vector<std::uint64_t> end;  // what a walk met after all of them, in its order
+};
+
+// The first promise that the history shows to be broken, in words. `near` is how many smaller
+// entries an erase_near() may pass over. Takes n log n steps, if visits see as much as there is.
+// Throws std::invalid_argument if an entry is inserted twice.
+[[nodiscard]] std::optional<std::string> broken_promise(const entry_history& seen,
+                                                        std::size_t near);
+
+struct entry_recording {
+  std::uint64_t seed;
+  unsigned threads = 4;
+  std::uint64_t operations = 3000;  // of each thread
+  std::uint64_t keys = 12;          // at most 2^20
+  entry_ranges over = entry_ranges::any;
+};
+
+// Random calls by threads that are disturbed at marked points (disturbance.h) and taken off their
+// processors (preemption.h). The set grows and shrinks several times, and holds nothing at first.
+[[nodiscard]] entry_history record_entries(any_entry_set& set, const entry_recording& asked,
+                                           const stamp_clock& clock);
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_ENTRY_HISTORIES_H_
