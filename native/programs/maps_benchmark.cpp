@@ -139,10 +139,8 @@ class filled_map {
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
-    map_ = subject.build({.key_range = space.range(),
-                          .threads = attached,
-                          .key = numbers_of,
-                          .value = numbers_of});
+    map_ = subject.build(
+        {.key_range = space.range(), .threads = attached, .key = numbers_of, .value = numbers_of});
     for (const unsigned number : numbers) {
       std::vector<trial::worker>& team = teams_.try_emplace(number, number).first->second;
       crews_.at(number).run([&](unsigned i) {
@@ -299,8 +297,8 @@ int main(int argc, char** argv) try {
       layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
   const workload::key_space space(keys, key_layout, std::random_device{}());
   const turn turn{milliseconds(warm_up_ms), milliseconds(measured_ms)};
-  const trial::datum numbers_of{
-      .type = bits == 32 ? trial::datum::kind::uint32 : trial::datum::kind::uint64};
+  const trial::datum numbers_of{.type = bits == 32 ? trial::datum::kind::uint32
+                                                   : trial::datum::kind::uint64};
   std::cout << measure(entrants, mixes, space, numbers_of, turn, rounds) << '\n' << std::flush;
   // Without destroying the maps: two of libcds share a collector, which the first would take along.
   std::_Exit(std::cout ? 0 : 1);
