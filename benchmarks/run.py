@@ -43,7 +43,6 @@ WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50
 PROCESSES_OF_ELB_TREES = 6
 SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
 THREADS_OF_ELB_TREES = (1, 2, 4)
-STD_MULTIMAP = "std_multimap"
 MULTIMAPS = ("elb_multimap", "elb_multimap_wide", "elb_multimap_epochs", "std_multimap_mutex", "bt_multimap")
 # The first two are Assay's.
 QUEUES = (
@@ -352,19 +351,19 @@ def elb_trees() -> None:
 
     The paper's experiments (Bonnichsen 2016, section 5.5), but for a time instead of n operations.
     """
-    multimaps = [f"{STD_MULTIMAP}_unsynchronised:1"]
+    multimaps = ["std_multimap_unsynchronised:1"]
     multimaps += [f"{each}:{threads}" for each, threads in product(MULTIMAPS, THREADS_OF_ELB_TREES)]
     raced = {n: races(n, multimaps, "20,20,60,50") for n in SIZES_OF_ELB_TREES}
     goals = {10_000: "goal: at least 0.8", 1_000_000: "goal: at least 1.4"}
-    peers("elb_multimap", raced, f"{STD_MULTIMAP}_unsynchronised", (1,), goals)
+    peers("elb_multimap", raced, "std_multimap_unsynchronised", (1,), goals)
     goals = {100_000: "goal: at least 1.8", 1_000_000: "goal: at least 1.8"}
     for multimap in ("elb_multimap", "elb_multimap_wide"):
-        for one, other in pairwise(THREADS_OF_ELB_TREES):
-            print(f"\nthroughput, {multimap}, threads: {other} / {one}")
+        for few, more in pairwise(THREADS_OF_ELB_TREES):
+            print(f"\nthroughput, {multimap}, threads: {more} / {few}")
             for n, done in raced.items():
-                goal = goals.get(n, "") if multimap == "elb_multimap" and other == 2 else ""
-                figure(f"{n:9,} entries   {goal}", ratios(done, f"{multimap}:{other}", f"{multimap}:{one}"))
-    peers("elb_multimap", raced, f"{STD_MULTIMAP}_mutex", THREADS_OF_ELB_TREES, {})
+                goal = goals.get(n, "") if multimap == "elb_multimap" and more == 2 else ""
+                figure(f"{n:9,} entries   {goal}", ratios(done, f"{multimap}:{more}", f"{multimap}:{few}"))
+    peers("elb_multimap", raced, "std_multimap_mutex", THREADS_OF_ELB_TREES, {})
     goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: at least 0.6")
     peers("elb_multimap", raced, "bt_multimap", THREADS_OF_ELB_TREES, goals)
     for other in ("elb_multimap_wide", "elb_multimap_epochs"):
@@ -404,7 +403,8 @@ def peers(
     for threads in numbers:
         print(f"\nthroughput, {one} / {other}, threads: {threads}")
         for n, done in raced.items():
-            figure(f"{n:9,} entries   {goals.get(n, '')}", ratios(done, f"{one}:{threads}", f"{other}:{threads}"))
+            rates = ratios(done, f"{one}:{threads}", f"{other}:{threads}")
+            figure(f"{n:9,} entries   {goals.get(n, '')}", rates)
 
 
 if __name__ == "__main__":
