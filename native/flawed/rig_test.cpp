@@ -54,6 +54,9 @@ struct flaw {
 };
 std::ostream& operator<<(std::ostream& out, const flaw& one) { return out << one.map; }
 
+// Where other operations met the wrong one, the answer that no order explains may be one of theirs:
+// an erasure just before a search explains that nothing was found, and is then itself one too many.
+// The smallest history has the wrong operation in any case.
 const std::vector<flaw> flaws{
     {"both_insert", check::model, ""},
     {"both_insert", check::linearizability, "answer of (insert|erase|find|walk)"},
@@ -64,7 +67,7 @@ const std::vector<flaw> flaws{
     {"endless_walk", check::model, "a walk"},
     {"endless_walk", check::linearizability, "answer of walk at rest"},
     {"finds_erased", check::model, "find"},
-    {"finds_erased", check::linearizability, "answer of find"},
+    {"finds_erased", check::linearizability, "find\\(.*No order of these"},
     {"forgets_erases", check::model, ""},
     {"forgets_erases", check::linearizability, "answer of (insert|erase|find|walk)"},
     {"inserts_twice", check::model, ""},
@@ -75,9 +78,9 @@ const std::vector<flaw> flaws{
     {"natarajan_leaks", check::memory, ""},
     {"natarajan_lost_update", check::linearizability, "(insert|erase)"},
     {"never_fills", check::model, "insert"},
-    {"never_fills", check::linearizability, "answer of insert"},
+    {"never_fills", check::linearizability, "insert\\(.*No order of these"},
     {"never_finds", check::model, "find"},
-    {"never_finds", check::linearizability, "answer of find.*: nothing"},
+    {"never_finds", check::linearizability, "find\\(.*nothing.*No order of these"},
     {"range_misses_key", check::model, "range\\("},
     {"range_out_of_order", check::model, "range\\("},
     {"range_out_of_order", check::linearizability, "answer of range", 2000},

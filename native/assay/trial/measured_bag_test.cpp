@@ -445,7 +445,7 @@ TEST(validation, finds_entries_that_are_held_twice) {
   const result twice = run_with<doubling_multimap>();
   EXPECT_GT(twice.contents_check->duplicate_keys, 0U);
   EXPECT_THAT(problems_of(twice), HasSubstr("entries that it had met before"));
-  request many = short_request({60, 40, 0});
+  const request many = short_request({60, 40, 0});
   EXPECT_EQ(run_with<stuttering_queue>(many).contents_check->duplicate_keys, 1U);
 }
 
