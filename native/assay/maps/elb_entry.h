@@ -2,7 +2,8 @@
 //
 // A word is 0 where there is no entry, and its highest bit says that it changes no more (Bonnichsen
 // 2016, listing 5.3). So words of 64 bits hold entries of up to 63, and those of 128 up to 127. An
-// entry's word is one more than the entry, so that no entry is 0; what is left out is the greatest.
+// entry's word is one more than the entry, so that no entry is 0; what is left out, where an entry
+// takes all bits that there are, is the greatest.
 //
 // Words of 128 bits are changed by the wide compare-and-swap that all x86-64 processors but the
 // first have. They are read by a vector load, which is one piece where there is AVX (Intel's and
@@ -21,6 +22,7 @@
 #include <string>
 #include <type_traits>
 
+#include "assay/host/instruction_set.h"
 #include "assay/sync/atomics.h"
 
 #if defined(__x86_64__)
@@ -57,13 +59,20 @@ template <class Word>
 class place {
  public:
   static constexpr bool lock_free = true;
-  static constexpr bool has_vectors = true;
 
-  // Of an array of these, for vector_search.h.
-  [[nodiscard]] static const atomic<Word>* words(const place* first) noexcept {
+  // Places as numbers of 64 bits, for vector_search.h: so many for each, of which the last is its
+  // word or the upper part of that.
+  static constexpr std::size_t numbers = 1;
+  static const atomic<Word>* numbers_of(const place* first) noexcept {
     return reinterpret_cast<const atomic<Word>*>(first);
   }
-  [[nodiscard]] Word load() const noexcept { return word_.load(memory_order_acquire); }
+  static Word upper(Word word) noexcept { return word; }
+
+  // `Set` is one that the processor has.
+  template <host::instruction_set Set = host::instruction_set::scalar>
+  [[nodiscard]] Word load() const noexcept {
+    return word_.load(memory_order_acquire);
+  }
   // Leaves in `expected` what was there.
   bool exchange(Word& expected, Word desired) noexcept {
     return word_.compare_exchange_strong(expected, desired, memory_order_acq_rel,
@@ -82,19 +91,26 @@ class place {
 template <>
 class place<wide> {
  public:
-  static constexpr bool has_vectors = false;
 #if ASSAY_OWN_WIDE_ATOMICS
   static constexpr bool lock_free = true;
 
+  static constexpr std::size_t numbers = 2;
+  static const atomic<std::uint64_t>* numbers_of(const place* first) noexcept {
+    return reinterpret_cast<const atomic<std::uint64_t>*>(first);
+  }
+  static std::uint64_t upper(wide word) noexcept { return static_cast<std::uint64_t>(word >> 64U); }
+
+  template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] wide load() const noexcept {
-    if (!loads_are_whole) {
-      wide met = 0;
-      const_cast<place*>(this)->exchange(met, 0);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-      return met;
-    }
     __m128i met;
     // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
-    asm volatile("movdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
+    if (Set != host::instruction_set::scalar || loads_are_whole) {
+      asm volatile("vmovdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
+    } else {
+      wide held = 0;
+      const_cast<place*>(this)->exchange(held, 0);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      return held;
+    }
     acquired();
     return wide{static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(met, met)))}
                << 64U |
@@ -116,7 +132,9 @@ class place<wide> {
   }
 #else
   static constexpr bool lock_free = false;
+  static constexpr std::size_t numbers = 0;  // their parts are read by nobody
 
+  template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] wide load() const noexcept {
     wide met;
     __atomic_load(&word_, &met, __ATOMIC_ACQUIRE);
@@ -132,7 +150,13 @@ class place<wide> {
     while (!exchange(met, met | read_only<wide>)) {
     }
   }
+#if ASSAY_OWN_WIDE_ATOMICS
+  void set(wide word) noexcept {
+    word_ = _mm_set_epi64x(static_cast<std::int64_t>(upper(word)), static_cast<std::int64_t>(word));
+  }
+#else
   void set(wide word) noexcept { word_ = word; }
+#endif
 
  private:
 #if ASSAY_OWN_WIDE_ATOMICS
@@ -140,14 +164,18 @@ class place<wide> {
 #endif
 #if ASSAY_TELL_THREAD_SANITIZER
   void acquired() const noexcept {
-    __tsan_acquire(const_cast<wide*>(&word_));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    __tsan_acquire(const_cast<__m128i*>(&word_));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
   void to_be_released() noexcept { __tsan_release(&word_); }
 #else
   static void acquired() noexcept {}
   static void to_be_released() noexcept {}
 #endif
+#if ASSAY_OWN_WIDE_ATOMICS
+  __m128i word_{};  // of a type that may be read as any other
+#else
   alignas(16) wide word_ = 0;
+#endif
 };
 
 // --- coding --------------------------------------------------------------------------------------
@@ -189,7 +217,9 @@ struct coding<Entry> {
   static Entry decode(word held) { return static_cast<Entry>(held - 1); }
 };
 
-// A key and a value of so many bits, in the order of keys, and then of values.
+// A key and a value of so many bits, in the order of keys, and then of values. They begin at the
+// highest bit that a word has for entries: so the upper part of a wide one tells most of them
+// apart.
 template <class K, class V, unsigned KeyBits = bits<K>, unsigned ValueBits = bits<V>>
 struct element {
   K key;
@@ -210,7 +240,7 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
 
   static word encode(const entry& from) {
     const word all = packed(from);
-    if (all >= read_only<word> - 1) {
+    if (all == read_only<word> - 1) {
       throw std::out_of_range("elb_tree: the greatest key with the greatest value is no entry");
     }
     return all + 1;
@@ -219,22 +249,25 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   static word first(const entry& lo) { return packed(lo) + 1; }
   static word last(const entry& hi) { return std::min<word>(packed(hi), read_only<word> - 2) + 1; }
   static entry decode(word held) {
-    return {whole<K, KeyBits>((held - 1) >> ValueBits),
-            whole<V, ValueBits>((held - 1) & ((word{1} << ValueBits) - 1))};
+    const word all = (held - 1) >> unused;
+    return {whole<K, KeyBits>(all >> ValueBits),
+            whole<V, ValueBits>(all & ((word{1} << ValueBits) - 1))};
   }
 
  private:
+  static constexpr unsigned unused = 8 * sizeof(word) - 1 - KeyBits - ValueBits;
   // Numbers with a sign are moved up by half of their range, so that they keep their order.
   template <class T, unsigned Bits>
   static constexpr word offset = std::is_signed_v<T> ? word{1} << (Bits - 1) : 0;
 
   static word packed(const entry& from) {
-    return part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value");
+    return (part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value"))
+           << unused;
   }
   template <unsigned Bits, class T>
   static word part(T from, const char* name) {
     const word up = static_cast<word>(from) + offset<T, Bits>;
-    if (Bits < 8 * sizeof(word) && up >> Bits != 0) {
+    if (up >> Bits != 0) {
       throw std::out_of_range(std::string("elb_tree: the ") + name + " " + std::to_string(from) +
                               " does not fit into its " + std::to_string(Bits) + " bits");
     }

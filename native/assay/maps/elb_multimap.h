@@ -17,8 +17,9 @@
 // not see what came or went meanwhile.
 //
 // Keys and values are integers of together at most 127 bits. Up to 63 bits make words of 64, else
-// of 128, which take twice the memory and a slower compare-and-swap. Where the types have more bits
-// than are used, the settings say how many are: listing 5.3 has keys of 31 and values of 32.
+// of 128, which take twice the memory and one and a half to two times as long. Where the types have
+// more bits than are used, the settings say how many are: listing 5.3 has keys of 31 and values of
+// 32.
 //
 //     struct small : assay::elb_settings {
 //       static constexpr unsigned key_bits = 31, value_bits = 32;
@@ -52,7 +53,8 @@ class elb_multimap {
   static constexpr bool lock_free = tree::lock_free;
 
   // As elb_tree's, also in what its calls throw: std::bad_alloc, and std::out_of_range of a key or
-  // a value with more bits than the settings say.
+  // a value with more bits than the settings say, and, where these are 63 or 127 together, of the
+  // greatest key with the greatest value, which cannot be inserted.
   class handle {
    public:
     void insert(K key, V value) { in_.insert({key, value}); }
@@ -107,6 +109,7 @@ class elb_multimap {
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     return all_.broken_invariant();
   }
+  [[nodiscard]] std::uint64_t unfreed() const { return all_.unfreed(); }
 
  private:
   tree all_;

@@ -28,8 +28,9 @@
 //   call alone.
 //
 // Each of them is lock-free, apart from the allocator and, with reclaim::epochs, from threads that
-// stall and hold up the freeing of memory. insert and erase throw std::bad_alloc with nothing
-// changed.
+// stall and hold up the freeing of memory. What a call that throws std::bad_alloc was asked for has
+// not been done. It may leave a balancing, which the next call that passes goes on with, also a
+// search, and which needs memory again.
 //
 // The idea
 // --------
@@ -151,9 +152,15 @@ class elb_tree {
                 "what assay/reclaim/concept.h asks of one.");
   static_assert(6 <= Settings::leaf_capacity && 6 <= Settings::internal_capacity,
                 "a node of elb_tree holds at least 6 entries or children");
+  static_assert(
+      requires { typename elb::coding<Entry>::word; },
+      "entries of elb_tree are unsigned integers or elb::element, a key with a value; "
+      "another type needs a coding (assay/maps/elb_entry.h)");
   static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
-  // What was joined must not be sparse again: who balances it would do so for ever.
+  // What was split or joined must not be sparse again: who balances it would do so for ever.
+  static_assert((Settings::dense + 1) / 2 > Settings::sparse,
+                "half of a leaf of elb_tree that is dense is not sparse");
   static_assert(2 * Settings::sparse < 2 * (Settings::leaf_capacity + 2) / 3,
                 "a leaf of elb_tree is sparse with less than a third of its capacity");
   static_assert(
@@ -214,9 +221,18 @@ class elb_tree {
     const std::uint64_t number;  // among all internal nodes that the tree has had
 
     // The child below which the entry belongs. All are compared, so that none is guessed.
+    template <set Set>
     [[nodiscard]] std::size_t child_of(word entry) const {
       std::size_t below = 0;
-      for (const word each : separators) below += each < entry ? 1U : 0U;
+      if constexpr (sizeof(word) == 8 && Set != set::scalar) {
+        // They do not change, and so need not be the atomic words that others are.
+        const auto* const all = reinterpret_cast<const atomic<word>*>(separators.data());
+        for_chunks<internal_capacity, 56>([&]<std::size_t From, std::size_t N>() {
+          below += vector_search::count_less<Set, N>(all + From, entry);
+        });
+      } else {
+        for (const word each : separators) below += each < entry ? 1U : 0U;
+      }
       return below;
     }
     [[nodiscard]] void* child(std::size_t i) const {
@@ -348,7 +364,8 @@ class elb_tree {
 
   // What is wrong with the tree, if anything is: the order of entries and separators (theorem
   // A.10), a node with two parents (A.5), an entry that is there twice, a balancing that was left,
-  // a node that is too large. At rest. Throws std::bad_alloc.
+  // a node without children or with too many. After a call that threw std::bad_alloc a balancing
+  // may be left, which this tells of, until calls have passed. At rest. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     if (above_.size != 1) return "the root that never changes has not one child";
     if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
@@ -362,6 +379,7 @@ class elb_tree {
 
  private:
   // --- operations --------------------------------------------------------------------------------
+  // Each way down has a guard of its own, as it may retire nodes: a guard has memory for so many.
 
   // Calls operate.template operator()<Set>(), all that it calls compiled for the best vector
   // instructions.
@@ -384,6 +402,15 @@ class elb_tree {
   }
 #endif
 
+  template <std::size_t All, std::size_t Most, std::size_t From = 0, class Each>
+  [[gnu::always_inline]] static void for_chunks(const Each& each) {
+    if constexpr (From < All) {
+      constexpr std::size_t n = std::min(Most, All - From);
+      each.template operator()<From, n>();
+      for_chunks<All, Most, From + n>(each);
+    }
+  }
+
   // What was seen of a leaf, place after place.
   struct view {
     std::size_t used = 0;
@@ -397,37 +424,51 @@ class elb_tree {
   template <set Set>
   static view look_at(const leaf& node, word lo, word hi, std::size_t start = the_least) {
     view seen;
-    if constexpr (place::has_vectors) {
-      constexpr std::size_t most = 64;
-      for_chunks<most>([&]<std::size_t From, std::size_t N>() {
-        const auto found =
-            vector_search::sort_words<Set, N>(place::words(&node.places[From]), lo, hi);
+    if constexpr (place::numbers != 0) {
+      for_chunks<leaf_capacity, 64 / place::numbers>([&]<std::size_t From, std::size_t N>() {
+        const auto found = of_places(vector_search::sort_words<Set, N * place::numbers>(
+            place::numbers_of(&node.places[From]), place::upper(lo), place::upper(hi)));
         seen.used += N - static_cast<std::size_t>(std::popcount(found.zero));
         if (found.zero != 0 && seen.free == leaf_capacity) {
-          seen.free = From + static_cast<std::size_t>(std::countr_zero(found.zero));
+          seen.free = From + lowest_place(found.zero);
         }
         seen.is_closed = seen.is_closed || found.marked != 0;
         for (std::uint64_t left = found.between; left != 0; left &= left - 1) {
-          want(node, From + static_cast<std::size_t>(std::countr_zero(left)), lo, hi, start, seen);
+          want<Set>(node, From + lowest_place(left), lo, hi, start, seen);
         }
       });
     } else {
       for (std::size_t i = 0; i < leaf_capacity; ++i) {
         const word held = node.places[i].load();
-        seen.is_closed = seen.is_closed || (held & read_only) != 0;
-        if (entry_in(held) == 0) {
-          seen.free = i;
-        } else {
+        if (entry_in(held) != 0) {
           ++seen.used;
-          want(node, i, lo, hi, start, seen);
+          want<Set>(node, i, lo, hi, start, seen);
+        } else {
+          seen.is_closed = seen.is_closed || held != 0;
+          if (seen.free == leaf_capacity) seen.free = i;
         }
       }
     }
     return seen;
   }
+  // What was found of numbers, as what was found of the places that they are, each of which has its
+  // last number's bit. Between are also others than the wanted, where the upper parts are equal.
+  static vector_search::sorted_words of_places(vector_search::sorted_words found) {
+    if constexpr (place::numbers == 2) {
+      constexpr std::uint64_t uppers = 0xaaaa'aaaa'aaaa'aaaa;
+      found.zero &= found.zero << 1U & uppers;
+      found.marked &= uppers;
+      found.between &= uppers;
+    }
+    return found;
+  }
+  static std::size_t lowest_place(std::uint64_t found) {
+    return static_cast<std::size_t>(std::countr_zero(found)) / place::numbers;
+  }
+  template <set Set>
   static void want(const leaf& node, std::size_t where, word lo, word hi, std::size_t start,
                    view& seen) {
-    const word held = node.places[where].load();
+    const word held = node.places[where].template load<Set>();
     // What was wanted a moment ago may still be in the tree, but no longer here alone.
     seen.is_closed = seen.is_closed || (held & read_only) != 0;
     const auto from_start = [start](std::size_t place) {
@@ -440,21 +481,13 @@ class elb_tree {
     seen.entry = is_better ? held : seen.entry;
     seen.wanted = is_better ? where : seen.wanted;
   }
-  template <std::size_t Most, std::size_t From = 0, class Each>
-  [[gnu::always_inline]] static void for_chunks(const Each& each) {
-    if constexpr (From < leaf_capacity) {
-      constexpr std::size_t n = std::min(Most, leaf_capacity - From);
-      each.template operator()<From, n>();
-      for_chunks<Most, From + n>(each);
-    }
-  }
 
   template <set Set>
   void insert_as(word entry, typename Reclaim::participant& me) {
-    auto guard = me.pin();
     for (;;) {
+      auto guard = me.pin();
       whereabouts at;
-      if (!descend(entry, 0, at, guard)) continue;
+      if (!descend<Set>(entry, 0, at, guard)) continue;
       leaf& node = *static_cast<leaf*>(at.child);
       // Again and again while others fill the places that were free.
       for (;;) {
@@ -478,10 +511,10 @@ class elb_tree {
   template <set Set>
   word erase_as(word lo, word hi, typename Reclaim::participant& me,
                 std::size_t start = the_least) {
-    auto guard = me.pin();
     while (lo <= hi) {
+      auto guard = me.pin();
       whereabouts at;
-      if (!descend(lo, 0, at, guard)) continue;
+      if (!descend<Set>(lo, 0, at, guard)) continue;
       leaf& node = *static_cast<leaf*>(at.child);
       for (;;) {
         view seen = look_at<Set>(node, lo, hi, start);
@@ -504,10 +537,11 @@ class elb_tree {
 
   template <set Set>
   word search_as(word lo, word hi, typename Reclaim::participant& me) {
-    auto guard = me.pin();
     while (lo <= hi) {
+      auto guard = me.pin();
       whereabouts at;
-      if (!descend(lo, 0, at, guard)) continue;
+      if (!descend<Set>(lo, 0, at, guard)) continue;
+      ASSAY_POINT("elb_search_before_look");
       const leaf& node = *static_cast<leaf*>(at.child);
       const view seen = look_at<Set>(node, lo, hi);
       if (seen.wanted != leaf_capacity) return seen.entry;
@@ -526,10 +560,11 @@ class elb_tree {
 
   template <class Visit>
   void visit(word lo, word hi, typename Reclaim::participant& me, Visit& visit) {
-    auto guard = me.pin();
     while (lo <= hi) {
+      auto guard = me.pin();
       whereabouts at;
-      if (!descend(lo, 0, at, guard)) continue;
+      if (!descend<set::scalar>(lo, 0, at, guard)) continue;
+      ASSAY_POINT("elb_visit_before_look");
       visit_in(*static_cast<const leaf*>(at.child), lo, hi, visit);
       if (at.upto >= hi) return;
       lo = at.upto + 1;
@@ -552,9 +587,9 @@ class elb_tree {
   // Knuth, Estimating the efficiency of backtrack programs (1975).
   std::uint64_t estimate(random::splitmix64& random, typename Reclaim::participant& me) {
     constexpr int ways = 64;
-    auto guard = me.pin();
     double sum = 0;
     for (int done = 0; done < ways;) {
+      auto guard = me.pin();
       double as_full = 1;
       const auto turn = [&](const internal& node) {
         as_full *= node.size;
@@ -576,9 +611,10 @@ class elb_tree {
 
   // Goes down to the node of that height below which `entry` belongs. If it meets a balancing that
   // concerns its way, it helps and answers false, and is to be called again.
+  template <set Set>
   [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at, guard_type& guard) {
-    return descend_by([entry](const internal& node) { return node.child_of(entry); }, height, at,
-                      guard);
+    return descend_by([entry](const internal& node) { return node.template child_of<Set>(entry); },
+                      height, at, guard);
   }
   // The same by the children that turn(node) says.
   template <class Turn>
@@ -634,7 +670,7 @@ class elb_tree {
   [[gnu::noinline]] void balance(word entry, std::uint32_t height, guard_type& guard) {
     for (;;) {
       whereabouts at;
-      if (!descend(entry, height, at, guard)) return;
+      if (!descend<set::scalar>(entry, height, at, guard)) return;
       if (at.parent == &above_) {
         auto* const root = static_cast<internal*>(at.child);
         if (is_root_in_need(*root)) {
@@ -912,7 +948,8 @@ class elb_tree {
       const internal& node, word from, word upto, std::unordered_set<const void*>& met) {
     if (!met.insert(&node).second) return "an internal node has two parents";
     if (node.status.load(memory_order_acquire) != 0) return "a balancing was left";
-    if (node.size < 1 || node.size > internal_capacity) return "an internal node is too large";
+    if (node.size < 1) return "an internal node has no child";
+    if (node.size > internal_capacity) return "an internal node is too large";
     for (std::size_t i = 0; i < node.size; ++i) {
       const word low = i == 0 ? from : node.separators[i - 1];
       const word high = node.separators[i];

@@ -483,7 +483,7 @@ TEST(elb_tree, tells_of_every_damage) {
   EXPECT_EQ(damage.told(above.status, 2U), "the real root's balancing was left");
   EXPECT_EQ(damage.told(root.status, 2U), "a balancing was left");
   EXPECT_EQ(damage.told(internal.status, 3U), "a balancing was left");
-  EXPECT_EQ(damage.told(internal.size, 0U), "an internal node is too large");
+  EXPECT_EQ(damage.told(internal.size, 0U), "an internal node has no child");
   EXPECT_EQ(damage.told(internal.size, 7U), "an internal node is too large");
   EXPECT_EQ(damage.told(root.separators[0], 0U), "separators do not ascend");
   EXPECT_EQ(damage.told(internal.separators[internal.size - 1],

@@ -70,6 +70,12 @@ struct often_sparse : elb_nodes<16> {
 };
 template <class K, class V, class Policy>
 using elb_tree_often_sparse = elb_tree_of<often_sparse, Policy>;
+struct sparse_when_split : elb_nodes<32> {
+  static constexpr std::size_t dense = 16;
+  static constexpr std::size_t sparse = 8;
+};
+template <class K, class V, class Policy>
+using elb_tree_sparse_when_split = elb_tree_of<sparse_when_split, Policy>;
 struct never_sparse_internal : elb_nodes<16> {
   static constexpr std::size_t sparse_internal = 0;
 };
@@ -77,6 +83,8 @@ template <class K, class V, class Policy>
 using elb_tree_never_sparse_internal = elb_tree_of<never_sparse_internal, Policy>;
 template <class K, class V, class Policy>
 using elb_tree_of_128_bits = elb_tree<elb::element<std::uint64_t, std::uint64_t>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_of_signed_numbers = elb_tree<int, Policy>;
 }  // namespace assay
 
 assay::TREE<int, int, POLICY> refused;

@@ -41,8 +41,9 @@
 // loads. This is the one place that assumes it: a processor reads each aligned word of at most 8
 // bytes in a vector in one piece (every x86-64 processor does, though no manual promises it), and
 // the compiler takes the load for one of memory that anybody may change, which it moves across no
-// acquire and no fence. It may load twice what is loaded once here; that is once more a relaxed
-// load, and what follows is safe whatever it returns.
+// acquire and no fence. It may load twice what is loaded once here: that is once more a relaxed
+// load, and what counts keys is safe whatever it returns. sort_words(), whose answers are about one
+// and the same load, hides from the compiler where its numbers come from.
 // ThreadSanitizer rightly reports it, and a model checker has atomics of its own: for both, every
 // set is scalar.
 #if defined(__SANITIZE_THREAD__) || defined(ASSAY_ATOMICS_HEADER) || !defined(__x86_64__)
@@ -118,7 +119,7 @@ struct sorted_words {
   std::uint64_t between = 0;
 };
 
-// Of the first N `words`. 0 < lo <= hi < 2^63. Reads exactly those.
+// Of the first N `words`. lo <= hi < 2^63. Reads exactly those.
 template <instruction_set Set, std::size_t N>
   requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
 [[nodiscard]] inline sorted_words sort_words(const atomic<std::uint64_t>* words, std::uint64_t lo,
@@ -347,7 +348,9 @@ template <instruction_set Set, std::size_t N>
     sorted_words found;
     for (std::size_t i = 0; i < N; i += 4) {
       const std::size_t from = std::min(i, N - 4);
-      const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + from));
+      // NOLINTNEXTLINE(misc-const-correctness): the next line writes it
+      __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + from));
+      asm("" : "+x"(here));
       const __m256i between =
           _mm256_andnot_si256(_mm256_cmpgt_epi64(here, last), _mm256_cmpgt_epi64(here, below));
       found.zero |= detail::marks(_mm256_cmpeq_epi64(here, _mm256_setzero_si256())) << from;
@@ -368,7 +371,9 @@ template <instruction_set Set, std::size_t N>
   sorted_words found;
   for (std::size_t i = 0; i < N; i += 8) {
     const auto some = static_cast<__mmask8>(N - i < 8 ? (1U << (N - i)) - 1 : 0xffU);
-    const __m512i here = _mm512_maskz_loadu_epi64(some, words + i);
+    // NOLINTNEXTLINE(misc-const-correctness): the next line writes it
+    __m512i here = _mm512_maskz_loadu_epi64(some, words + i);
+    asm("" : "+v"(here));
     // Below `lo` the difference wraps, and what is marked is above.
     const __mmask8 between =
         _mm512_mask_cmple_epu64_mask(some, _mm512_sub_epi64(here, least), span);
