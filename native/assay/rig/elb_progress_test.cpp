@@ -34,7 +34,8 @@ using elb_test::per_key;
 using elb_test::variant;
 using workload::operation;
 
-// An entry set as a map that may hold a key several times: progress.h counts how often.
+// An entry set as a map that may hold a key several times: progress.h counts how often. Its handles
+// erase and search in all ways that there are, by turns.
 class entries_as_map final : public any_map {
  public:
   explicit entries_as_map(std::unique_ptr<any_entry_set> set) : set_(std::move(set)) {}
@@ -60,6 +61,7 @@ class entries_as_map final : public any_map {
     answer ask(const question& asked) override {
       const number first = asked.key * per_key;
       const number last = first + per_key - 1;
+      ++turn_;
       switch (asked.kind) {
         case operation::insert:
           // Few at a time, though others may come in between.
@@ -68,9 +70,14 @@ class entries_as_map final : public any_map {
           next_ += handles;
           return true;
         case operation::erase:
-          return entries_->erase(first, last).has_value();
-        case operation::find:
-          return entries_->search(first, last);
+          return (turn_ % 2 == 0 ? entries_->erase(first, last) : entries_->erase_near(first, last))
+              .has_value();
+        case operation::find: {
+          if (turn_ % 16 == 0) static_cast<void>(entries_->approximate_size());
+          if (turn_ % 2 == 0) return entries_->search(first, last);
+          const auto all = entries_->visit(first, last);
+          return all.empty() ? std::nullopt : std::optional(all.front());
+        }
         default:
           throw std::logic_error("not offered");
       }
@@ -79,6 +86,7 @@ class entries_as_map final : public any_map {
    private:
     std::unique_ptr<any_entry_handle> entries_;
     number next_;
+    unsigned turn_ = 0;
   };
 
   static constexpr number handles = 64;  // at most
@@ -110,13 +118,14 @@ INSTANTIATE_TEST_SUITE_P(all, elb_progress,
                          ::testing::Values(subject_number<elb_test::variants_of_words, 0>(),
                                            subject_number<elb_test::variants_of_words, 1>(),
                                            subject_number<elb_test::variants_of_wide_words, 0>(),
-                                           subject_number<elb_test::variants_of_wide_words, 1>()),
+                                           subject_number<elb_test::variants_of_wide_words, 1>(),
+                                           subject_number<elb_test::variants_of_users, 0>()),
                          [](const auto& of) { return of.param.name; });
 
 // With 40 keys and leaves of 6 the root comes and goes, with 150 internal nodes do.
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
   const auto points = points_marked_in(std::string(NATIVE_DIR) + "/assay/maps/elb_tree.h");
-  EXPECT_EQ(points.size(), 12U) << "those of each step, and of each kind of node";
+  EXPECT_EQ(points.size(), 14U) << "those of each step, of each kind of node, and of operations";
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (const std::string& point : points) {
@@ -133,6 +142,15 @@ TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
     }
     EXPECT_GE(reached, 4U) << point;
   }
+}
+
+// Between the announcement of a node and the second look at where it was found.
+TEST(elb_progress_test, is_made_while_a_thread_has_announced_a_node) {
+  const auto seen = suspend_at(subject_number<elb_test::variants_of_words, 0>(),
+                               "hazard_pointers_announced", {.seed = 1, .keys = 40});
+  EXPECT_TRUE(seen.reached);
+  EXPECT_EQ(seen.waited, std::nullopt) << (seen.waited ? to_string(*seen.waited) : "");
+  EXPECT_EQ(seen.problem, "");
 }
 
 // That waiting would be seen.
