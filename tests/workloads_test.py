@@ -167,6 +167,21 @@ def request(**settings: Any) -> str:
     )
 
 
+def test_keys_of_32_bits_are_no_more_than_every_structure_can_hold() -> None:
+    short = {"subject": "elb_multimap", "key_type": "uint32", "value_type": "uint32"}
+    ended = subprocess.run(
+        [programs.find("assay-trial")],
+        input=request(**short, key_range=2**31),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "error: key_type: uint32 has 2147483647 keys, fewer than the key range of 2147483648\n"
+    )
+
+
 def test_every_engine_that_is_listed_draws_a_trial() -> None:
     trial = programs.find("assay-trial")
     for engine in programs.engines(trial):
