@@ -27,6 +27,7 @@ from assay.plan.make_plan import make_plan
 from assay.report import Report, gather, print_verdicts, records, words, write_page, write_site
 from assay.store import Store
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
+from sided import EXPERIMENT as SIDED
 from sided import fill as fill_sided
 
 CONDITIONS = 6
@@ -614,3 +615,16 @@ def test_p_values_that_are_not_corrected_are_not_said_to_be(tmp_path: Path) -> N
     assert "p, corrected" not in page
     assert "p, not corrected" in page
     assert "not corrected for the number of comparisons" in page
+
+
+def test_several_baselines_are_named_and_each_stands_where_it_is_one(tmp_path: Path) -> None:
+    several = SIDED.replace('baseline = "a"', 'baseline = ["a", "c"]').replace('across = ["mix"]', "")
+    several = several.replace("[design]", '[design]\nexclude = [{ subject = "a", mix = "updates" }]')
+    page = begun(tmp_path, several, tmp_path)
+    assert " by subject, each against a or c; higher is better" in page
+    assert page.count(" of each subject over that of a or c<") == 2  # of throughput and of latency_ns
+    verdicts = page[page.index('<table class="verdicts">') :].partition("</table>")[0]
+    searches, updates = verdicts.split('<tr class="context">')[1:]
+    for rows, baseline in ((searches, "a"), (updates, "c")):
+        (row,) = (row for row in rows.split("<tr>") if 'class="verdict baseline"' in row)
+        assert f">{baseline}</a></th>" in row

@@ -91,11 +91,20 @@ def test_where_there_is_nothing_to_check_nothing_is_said_to_have_passed() -> Non
         assert ended.stdout.endswith("operations=0 result=nothing_to_check\n")
 
 
-def test_what_cannot_be_checked_ends_with_status_2() -> None:
-    for name in ("nothing_of_the_kind", "noop", "absl_btree_unsynchronised", "elb_multimap"):
-        ended = rig("stress", name, program="assay-rig")
-        assert ended.returncode == 2
-        assert ended.stderr.startswith("error: ")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing_of_the_kind", 'subject: there is no "nothing_of_the_kind"; did you mean'),
+        ("noop", "noop holds nothing"),
+        ("absl_btree_unsynchronised", "absl_btree_unsynchronised is no map for several threads"),
+        ("elb_multimap", "elb_multimap is a multimap"),
+        ("elb_priority_queue", "elb_priority_queue is a queue"),
+    ],
+)
+def test_what_cannot_be_checked_ends_with_status_2(name: str, said: str) -> None:
+    ended = rig("stress", name, program="assay-rig")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"error: {said}")
 
 
 def test_the_list_names_every_check() -> None:

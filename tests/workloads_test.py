@@ -83,6 +83,63 @@ arrivals = {{ rate = 10_000 }}
     assert all(value is not None for row in rows for value in row)
 
 
+BAGS = """
+name = "bags"
+question = "Are multimaps and queues measured beside each other?"
+[factors]
+subject = ["std_multimap_mutex", "elb_multimap", "std_priority_queue_mutex", "elb_priority_queue"]
+[factors.workload]
+multimap = { mix = { insert = 20, erase = 20, find = 60 } }
+queue = { mix = { insert = 50, erase = 50, find = 0 } }
+[trial]
+key_range = 1000
+key_type = "uint32"
+value_type = "uint32"
+threads = 2
+duration_ms = 20
+[design]
+blocks = 1
+repeat = 0
+exclude = [
+  { workload = "queue", subject = ["std_multimap_mutex", "elb_multimap"] },
+  { workload = "multimap", subject = ["std_priority_queue_mutex", "elb_priority_queue"] },
+]
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = ["std_multimap_mutex", "std_priority_queue_mutex"]
+smallest_effect_percent = 3
+"""
+
+
+def test_multimaps_and_queues_are_measured_each_against_its_own_baseline(
+    assay: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(BAGS)
+    analysis = json.loads(assay("run", "x.toml", "--json").stdout)["analysis"]
+    assert [(each["level"], each["baseline"]) for each in analysis["comparisons"]] == [
+        ("elb_multimap", "std_multimap_mutex"),
+        ("elb_priority_queue", "std_priority_queue_mutex"),
+    ]
+    assert [each["counts"] for each in analysis["conditions"]] == 4 * [{"valid": 1}]
+    columns = "subject, insert_throughput > 0, erase_throughput > 0, find_throughput > 0"
+    rows = json.loads(assay("query", f"select {columns} from trials order by 1", "--json").stdout)["rows"]
+    assert rows == [
+        ["elb_multimap", 1, 1, 1],
+        ["elb_priority_queue", 1, 1, 0],
+        ["std_multimap_mutex", 1, 1, 1],
+        ["std_priority_queue_mutex", 1, 1, 0],
+    ]
+    result = json.loads(assay("show", "1", "--json").stdout)["result"]
+    assert result["prefill"]["method"] == "entries"
+
+
+def test_a_map_and_a_multimap_are_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(HEAD.replace("absl_btree_shared_mutex", "std_multimap_mutex") + TRIAL)
+    with pytest.raises(AssayError, match=r"std_multimap_mutex is a multimap, and std_map_mutex, .* a map: "):
+        run._plan(load(tmp_path / "x.toml"))
+
+
 def test_reclamation_tells_by_probes_what_it_holds_back(assay: Assay, tmp_path: Path) -> None:
     head = HEAD.replace("std_map_mutex", "ticket_bst")
     head = head.replace("absl_btree_shared_mutex", "ticket_bst_leaking")
@@ -164,6 +221,21 @@ def request(**settings: Any) -> str:
             **{"duration_ms": 1, "interval_ms": 1},
             **settings,
         }
+    )
+
+
+def test_keys_of_32_bits_are_no_more_than_every_structure_can_hold() -> None:
+    short = {"subject": "elb_multimap", "key_type": "uint32", "value_type": "uint32"}
+    ended = subprocess.run(
+        [programs.find("assay-trial")],
+        input=request(**short, key_range=2**31),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "error: key_type: uint32 has 2147483647 keys, fewer than the key range of 2147483648\n"
     )
 
 

@@ -25,6 +25,9 @@ constexpr std::uint64_t longest_array = 1'000'000'000;  // 8 GB for each thread
 constexpr std::size_t most_roles = 32;
 constexpr std::uint64_t exact_in_json = (std::uint64_t{1} << 53) - 1;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
+// 0 is no key. Sparse ones are spread over 31 bits; of dense ones, a structure that keeps a key and
+// a value in one word, and a queue, whose keys grow, could not hold more.
+constexpr std::uint64_t most_keys_of_32_bits = INT32_MAX;
 
 workload::mix parse_mix(const json_node& node) {
   node.require_keys({"insert", "erase", "find"}, {"range", "size", "snapshot", "iterate"});
@@ -388,14 +391,10 @@ request parse_request(std::string_view text_of_request) {
   // Keys are numbers of 63 bits, which a string of 8 bytes can tell apart.
   if (node.has("key_type")) request.key = parse_datum(node.at("key_type"), 8);
   if (node.has("value_type")) request.value = parse_datum(node.at("value_type"), 0);
-  if (request.key.type == datum::kind::uint32) {
-    // 0 is no key; sparse ones are spread over 31 bits.
-    const std::uint64_t most = request.keys == workload::key_layout::dense ? UINT32_MAX : INT32_MAX;
-    if (request.key_range > most) {
-      node.at("key_type")
-          .refuse("uint32 has " + std::to_string(most) + " " + node.at("keys").text() +
-                  " keys, fewer than the key range of " + std::to_string(request.key_range));
-    }
+  if (request.key.type == datum::kind::uint32 && request.key_range > most_keys_of_32_bits) {
+    node.at("key_type")
+        .refuse("uint32 has " + std::to_string(most_keys_of_32_bits) +
+                " keys, fewer than the key range of " + std::to_string(request.key_range));
   }
   if (node.has("latency")) request.latency = parse_latency(node.at("latency"));
   if (node.has("batch")) {

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/trial/weights_file.h"
@@ -220,15 +219,14 @@ TEST(parse_request, takes_types_of_keys_and_values) {
 
 TEST(parse_request, refuses_more_keys_than_their_type_has) {
   json request = good();
-  for (const auto& [layout, most] :
-       {std::pair<const char*, std::uint64_t>{"dense", 4'294'967'295}, {"sparse", 2'147'483'647}}) {
+  for (const auto* layout : {"dense", "sparse"}) {
     request["keys"] = layout;
     request["key_type"] = "uint32";
-    request["key_range"] = most;
+    request["key_range"] = 2'147'483'647U;
     EXPECT_EQ(refusal_of(request.dump()), "");
-    request["key_range"] = most + 1;
-    EXPECT_THAT(refusal_of(request.dump()),
-                StartsWith("key_type: uint32 has " + std::to_string(most) + " " + layout));
+    request["key_range"] = 2'147'483'648U;
+    EXPECT_EQ(refusal_of(request.dump()),
+              "key_type: uint32 has 2147483647 keys, fewer than the key range of 2147483648");
     request["key_type"] = "uint64";
     EXPECT_EQ(refusal_of(request.dump()), "");
   }

@@ -7,8 +7,7 @@
 // the key as its own hash, so that the same numbers can be spread over 63 bits: sparse keys are the
 // images of 1 to range under a bijection of the 63-bit numbers, drawn with the trial's seed. It
 // maps 0 to 0, so that 0 is never a key, and has an inverse, so that a key that nobody can have
-// inserted is recognised. Maps whose keys have 32 bits get theirs spread over 31, and may have
-// dense ones up to 2^32 - 1.
+// inserted is recognised. Structures whose keys have 32 bits get theirs spread over 31.
 
 #ifndef ASSAY_WORKLOAD_KEY_SPACE_H_
 #define ASSAY_WORKLOAD_KEY_SPACE_H_

@@ -158,3 +158,18 @@ def test_memory_of_another_order_of_magnitude(used_mb: int, found: bool) -> None
     if found:
         (finding,) = said["memory-use"]
         assert finding.where == ("subject=other, threads=2: 10.1 times",)
+
+
+def test_memory_is_compared_with_the_baseline_that_is_there() -> None:
+    def change(_block: int, subject: str, threads: int) -> Mapping[str, Any]:
+        used_mb = 150 if (subject, threads) == ("third", 2) else 10
+        return {"metrics": METRICS | {"peak_resident_bytes": 10e6 + used_mb * 1e6}}
+
+    (finding,) = findings(
+        change,
+        subjects='["base", "other", "third"]',
+        baseline='["base", "other"]',
+        more='exclude = [{ subject = "base", threads = 2 }]',
+    )["memory-use"]
+    assert finding.where == ("subject=third, threads=2: 15 times",)
+    assert "more than 10 times that of base or other, 15 times at worst" in finding.message

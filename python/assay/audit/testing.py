@@ -50,6 +50,8 @@ def sometimes(**fields: Any) -> Change:
 
 def experiment(
     *,
+    subjects: str = '["base", "other"]',
+    baseline: str = '"base"',
     pinning: str = '"compact"',
     threads: str = "[1, 2]",
     blocks: str | int = 10,
@@ -58,13 +60,13 @@ def experiment(
     trial: str = "",
     more: str = "",
 ) -> Experiment:
-    """Return two subjects to be compared with each number of threads."""
+    """Return subjects, two unless others are given, to be compared with each number of threads."""
     return parse(
         f"""
 name = "example"
 question = "Which is faster?"
 [factors]
-subject = ["base", "other"]
+subject = {subjects}
 threads = {threads}
 [trial]
 pinning = {pinning}
@@ -75,7 +77,7 @@ duration_ms = {duration_ms}
 [comparison]
 metric = "throughput"
 factor = "subject"
-baseline = "base"
+baseline = {baseline}
 smallest_effect_percent = 5
 {comparison}
 [design]
@@ -89,10 +91,13 @@ blocks = {blocks}
 def trials(asked: Experiment, change: Change = unchanged, blocks: int = 10) -> list[StoredTrial]:
     """Return the trials of a campaign."""
     made: list[StoredTrial] = []
+    conditions = asked.conditions()
     for block in range(blocks):
         for context, threads in enumerate(asked.factors["threads"]):
             for subject in asked.factors["subject"]:
                 levels: dict[str, Level] = {"subject": subject, "threads": threads}
+                if levels not in conditions:
+                    continue
                 fields: dict[str, Any] = {
                     "id": len(made) + 1,
                     "ordinal": len(made),

@@ -103,24 +103,28 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
         "types": [[key, value] for key in ("uint64", "bytes") for value in ("uint64", "uint32")],
         "operations": ["insert", "size"],
     }
-    program.write_text(f"#!/bin/sh\necho '{json.dumps([entry])}'\n")
+    others = [entry | {"name": each, "structure": each} for each in ("multimap", "queue")]
+    program.write_text(f"#!/bin/sh\necho '{json.dumps([entry, *others])}'\n")
     program.chmod(0o755)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
     monkeypatch.setenv("ASSAY_STORE", "/nowhere")
-    assert words(assay("list", "subjects").splitlines()[-1]) == [
+    head, _, *rows = assay("list", "subjects").splitlines()
+    assert words(head)[:2] == ["subject", "structure"]
+    assert words(rows[0]) == [
         *("noop", "map", "uint64", "bytes", "uint64", "uint32", "insert", "size", "holds", "nothing")
     ]
-    assert json.loads(assay("list", "subjects", "--json")) == [
-        {
-            "subject": "noop",
-            "structure": "map",
-            "max_threads": None,
-            "keys": "uint64 bytes",
-            "values": "uint64 uint32",
-            "operations": "insert size",
-            "description": "holds nothing",
-        }
-    ]
+    assert [words(row)[:2] for row in rows[1:]] == [["multimap", "multimap"], ["queue", "queue"]]
+    listed = json.loads(assay("list", "subjects", "--json"))
+    assert listed[0] == {
+        "subject": "noop",
+        "structure": "map",
+        "max_threads": None,
+        "keys": "uint64 bytes",
+        "values": "uint64 uint32",
+        "operations": "insert size",
+        "description": "holds nothing",
+    }
+    assert [each["structure"] for each in listed] == ["map", "multimap", "queue"]
 
 
 def test_show_gives_the_whole_record_and_no_control_characters(store: Path) -> None:

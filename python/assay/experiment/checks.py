@@ -20,8 +20,8 @@ def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
         known: subject of `assay-trial` -> what it offers.
 
     Raises:
-        AssayError: a subject is unknown, defined twice, or asked for more threads, operations or types
-            than it has, or to know parameters.
+        AssayError: a subject is unknown, defined twice, asked for more threads, operations or types than
+            it has, or to know parameters, or compared with one of another structure.
     """
     source = Source(experiment.path, experiment.source)
     for subject in experiment.programs:
@@ -45,6 +45,26 @@ def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
             remedy = f"leave the condition out: [design] exclude = [{{ {rule} }}]"
             where = source.origin(experiment, condition, setting)
             raise source.mistake(where, f"{why}; {remedy if rule else 'ask that of another subject'}")
+    _check_structures(source, experiment, known)
+
+
+def _check_structures(source: Source, experiment: Experiment, known: Mapping[str, Offer]) -> None:
+    """Check that subjects of `assay-trial` are compared with those alone whose operations do the same."""
+    baselines = experiment.baselines()
+    for condition in experiment.conditions():
+        baseline = condition | {experiment.comparison.factor: baselines[experiment.context(condition)]}
+        subject, other = (experiment.settings(each)["subject"] for each in (condition, baseline))
+        if not {subject, other} <= known.keys():
+            continue
+        one, another = known[subject].structure, known[other].structure
+        if one != another:
+            rule = _rule(experiment, condition, {"subject"})
+            why = (
+                f"{subject} is a {one}, and {other}, with which it is compared, a {another}: their inserts"
+                f" and erases do different things; leave it out: [design] exclude = [{{ {rule} }}], or give"
+                " each of them a workload with a baseline of its own"
+            )
+            raise source.mistake(source.origin(experiment, condition, "subject"), why)
 
 
 def _beyond(subject: str, offer: Offer, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -105,6 +105,51 @@ def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
         check_subjects(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": Offer()})
 
 
+MAP, MULTIMAP, QUEUE = Offer(), Offer(structure="multimap"), Offer(structure="queue")
+WORKLOADS = """
+[factors.workload]
+a = { mix = { insert = 20, erase = 20, find = 60 } }
+b = { mix = { insert = 50, erase = 50, find = 0 } }
+"""
+OWN = f'{FIND}[subjects.two]\nprogram = "/bin/true"\n'
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "said"),
+    [
+        (MAP, MULTIMAP, "two is a multimap, and one, with which it is compared, a map: their inserts and"),
+        (QUEUE, MAP, "two is a map, and one, with which it is compared, a queue: their inserts and"),
+    ],
+)
+def test_subjects_of_different_structure_are_not_compared(one: Offer, two: Offer, said: str) -> None:
+    with pytest.raises(AssayError) as caught:
+        check_subjects(read(FIND), {"one": one, "two": two})
+    assert str(caught.value).startswith(f"x.toml:4: factors.subject: {said}")
+    assert 'leave it out: [design] exclude = [{ subject = "two" }], or give each' in str(caught.value)
+
+
+def test_subjects_of_one_structure_or_of_ones_own_are_compared() -> None:
+    for offer in (MULTIMAP, QUEUE):
+        check_subjects(read(FIND), {"one": offer, "two": offer})
+        check_subjects(read(OWN), {"one": offer})
+
+
+def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None:
+    text = TEXT.replace('["one", "two"]', '["one", "two", "three", "four"]')
+    text = text.replace('baseline = "one"', 'baseline = ["one", "three"]').replace(
+        "[design]", f"{WORKLOADS}[design]"
+    )
+    known = {"one": MULTIMAP, "two": MULTIMAP, "three": QUEUE, "four": QUEUE}
+    exclude = """exclude = [
+  { workload = "a", subject = ["three", "four"] },
+  { workload = "b", subject = ["one", "two"] },
+]"""
+    check_subjects(parse(text.replace("blocks = 12", f"blocks = 12\n{exclude}"), FILE), known)
+    without = exclude.replace(', "four"', "")
+    with pytest.raises(AssayError, match="four is a queue, and one, with which it is compared, a multimap"):
+        check_subjects(parse(text.replace("blocks = 12", f"blocks = 12\n{without}"), FILE), known)
+
+
 ENGINES = {
     "xoshiro256pp": Engine(256, available=True),
     "rdrand": Engine(0, available=True),

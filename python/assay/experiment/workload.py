@@ -14,7 +14,7 @@ from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Pe
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
 LARGEST_KEY_RANGE = 2**40
-_LARGEST_UINT32_KEY_RANGE = {"dense": 2**32 - 1, "sparse": 2**31 - 1}  # zero is no key
+_LARGEST_UINT32_KEY_RANGE = 2**31 - 1  # zero is no key, and the 32nd bit is for structures that need one
 MOST_THREADS = 4096
 _MOST_ROLES = 32
 _MOST_DEVIATIONS_OUTSIDE = 30  # beyond, no key has a weight that a double can hold
@@ -257,10 +257,8 @@ def files_of(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...
 
 
 def largest_key_range(settings: Mapping[str, Any]) -> int:
-    """Return how many keys there are of the type and layout that settings give them."""
-    if settings.get("key_type") != "uint32":
-        return LARGEST_KEY_RANGE
-    return _LARGEST_UINT32_KEY_RANGE[settings.get("keys", "dense")]
+    """Return how many keys there are of the type that settings give them."""
+    return _LARGEST_UINT32_KEY_RANGE if settings.get("key_type") == "uint32" else LARGEST_KEY_RANGE
 
 
 def longest(type_of_data: Any) -> int:

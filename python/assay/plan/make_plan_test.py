@@ -212,9 +212,9 @@ def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
     assert all(trial.request["distribution"] == known for trial in again)
 
 
-@given(st.sampled_from([2, 1000, 2**31 - 1]), seeds)
-def test_keys_of_32_bits_stay_within_them(key_range: int, seed: int) -> None:
-    asked = experiment(key_range=key_range, key_type="uint32", keys="sparse", percent=50)
+@given(st.sampled_from([2, 1000, 2**31 - 1]), st.sampled_from(["dense", "sparse"]), seeds)
+def test_keys_of_32_bits_stay_within_them(key_range: int, keys: str, seed: int) -> None:
+    asked = experiment(key_range=key_range, key_type="uint32", keys=keys, percent=50)
     assert all(2 <= trial.request["key_range"] < 2**31 for trial in plan_of(asked, seed).trials)
 
 

@@ -227,6 +227,16 @@ def test_ratios_are_those_of_the_comparisons() -> None:
         assert point["row"] == f"{comparison.context['threads']} · {comparison.level}"
 
 
+def test_the_axis_of_ratios_names_every_baseline() -> None:
+    text = experiment_text(FACTORS, baseline='["noop", "tbb_hash_map"]')
+    text = text.replace("[design]", '[design]\nexclude = [{ subject = "noop", mix = "updates" }]')
+    given = example_report(text, metrics)
+    searches, updates = (each for each in figures(given) if each.kind == "ratios")
+    assert {point["row"].split()[-1] for point in points(searches)} == {"std_map_mutex", "tbb_hash_map"}
+    assert {point["row"].split()[-1] for point in points(updates)} == {"std_map_mutex"}
+    assert ">ratio to noop or tbb_hash_map, log scale<" in drawn(updates, specifications(given)["ratios"])
+
+
 def test_the_band_of_the_smallest_effect_is_drawn_around_one() -> None:
     band = kinds()["ratios"]["layer"][0]
     assert band["mark"]["type"] == "rect"
