@@ -22,6 +22,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/host/allocator.h"
@@ -108,7 +109,8 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
   });
   std::vector<event> all;
   for (const auto& each : seen) all.insert(all.end(), each.begin(), each.end());
-  std::ranges::stable_sort(all, {}, &event::ns);
+  // At one and the same time a thread's push has returned before its pop begins.
+  std::ranges::sort(all, {}, [](const event& each) { return std::pair(each.ns, -each.change); });
   std::vector<int> found;
   for (const auto& [ns, key, change] : all) {
     if (change < 0) found.push_back(std::max(there.below(key), 0));
