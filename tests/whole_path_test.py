@@ -89,11 +89,17 @@ def test_a_rerun_deletes_nothing_and_repeats_the_plan(assay: Assay, tmp_path: Pa
     assert plans[0] == plans[1]
 
 
-@pytest.mark.parametrize("subject", [each["name"] for each in programs.listing(programs.find("assay-trial"))])
-def test_every_subject_speaks_the_protocol(subject: str) -> None:
+@pytest.mark.parametrize(
+    "offered", programs.listing(programs.find("assay-trial")), ids=lambda offered: str(offered["name"])
+)
+def test_every_subject_speaks_the_protocol(offered: dict[str, Any]) -> None:
+    key, value = offered["types"][0]
+    asked: dict[str, Any] = {"key_type": key, "value_type": value}
+    if offered["structure"] == "queue":
+        asked |= {"keys": "dense", "mix": {"insert": 50, "erase": 50, "find": 0}}
     answer = subprocess.run(
         [programs.find("assay-trial")],
-        input=request(subject),
+        input=request(offered["name"], **asked),
         capture_output=True,
         text=True,
         check=True,
