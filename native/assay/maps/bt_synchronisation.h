@@ -24,6 +24,7 @@
 #include <mutex>
 
 #include "assay/sync/optimistic_lock.h"
+#include "assay/sync/point.h"
 
 namespace assay::bt {
 
@@ -77,9 +78,21 @@ struct coarse {
   };
   class section {
    public:
-    explicit section(shared& of) : held_(of.lock) {}
+    explicit section(shared& of) : held_(std::adopt_lock, acquired(of.lock)) {}
 
    private:
+    static Lock& acquired(Lock& lock) {
+#if ASSAY_POINTS
+      // So that it is seen who waits (rig/progress.h).
+      if constexpr (requires { lock.try_lock(); }) {
+        while (!lock.try_lock()) ASSAY_POINT("bt_map_section_waits");
+        return lock;
+      }
+#endif
+      lock.lock();
+      return lock;
+    }
+
     std::scoped_lock<Lock> held_;
   };
 };
