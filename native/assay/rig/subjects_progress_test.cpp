@@ -72,6 +72,13 @@ TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
   }
 }
 
+// Who waits for a lock that is not the structure's own is seen, too.
+TEST(suspended_in_a_critical_section, passes_the_whole_check) {
+  for (const auto* name : {"bt_map_mutex", "bt_map_spin"}) {
+    EXPECT_TRUE(check_progress(trial::find_subject(name), 1).passed) << name;
+  }
+}
+
 TEST_P(suspended_in, says_whether_it_is_lock_free) {
   EXPECT_EQ(subject.lock_free, GetParam().lock_free);
 }
