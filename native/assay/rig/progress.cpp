@@ -354,7 +354,7 @@ progress_found check_progress(const trial::subject_entry& subject, std::uint64_t
     });
     points.insert(more.begin(), more.end());
   }
-  progress_found found{.any_points = !points.empty()};
+  progress_found found;
   for (const std::string& point : points) {
     std::optional<question> waited;
     std::string problem;
@@ -367,11 +367,11 @@ progress_found check_progress(const trial::subject_entry& subject, std::uint64_t
       if (!waited) waited = seen.waited;
       problem = seen.problem;
     }
-    if (reached == 0 && problem.empty()) problem = "not reached again";
-    found.lines.push_back(
-        point + ": " +
-        (waited ? to_string(*waited) + " waits for the suspended thread" : "all others go on") +
-        (problem.empty() ? "" : "; " + problem));
+    found.any_points = found.any_points || reached > 0;
+    const std::string others =
+        waited ? to_string(*waited) + " waits for the suspended thread" : "all others go on";
+    found.lines.push_back(point + ": " + (reached > 0 ? others : "not reached again") +
+                          (problem.empty() ? "" : "; " + problem));
     found.passed = found.passed && problem.empty() && !(subject.lock_free && waited);
   }
   return found;
