@@ -160,7 +160,8 @@ class elb_tree {
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
   // What was split or joined must not be sparse again: who balances it would do so for ever.
   static_assert((Settings::dense + 1) / 2 > Settings::sparse,
-                "half of a leaf of elb_tree that is dense is not sparse");
+                "half of a leaf of elb_tree that is split must not be sparse: dense is more than "
+                "twice sparse");
   static_assert(2 * Settings::sparse < 2 * (Settings::leaf_capacity + 2) / 3,
                 "a leaf of elb_tree is sparse with less than a third of its capacity");
   static_assert(
@@ -452,13 +453,14 @@ class elb_tree {
     return seen;
   }
   // What was found of numbers, as what was found of the places that they are, each of which has its
-  // last number's bit. Between are also others than the wanted, where the upper parts are equal.
+  // last number's bit. Where upper parts are equal, others are between than the wanted, but none
+  // that is free, as all are where a range begins with the lowest entries.
   static vector_search::sorted_words of_places(vector_search::sorted_words found) {
     if constexpr (place::numbers == 2) {
       constexpr std::uint64_t uppers = 0xaaaa'aaaa'aaaa'aaaa;
       found.zero &= found.zero << 1U & uppers;
       found.marked &= uppers;
-      found.between &= uppers;
+      found.between &= uppers & ~found.zero;
     }
     return found;
   }

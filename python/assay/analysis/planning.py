@@ -180,7 +180,7 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     asked = experiment.comparison
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
     conditions = experiment.conditions()
-    baselines = experiment.baselines()
+    baselines = experiment.baseline_by_context()
     place = {experiment.context(one): at for at, one in reversed(list(enumerate(conditions)))}
     for condition in sorted(conditions, key=lambda one: place[experiment.context(one)]):
         key, level = experiment.context(condition), condition[asked.factor]

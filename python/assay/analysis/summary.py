@@ -89,7 +89,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
 def _wanted(experiment: Experiment) -> list[Wanted]:
     """Return every level of every context that has a baseline, in the experiment's order."""
     asked = experiment.comparison
-    baselines = experiment.baselines()
+    baselines = experiment.baseline_by_context()
     levels_of: dict[Context, list[Level]] = defaultdict(list)
     named: dict[Context, dict[str, Level]] = {}
     for condition in experiment.conditions():

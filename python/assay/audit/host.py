@@ -322,7 +322,7 @@ class DifferentBuilds:
                 value = _inside(content, *keys)
                 if value is not None and not (asked_for and keys[0] == "allocator"):
                     seen[trial.levels[asked.factor]][keys].add(str(value))
-        baselines = evidence.experiment.baselines()
+        baselines = evidence.experiment.baseline_by_context()
         compared = dict.fromkeys(
             (condition[asked.factor], baselines[context])
             for condition in evidence.experiment.conditions()

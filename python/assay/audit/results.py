@@ -147,7 +147,7 @@ class MemoryUse:
             if known:
                 used[name] = median(known)
         found = {}
-        baselines = evidence.experiment.baselines()
+        baselines = evidence.experiment.baseline_by_context()
         for condition in evidence.experiment.conditions():
             name = condition_name(condition)
             own = used.get(name)

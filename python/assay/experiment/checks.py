@@ -50,7 +50,7 @@ def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
 
 def _check_structures(source: Source, experiment: Experiment, known: Mapping[str, Offer]) -> None:
     """Check that subjects of `assay-trial` are compared with those alone whose operations do the same."""
-    baselines = experiment.baselines()
+    baselines = experiment.baseline_by_context()
     for condition in experiment.conditions():
         baseline = condition | {experiment.comparison.factor: baselines[experiment.context(condition)]}
         subject, other = (experiment.settings(each)["subject"] for each in (condition, baseline))

@@ -178,7 +178,7 @@ def test_a_baseline_may_have_stand_ins_for_where_it_is_not() -> None:
     )
     experiment = parse(text.replace('baseline = "one"', 'baseline = ["one", "two"]'), FILE)
     assert experiment.comparison.against() == "one or two"
-    assert experiment.baselines() == {
+    assert experiment.baseline_by_context() == {
         (threads, mix): "one" if mix == "searches" else "two"
         for threads in (1, 2)
         for mix in ("searches", "updates")

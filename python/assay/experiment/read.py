@@ -225,7 +225,7 @@ def _check_conditions(source: Source, experiment: Experiment) -> None:
     if not conditions:
         raise source.mistake(("design", "exclude"), "leaves no condition")
     compared = experiment.comparison
-    baselines = experiment.baselines()
+    baselines = experiment.baseline_by_context()
     shown = " or ".join(map(show, compared.baselines()))
     if all(each[compared.factor] == baselines.get(experiment.context(each)) for each in conditions):
         why = f"leaves nothing to compare with the baseline {shown}"

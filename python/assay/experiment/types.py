@@ -248,7 +248,7 @@ class Experiment:
         """Return the levels of a condition less that of the compared factor."""
         return tuple(condition[factor] for factor in self.factors if factor != self.comparison.factor)
 
-    def baselines(self) -> dict[tuple[Level, ...], Level]:
+    def baseline_by_context(self) -> dict[tuple[Level, ...], Level]:
         """Return context -> the level that its others are compared with, for those that have one."""
         levels: dict[tuple[Level, ...], list[Level]] = {}
         for condition in self.conditions():
