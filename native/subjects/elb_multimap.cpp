@@ -3,7 +3,7 @@
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/trial/subject.h"
-#include "elb.h"
+#include "elb_layout.h"
 
 template <class K, class V>
 using multimap =

@@ -5,7 +5,7 @@
 
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/trial/subject.h"
-#include "elb.h"
+#include "elb_layout.h"
 
 template <class K, class V>
 using queue = assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers,

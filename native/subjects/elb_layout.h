@@ -1,7 +1,7 @@
 // How ELB-trees keep the entries of trials.
 
-#ifndef ASSAY_SUBJECTS_ELB_H_
-#define ASSAY_SUBJECTS_ELB_H_
+#ifndef ASSAY_SUBJECTS_ELB_LAYOUT_H_
+#define ASSAY_SUBJECTS_ELB_LAYOUT_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -17,4 +17,4 @@ struct elb_layout : Nodes {
   static constexpr unsigned value_bits = is_short ? 32 : 63;
 };
 
-#endif  // ASSAY_SUBJECTS_ELB_H_
+#endif  // ASSAY_SUBJECTS_ELB_LAYOUT_H_
