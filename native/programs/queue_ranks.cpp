@@ -35,7 +35,7 @@ namespace {
 
 using namespace assay;
 
-struct keys_of_31_bits : elb_narrow {
+struct keys_of_31_bits : elb_queue_settings {
   static constexpr unsigned key_bits = 31;
 };
 using queue =

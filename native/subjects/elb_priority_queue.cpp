@@ -9,9 +9,10 @@
 
 template <class K, class V>
 using queue = assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers,
-                                        elb_layout<assay::elb_narrow, K>>;
+                                        elb_layout<assay::elb_queue_settings, K>>;
 static const assay::trial::bag_subject<queue> registered{
-    "elb_priority_queue", "assay::elb_priority_queue: a lock-free ELB-tree with narrow nodes"};
+    "elb_priority_queue",
+    "assay::elb_priority_queue: a lock-free ELB-tree whose leaves are joined late"};
 
 // A queue of which any entry of the first leaf is popped.
 template <class K, class V>

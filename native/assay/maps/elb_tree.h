@@ -135,8 +135,8 @@ struct elb_nodes {
   // An internal node of so many or fewer children is joined with its sibling.
   static constexpr std::size_t sparse_internal = std::max<std::size_t>(1, Children / 8);
 };
-// Those of section 5.5.2, which are dense above 26 and sparse up to 4; of 5.5.3, for queues; and of
-// 5.5.1, which take 4096 bytes.
+// Those of section 5.5.2, which are dense above 26 and sparse up to 4; of 5.5.3, of its queues; and
+// of 5.5.1, which take 4096 bytes.
 using elb_settings = elb_nodes<32>;
 using elb_narrow = elb_nodes<16>;
 using elb_wide = elb_nodes<512, 252>;
