@@ -1,7 +1,8 @@
 """Measures Assay itself: `make bench`; `benchmarks/run.py PART...` only some parts.
 
-Every figure has an interval of 95% and, where there is one, the goal that it is held against. Ratios
-come from campaigns of Assay's own, in which the two sides run in alternation.
+Every figure has an interval of 95% and, where there is one, the goal that it is held against. The two
+sides of a ratio ran in alternation: trials of campaigns of Assay's own, or turns within a process of the
+programs that measure a data structure.
 """
 
 import json
@@ -44,15 +45,8 @@ PROCESSES_OF_ELB_TREES = 6
 SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
 THREADS_OF_ELB_TREES = (1, 2, 4)
 MULTIMAPS = ("elb_multimap", "elb_multimap_wide", "elb_multimap_epochs", "std_multimap_mutex", "bt_multimap")
-# The first two are Assay's.
-QUEUES = (
-    "elb_priority_queue",
-    "elb_priority_queue_near",
-    "std_priority_queue_mutex",
-    "tbb_priority_queue",
-    "cds_ms_priority_queue",
-    "cds_skip_list_queue",
-)
+QUEUES = ("elb_priority_queue", "elb_priority_queue_near")
+QUEUES_OF_OTHERS = ("std_priority_queue_mutex", "tbb_priority_queue", "cds_ms_priority_queue", "cds_skip_list_queue")
 
 
 def main() -> None:
@@ -369,15 +363,17 @@ def elb_trees() -> None:
     for other in ("elb_multimap_wide", "elb_multimap_epochs"):
         peers(other, raced, "elb_multimap", THREADS_OF_ELB_TREES, {})
 
-    queues = [f"{each}:{threads}" for each, threads in product(QUEUES, THREADS_OF_ELB_TREES)]
+    subjects = (*QUEUES, "elb_priority_queue_narrow", *QUEUES_OF_OTHERS)
+    queues = [f"{each}:{threads}" for each, threads in product(subjects, THREADS_OF_ELB_TREES)]
     raced = {n: races(n, queues, "50,50,0,50") for n in SIZES_OF_ELB_TREES}
-    own, near, *others = QUEUES
-    for queue, peer in product((own, near), others):
-        goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal of two threads: above 1" if peer == others[0] else "")
-        peers(queue, raced, peer, THREADS_OF_ELB_TREES, goals)
+    for queue, peer, threads in product(QUEUES, QUEUES_OF_OTHERS, THREADS_OF_ELB_TREES):
+        has_goal = (queue, peer, threads) == (QUEUES[0], "std_priority_queue_mutex", 2)
+        peers(queue, raced, peer, (threads,), dict.fromkeys(SIZES_OF_ELB_TREES, "goal: above 1" if has_goal else ""))
+    for other in ("elb_priority_queue_near", "elb_priority_queue_narrow"):
+        peers(other, raced, "elb_priority_queue", THREADS_OF_ELB_TREES, {})
     for n in SIZES_OF_ELB_TREES:
         ranks = answers("queue_ranks", PROCESSES_OF_ELB_TREES, str(n), allocator="jemalloc")
-        print(f"\nlower elements in {own} when one is popped, {n:,} elements")
+        print(f"\nlower entries in elb_priority_queue when one is popped, {n:,} entries")
         for name in ranks[0]:
             figure(name, [done[name] for done in ranks])
 

@@ -16,4 +16,4 @@ def test_one_thread_alone_pops_the_lowest_unless_it_asks_for_one_near_it() -> No
         for of in ("mean", "99%", "greatest")
     ]
     assert [told[f"try_pop, threads: 1, {of}"] for of in ("mean", "99%", "greatest")] == [0, 0, 0]
-    assert told["try_pop_near, threads: 1, greatest"] > 0
+    assert 0 < told["try_pop_near, threads: 1, greatest"] <= 31  # of the 32 entries of a leaf

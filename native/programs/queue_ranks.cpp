@@ -2,11 +2,12 @@
 //
 //     queue_ranks 100000
 //
-// 1, 2 and 4 threads do n operations, as many pushes as pops, on n elements with keys drawn evenly
-// from 1 to 2n (Bonnichsen 2016, section 5.5.3), once by try_pop() and once by try_pop_near(). The
-// rank of what is popped is how many lower elements were in the queue, by the threads' clocks: what
-// is pushed is there from the return of the push on, what is popped until the pop begins. So where
-// threads work at the same time, ranks above 0 are due to time as well.
+// 1, 2 and 4 threads do n operations, as many pushes as pops, on n entries, once by try_pop() and
+// once by try_pop_near(). Keys are those of trials of queues: from 1 to 2n at first, and then the
+// one popped last by the thread plus such a number (docs/guide/subjects.md). The rank of what is
+// popped is how many lower entries were in the queue, by the threads' clocks: what is pushed is
+// there from the return of the push on, what is popped until the pop begins. So where threads work
+// at the same time, ranks above 0 are due to time as well.
 //
 // Prints, as JSON, the means, the 99th percentiles and the greatest ranks by their names.
 
@@ -41,7 +42,7 @@ struct keys_of_31_bits : elb_queue_settings {
 using queue =
     elb_priority_queue<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, keys_of_31_bits>;
 
-// An element that came, or went.
+// An entry that came, or went.
 struct event {
   std::uint64_t ns;
   std::uint32_t key;
@@ -65,6 +66,10 @@ class counts {
   std::vector<int> sums_;
 };
 
+std::uint32_t draw(std::mt19937_64& random, std::uint32_t n) {
+  return static_cast<std::uint32_t>(1 + random() % (2 * std::uint64_t{n}));
+}
+
 template <class Pop>
 std::vector<event> work(queue& shared, std::uint32_t n, std::uint32_t first_value,
                         std::uint32_t operations, std::uint64_t seed, const Pop& pop) {
@@ -72,14 +77,18 @@ std::vector<event> work(queue& shared, std::uint32_t n, std::uint32_t first_valu
   std::mt19937_64 random(seed);
   std::vector<event> seen;
   seen.reserve(operations);
+  std::uint32_t last = 0;
   for (std::uint32_t i = 0; i < operations; ++i) {
     if (random() % 2 == 0) {
-      const auto key = static_cast<std::uint32_t>(1 + random() % (2 * std::uint64_t{n}));
+      const std::uint32_t key = last + draw(random, n);
       handle.push(key, first_value + i);
       seen.push_back({host::now_ns(), key, 1});
     } else {
       const std::uint64_t began = host::now_ns();
-      if (const auto popped = pop(handle)) seen.push_back({began, popped->first, -1});
+      const auto popped = pop(handle);
+      if (!popped) continue;
+      last = popped->first;
+      seen.push_back({began, last, -1});
     }
   }
   return seen;
@@ -89,13 +98,13 @@ template <class Pop>
 std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
   std::mt19937_64 random(std::random_device{}());
   queue shared;
-  counts there(2 * std::size_t{n});
+  std::vector<event> all;
   {
     auto handle = shared.attach();
     for (std::uint32_t i = 0; i < n; ++i) {
-      const auto key = static_cast<std::uint32_t>(1 + random() % (2 * std::uint64_t{n}));
+      const std::uint32_t key = draw(random, n);
       handle.push(key, i);
-      there.add(key, 1);
+      all.push_back({0, key, 1});
     }
   }
   trial::crew crew(threads);
@@ -107,10 +116,10 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
     place.bind_this_thread(i);
     seen[i] = work(shared, n, n + i * part, part, seed + i, pop);
   });
-  std::vector<event> all;
   for (const auto& each : seen) all.insert(all.end(), each.begin(), each.end());
   // At one and the same time a thread's push has returned before its pop begins.
   std::ranges::sort(all, {}, [](const event& each) { return std::pair(each.ns, -each.change); });
+  counts there(std::ranges::max(all, {}, &event::key).key);
   std::vector<int> found;
   for (const auto& [ns, key, change] : all) {
     if (change < 0) found.push_back(std::max(there.below(key), 0));
@@ -125,7 +134,7 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
 int main(int argc, char** argv) try {
   std::uint32_t n = 0;
   std::string allocator;
-  CLI::App cli("Measures how many lower elements there are when one is popped.");
+  CLI::App cli("Measures how many lower entries there are when one is popped.");
   cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
   cli.add_option("--allocator", allocator, "that must be in the process");
   CLI11_PARSE(cli, argc, argv);

@@ -7,12 +7,20 @@
 #include "assay/trial/subject.h"
 #include "elb_layout.h"
 
+template <class K, class V, class Nodes>
+using queue_of =
+    assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers, elb_layout<Nodes, K>>;
 template <class K, class V>
-using queue = assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers,
-                                        elb_layout<assay::elb_queue_settings, K>>;
+using queue = queue_of<K, V, assay::elb_queue_settings>;
 static const assay::trial::bag_subject<queue> registered{
     "elb_priority_queue",
     "assay::elb_priority_queue: a lock-free ELB-tree whose leaves are joined late"};
+
+template <class K, class V>
+using narrow_queue = queue_of<K, V, assay::elb_narrow>;
+static const assay::trial::bag_subject<narrow_queue> registered_narrow{
+    "elb_priority_queue_narrow",
+    "elb_priority_queue with nodes of up to 16 entries or children, as in the paper"};
 
 // A queue of which any entry of the first leaf is popped.
 template <class K, class V>

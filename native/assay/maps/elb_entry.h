@@ -5,10 +5,10 @@
 // entry's word is one more than the entry, so that no entry is 0; what is left out, where an entry
 // takes all bits that there are, is the greatest.
 //
-// Words of 128 bits are changed by the wide compare-and-swap that all x86-64 processors but the
-// first have. They are read by a vector load, which is one piece where there is AVX (Intel's and
-// AMD's manuals say so), and elsewhere by that same compare-and-swap. On other processors, and
-// without it, the compiler's library takes a lock: then nothing is lock-free.
+// Words of 128 bits are changed by the wide compare-and-swap of x86-64, which its very first
+// processors lack: they cannot run it. They are read by a vector load, which is one piece where
+// there is AVX (Intel's and AMD's manuals say so), and elsewhere by that same compare-and-swap. On
+// other architectures the compiler's library takes a lock: then nothing is lock-free.
 
 #ifndef ASSAY_MAPS_ELB_ENTRY_H_
 #define ASSAY_MAPS_ELB_ENTRY_H_
@@ -241,7 +241,8 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   static word encode(const entry& from) {
     const word all = packed(from);
     if (all == read_only<word> - 1) {
-      throw std::out_of_range("elb_tree: the greatest key with the greatest value is no entry");
+      throw std::out_of_range(
+          "elb_tree: the greatest key with the greatest value is no entry where they fill a word");
     }
     return all + 1;
   }

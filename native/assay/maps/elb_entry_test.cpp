@@ -88,8 +88,9 @@ void expect_ordered_elements() {
   const entry highest = ascending.back();
   if constexpr (KeyBits + ValueBits == 63 || KeyBits + ValueBits == 127) {
     ascending.pop_back();
-    EXPECT_EQ(message_of([&] { code::encode(highest); }),
-              "elb_tree: the greatest key with the greatest value is no entry");
+    EXPECT_EQ(
+        message_of([&] { code::encode(highest); }),
+        "elb_tree: the greatest key with the greatest value is no entry where they fill a word");
     EXPECT_TRUE(code::last(highest) == code::encode(ascending.back()));
     EXPECT_TRUE(code::first(highest) == code::encode(ascending.back()) + 1);
   }

@@ -106,7 +106,7 @@ TEST_P(elb_without_memory, is_helped_by_others) {
   const auto set = GetParam().make();
   const auto handle = set->attach();
   std::set<number> model;
-  constexpr number most = 400;
+  constexpr number most = 1000;  // above the widest leaf
   bool ever_left = false;
   for (number entry = 0; entry < most; ++entry) {
     bool inserted = true;

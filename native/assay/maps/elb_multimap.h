@@ -17,7 +17,7 @@
 // not see what came or went meanwhile.
 //
 // Keys and values are integers of together at most 127 bits. Up to 63 bits make words of 64, else
-// of 128, which take twice the memory and one and a half to two times as long. Where the types have
+// of 128, which take twice the memory and more time (docs/guide/elb_trees.md). Where the types have
 // more bits than are used, the settings say how many are: listing 5.3 has keys of 31 and values of
 // 32.
 //

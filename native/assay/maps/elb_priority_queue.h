@@ -14,14 +14,14 @@
 // Promises
 // --------
 // - push(key, value) adds what try_pop() returns once, to one thread.
-// - try_pop() returns an element that was in the queue during the call, and no lower one was there
+// - try_pop() returns an entry that was in the queue during the call, and no lower one was there
 //   all the time from the beginning of the call to its end. It returns none only if none was. So
 //   one that is pushed meanwhile may be lower than what is returned, also where it was pushed
-//   first: even of one thread that pushes in ascending order, a later element may be popped before
-//   an earlier one. What was pushed before a pop began is not passed over.
+//   first: even of one thread that pushes in ascending order, a later entry may be popped before an
+//   earlier one. What was pushed before a pop began is not passed over.
 // - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity,
 //   less one, of what was there all the time is lower. It returns none only if none was. Threads
-//   that call it at the same time seldom want the same element, while those that call try_pop()
+//   that call it at the same time seldom want the same entry, while those that call try_pop()
 //   always do.
 //
 // All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's.

@@ -110,9 +110,9 @@ class queue_handle final : public any_entry_handle {
 
 std::vector<variant> variants_of_users() {
   return {
-      {"multimap_6", [] { return std::make_unique<user<multimap, multimap_handle>>(); }, 6,
+      {"multimap_6", [] { return std::make_unique<user<multimap, multimap_handle>>(); }, 0,
        entry_ranges::of_keys},
-      {"queue_8_6", [] { return std::make_unique<user<queue, queue_handle>>(); }, 8,
+      {"queue_8_6", [] { return std::make_unique<user<queue, queue_handle>>(); }, 7,
        entry_ranges::all},
   };
 }

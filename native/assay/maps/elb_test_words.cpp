@@ -19,6 +19,8 @@ std::vector<variant> variants_of_words() {
       variant_of<packed, epochs, elb_nodes<7, 6>>("packed_epochs_7_6"),
       variant_of<std::uint64_t, reclaim::none, elb_narrow>("uint64_none_narrow"),
       variant_of<std::uint64_t, hazard_pointers, elb_nodes<70, 9>>("uint64_hazard_pointers_70_9"),
+      variant_of<std::uint64_t, epochs, elb_nodes<6, 70>>("uint64_epochs_6_70"),
+      variant_of<packed, hazard_pointers, elb_wide>("packed_hazard_pointers_wide"),
   };
 }
 

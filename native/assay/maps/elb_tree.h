@@ -29,20 +29,21 @@
 //
 // Each of them is lock-free, apart from the allocator and, with reclaim::epochs, from threads that
 // stall and hold up the freeing of memory. What a call that throws std::bad_alloc was asked for has
-// not been done. It may leave a balancing, which the next call that passes goes on with, also a
-// search, and which needs memory again.
+// not been done, but that a visit may have met entries. It may leave a balancing, which the next
+// call that passes goes on with, also a search, and which needs memory again.
 //
 // The idea
 // --------
 // Entries are in leaves, in no order; a place that is free holds 0. A leaf whose entries all have
-// their *read-only bit* set, also the places that are free, changes no more. Internal nodes hold
-// separators and children: child i has what is above separator i - 1 and at most separator i. Only
-// the pointers to children change.
+// their *read-only bit* set, also the places that are free, is *closed*: it changes no more.
+// Internal nodes hold separators and children: child i has what is above separator i - 1 and at
+// most separator i. Only the pointers to children change.
 //
-// Who meets a node that has too many or too few entries or children balances it, before it does
-// what it came for. Balancing replaces a *parent*, by one whose children are the unbalanced *node*
-// split, or joined with its *sibling*. The pointer to the parent is in the *grandparent*. All but
-// the real root have one, since a root that never changes stands above the real one.
+// An insert that meets a leaf with too many entries balances it first, as does an erase one with
+// too few. Of the internal nodes above it, those with too many or too few children come before it.
+// Balancing replaces a *parent*, by one whose children are the unbalanced *node* split, or joined
+// with its *sibling*. The pointer to the parent is in the *grandparent*. All but the real root have
+// one, since a *fake root* that never changes stands above the real one.
 //
 // Any thread can go on with a balancing from the word in the grandparent's `status` (help()):
 //
@@ -82,6 +83,19 @@
 //    protect it, and could clear, too late, the status of a new parent at the same address. A
 //    status of the same parent that was cleared and set again is by (4) one that may be cleared at
 //    any time.
+//
+// Memory order
+// ------------
+// (a) Pointers to children are set by release and read by acquire: a node is seen as it was filled.
+// (b) Statuses are changed by acquire and release. Who closes a node saw 0, and so all that those
+//     saw and did who had cleared it, such as the last change of a child: the children that it, and
+//     who finds the node dead, reads from then on are those that stay.
+// (c) A status is read by acquire after the child was announced and read again. Who retires that
+//     child has closed its parent, or found it closed, before the heavy fence that comes before
+//     it reads announcements, and the reader's light fence is between the announcement and the
+//     status (hazard_pointers.h). So the reader finds the parent dead, or is seen itself.
+// Words of leaves are changed by acquire and release too (elb_entry.h): who makes one read-only, or
+// finds it so, reads the entry that stays.
 //
 // Reclamation
 // -----------
@@ -158,7 +172,8 @@ class elb_tree {
       "another type needs a coding (assay/maps/elb_entry.h)");
   static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
-  // What was split or joined must not be sparse again: who balances it would do so for ever.
+  // Neither half of a leaf that was split must be sparse, nor either of two that are made of a
+  // sparse one and its sibling: they would be balanced for ever.
   static_assert((Settings::dense + 1) / 2 > Settings::sparse,
                 "half of a leaf of elb_tree that is split must not be sparse: dense is more than "
                 "twice sparse");
@@ -237,7 +252,7 @@ class elb_tree {
       return below;
     }
     [[nodiscard]] void* child(std::size_t i) const {
-      return children[i].load(memory_order_acquire);  // (1)
+      return children[i].load(memory_order_acquire);  // (a)
     }
     void add(void* child, word upto) {
       separators[size] = upto;
@@ -283,14 +298,14 @@ class elb_tree {
    public:
     // Adds the entry, which is not in the tree and is not being added by another thread: see
     // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range if it is none of the
-    // entries that there are, with nothing changed.
+    // entries that there are, with nothing added.
     void insert(Entry entry) {
       const word coded = coding::encode(entry);
       tree_->by_vectors([&]<set Set>() { tree_->template insert_as<Set>(coded, me_); });
     }
 
     // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
-    // Lock-free. Throws std::bad_alloc, with nothing changed.
+    // Lock-free. Throws std::bad_alloc, with nothing erased.
     [[gnu::always_inline]] std::optional<Entry> erase(Entry lo, Entry hi) {
       const word from = coding::first(lo);
       const word to = coding::last(hi);
@@ -319,7 +334,7 @@ class elb_tree {
 
     // Calls visit(entry) for entries in [lo, hi], in ascending order: for each in O, and for some
     // of the others that are in U. `visit` calls nothing of this handle. Lock-free, if `visit` is.
-    // Throws std::bad_alloc and what `visit` throws.
+    // Throws std::bad_alloc and what `visit` throws, after some entries or none.
     template <class Visit>
     void visit(Entry lo, Entry hi, Visit&& visit) {
       tree_->visit(coding::first(lo), coding::last(hi), me_, visit);
@@ -332,13 +347,17 @@ class elb_tree {
 
    private:
     friend elb_tree;
-    explicit handle(elb_tree& tree) : tree_(&tree), me_(tree.domain_.join()) {}
+    // The handles of a tree draw by their numbers, and so the same in every run.
+    explicit handle(elb_tree& tree)
+        : tree_(&tree),
+          random_(tree.attached_.fetch_add(1, memory_order_relaxed)),
+          me_(tree.domain_.join()) {}
     static std::optional<Entry> decoded(word found) {
       return found == 0 ? std::nullopt : std::optional(coding::decode(found));
     }
 
     elb_tree* tree_;
-    random::splitmix64 random_{reinterpret_cast<std::uintptr_t>(this)};
+    random::splitmix64 random_;
     typename Reclaim::participant me_;
   };
 
@@ -368,7 +387,7 @@ class elb_tree {
   // a node without children or with too many. After a call that threw std::bad_alloc a balancing
   // may be left, which this tells of, until calls have passed. At rest. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
-    if (above_.size != 1) return "the root that never changes has not one child";
+    if (above_.size != 1) return "the fake root has not one child";
     if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
     if (root().height == 0) return "the real root is a leaf";
     std::unordered_set<const void*> met;
@@ -497,7 +516,7 @@ class elb_tree {
         if (seen.is_closed) break;  // descend() helps
         reclaim::detail::require(seen.wanted == leaf_capacity, inserted_twice);
         if (seen.used > Settings::dense || seen.free == leaf_capacity) {
-          balance(entry, 0, guard);
+          balance(entry, &node, guard);
           break;
         }
         ASSAY_POINT("elb_insert_before_exchange");
@@ -508,7 +527,8 @@ class elb_tree {
   }
 
   static constexpr const char* inserted_twice =
-      "an entry is inserted into an elb_tree that it is already in";
+      "an entry (of a multimap or a queue: a key with its value) is inserted into an elb_tree that "
+      "it is already in";
 
   template <set Set>
   word erase_as(word lo, word hi, typename Reclaim::participant& me,
@@ -522,7 +542,7 @@ class elb_tree {
         view seen = look_at<Set>(node, lo, hi, start);
         if (seen.is_closed) break;
         if (seen.used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
-          balance(lo, 0, guard);
+          balance(lo, &node, guard);
           break;
         }
         if (seen.wanted == leaf_capacity) {
@@ -626,7 +646,7 @@ class elb_tree {
     at.parent = &above_;
     at.child = guard.protect(0, above_.children[0]);
     for (;;) {
-      // After the child was found: so both were linked then.
+      // (c) After the child was found: so both were linked then.
       const status_word status = at.parent->status.load(memory_order_acquire);
       if (is_dead(status)) return false;
       if (is_balancing(status) && parent_in(status) == at.which &&
@@ -634,7 +654,7 @@ class elb_tree {
         help({at.parent, status, after(at.slot, 3)}, guard);
         return false;
       }
-      // The root that never changes has no height of its own.
+      // The fake root has no height of its own.
       if (at.parent != &above_ && at.parent->height == height + 1) return true;
       auto* const next = static_cast<internal*>(at.child);
       if (next->height <= height) return at.parent == &above_ && next->height == height;
@@ -667,10 +687,10 @@ class elb_tree {
            (node.size <= Settings::sparse_internal && parent.size > 1);
   }
 
-  // Balances the node of that height on the way to `entry`, or the highest one above it that is in
-  // need of it first. The caller looks again.
-  [[gnu::noinline]] void balance(word entry, std::uint32_t height, guard_type& guard) {
-    for (;;) {
+  // Balances the leaf on the way to `entry`, if it is still the one that was seen to need it, or
+  // the highest node above it that is in need of it first. The caller looks again.
+  [[gnu::noinline]] void balance(word entry, const leaf* seen, guard_type& guard) {
+    for (std::uint32_t height = 0;;) {
       whereabouts at;
       if (!descend<set::scalar>(entry, height, at, guard)) return;
       if (at.parent == &above_) {
@@ -686,13 +706,18 @@ class elb_tree {
         height = at.parent->height;
         continue;
       }
+      // Another thread may have balanced it meanwhile. Then there is nothing to be replaced.
+      if (height == 0 ? at.child != seen
+                      : !is_in_need(*static_cast<internal*>(at.child), *at.parent)) {
+        return;
+      }
       start({at.grandparent, balancing(*at.parent, at.parent_at, at.which), after(at.slot, 2)},
             guard);
       return;
     }
   }
 
-  // Step 1.
+  // Step 1. (b)
   void start(const task& begun, guard_type& guard) {
     ASSAY_POINT("elb_step_1");
     status_word met = 0;
@@ -713,6 +738,8 @@ class elb_tree {
     atomic<status_word>& status = now.grandparent->status;
     const auto end = [&]() -> std::optional<task> {
       status_word expected = now.status;
+      // (b) After the edge was changed or, likewise, read by a relaxed exchange that failed: who
+      // acquires this reads that child, or a later one.
       status.compare_exchange_strong(expected, 0, memory_order_acq_rel, memory_order_relaxed);
       return std::nullopt;
     };
@@ -763,7 +790,7 @@ class elb_tree {
     }
     ASSAY_POINT("elb_step_5");
     void* expected = parent;
-    // (1) release: publishes the new nodes.
+    // (a)
     if (edge.compare_exchange_strong(expected, made.top, memory_order_acq_rel,
                                      memory_order_relaxed)) {
       made.keep();
@@ -781,7 +808,7 @@ class elb_tree {
     return end();
   }
 
-  // From now on the node's children do not change, if the answer is not a balancing below it.
+  // From now on the node's children do not change, if the answer is not a balancing below it. (b)
   static status_word close(internal& node, status_word step) {
     status_word met = 0;
     node.status.compare_exchange_strong(met, step, memory_order_acq_rel, memory_order_acquire);
@@ -1005,12 +1032,13 @@ class elb_tree {
     delete node;
   }
 
-  // The root that never changes, whose only child is the real one.
+  // The fake root, whose only child is the real one.
   internal above_{0, 0};
   Reclaim domain_;
   const set set_ = host::best_instruction_set();
   // Apart from what every operation reads.
   alignas(line) atomic<std::uint64_t> made_{1};  // internal nodes
+  atomic<std::uint64_t> attached_{0};            // handles
 };
 
 }  // namespace assay

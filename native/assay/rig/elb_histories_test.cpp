@@ -47,7 +47,7 @@ TEST_P(elb_among_threads, keeps_its_promises) {
                                   .keys = keys,
                                   .over = GetParam().asked};
       const entry_history seen = record_entries(*set, asked, clock);
-      ASSERT_EQ(broken_promise(seen, GetParam().leaf_capacity - 1), std::nullopt)
+      ASSERT_EQ(broken_promise(seen, GetParam().left_by_near), std::nullopt)
           << threads << " threads, " << keys << " keys";
       ASSERT_EQ(set->broken_invariant(), std::nullopt);
     }

@@ -123,34 +123,30 @@ INSTANTIATE_TEST_SUITE_P(all, elb_progress,
                          [](const auto& of) { return of.param.name; });
 
 // With 40 keys and leaves of 6 the root comes and goes, with 150 internal nodes do.
+void expect_progress(const trial::subject_entry& subject, const std::string& point) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(point + ", seed " + std::to_string(seed));
+  unsigned reached = 0;
+  // Roots are replaced when a tree begins to grow, and seldom after that.
+  for (std::uint64_t i = 0; i < 8 || (reached < 4 && i < 40); ++i) {
+    const auto seen = suspend_at(
+        subject, point, {.seed = random::derive_seed(seed, i), .keys = i % 2 == 0 ? 40U : 150U});
+    reached += seen.reached ? 1U : 0U;
+    EXPECT_EQ(seen.waited, std::nullopt) << (seen.waited ? to_string(*seen.waited) : "");
+    EXPECT_EQ(seen.problem, "");
+  }
+  EXPECT_GE(reached, 4U);
+}
+
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
   const auto points = points_marked_in(std::string(NATIVE_DIR) + "/assay/maps/elb_tree.h");
   EXPECT_EQ(points.size(), 14U) << "those of each step, of each kind of node, and of operations";
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  for (const std::string& point : points) {
-    unsigned reached = 0;
-    // Roots are replaced when a tree begins to grow, and seldom after that.
-    for (std::uint64_t i = 0; i < 8 || (reached < 4 && i < 40); ++i) {
-      const auto seen =
-          suspend_at(GetParam(), point,
-                     {.seed = random::derive_seed(seed, i), .keys = i % 2 == 0 ? 40U : 150U});
-      reached += seen.reached ? 1U : 0U;
-      EXPECT_EQ(seen.waited, std::nullopt)
-          << point << ": " << (seen.waited ? to_string(*seen.waited) : "");
-      EXPECT_EQ(seen.problem, "") << point;
-    }
-    EXPECT_GE(reached, 4U) << point;
-  }
+  for (const std::string& point : points) expect_progress(GetParam(), point);
 }
 
 // Between the announcement of a node and the second look at where it was found.
 TEST(elb_progress_test, is_made_while_a_thread_has_announced_a_node) {
-  const auto seen = suspend_at(subject_number<elb_test::variants_of_words, 0>(),
-                               "hazard_pointers_announced", {.seed = 1, .keys = 40});
-  EXPECT_TRUE(seen.reached);
-  EXPECT_EQ(seen.waited, std::nullopt) << (seen.waited ? to_string(*seen.waited) : "");
-  EXPECT_EQ(seen.problem, "");
+  expect_progress(subject_number<elb_test::variants_of_words, 0>(), "hazard_pointers_announced");
 }
 
 // That waiting would be seen.
