@@ -46,7 +46,12 @@ SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
 THREADS_OF_ELB_TREES = (1, 2, 4)
 MULTIMAPS = ("elb_multimap", "elb_multimap_wide", "elb_multimap_epochs", "std_multimap_mutex", "bt_multimap")
 QUEUES = ("elb_priority_queue", "elb_priority_queue_near")
-QUEUES_OF_OTHERS = ("std_priority_queue_mutex", "tbb_priority_queue", "cds_ms_priority_queue", "cds_skip_list_queue")
+QUEUES_OF_OTHERS = (
+    "std_priority_queue_mutex",
+    "tbb_priority_queue",
+    "cds_ms_priority_queue",
+    "cds_skip_list_queue",
+)
 
 
 def main() -> None:
@@ -367,8 +372,9 @@ def elb_trees() -> None:
     queues = [f"{each}:{threads}" for each, threads in product(subjects, THREADS_OF_ELB_TREES)]
     raced = {n: races(n, queues, "50,50,0,50") for n in SIZES_OF_ELB_TREES}
     for queue, peer, threads in product(QUEUES, QUEUES_OF_OTHERS, THREADS_OF_ELB_TREES):
-        has_goal = (queue, peer, threads) == (QUEUES[0], "std_priority_queue_mutex", 2)
-        peers(queue, raced, peer, (threads,), dict.fromkeys(SIZES_OF_ELB_TREES, "goal: above 1" if has_goal else ""))
+        has_goal = (queue, peer, threads) == ("elb_priority_queue", "std_priority_queue_mutex", 2)
+        goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: above 1") if has_goal else {}
+        peers(queue, raced, peer, (threads,), goals)
     for other in ("elb_priority_queue_near", "elb_priority_queue_narrow"):
         peers(other, raced, "elb_priority_queue", THREADS_OF_ELB_TREES, {})
     for n in SIZES_OF_ELB_TREES:
