@@ -46,7 +46,8 @@ def print_report(report: Report, console: Console) -> None:
         console.print(_text(f"Stopped: {campaign.stopped}."))
     for context, rows in words.by_context(report):
         console.print(_text(context, "italic"))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        # Of 80 columns, names have 27.
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column(_text(analysis.factor), overflow="fold", ratio=1)
         for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
             table.add_column(title, justify="right", min_width=width, no_wrap=True)
