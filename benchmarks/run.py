@@ -45,6 +45,8 @@ PROCESSES_OF_ELB_TREES = 6
 SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
 THREADS_OF_ELB_TREES = (1, 2, 4)
 MULTIMAPS = ("elb_multimap", "elb_multimap_wide", "elb_multimap_epochs", "std_multimap_mutex", "bt_multimap")
+# As a map, where inserts and erases of half of the keys change nothing.
+MAP = "bt_map"
 QUEUES = ("elb_priority_queue", "elb_priority_queue_near")
 QUEUES_OF_OTHERS = (
     "std_priority_queue_mutex",
@@ -351,7 +353,7 @@ def elb_trees() -> None:
     The paper's experiments (Bonnichsen 2016, section 5.5), but for a time instead of n operations.
     """
     multimaps = ["std_multimap_unsynchronised:1"]
-    multimaps += [f"{each}:{threads}" for each, threads in product(MULTIMAPS, THREADS_OF_ELB_TREES)]
+    multimaps += [f"{each}:{threads}" for each, threads in product((*MULTIMAPS, MAP), THREADS_OF_ELB_TREES)]
     raced = {n: races(n, multimaps, "20,20,60,50") for n in SIZES_OF_ELB_TREES}
     goals = {10_000: "goal: at least 0.8", 1_000_000: "goal: at least 1.4"}
     peers("elb_multimap", raced, "std_multimap_unsynchronised", (1,), goals)
@@ -364,7 +366,8 @@ def elb_trees() -> None:
                 figure(f"{n:9,} entries   {goal}", ratios(done, f"{multimap}:{more}", f"{multimap}:{few}"))
     peers("elb_multimap", raced, "std_multimap_mutex", THREADS_OF_ELB_TREES, {})
     goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: at least 0.6")
-    peers("elb_multimap", raced, "bt_multimap", THREADS_OF_ELB_TREES, goals)
+    for other in ("bt_multimap", MAP):
+        peers("elb_multimap", raced, other, THREADS_OF_ELB_TREES, goals)
     for other in ("elb_multimap_wide", "elb_multimap_epochs"):
         peers(other, raced, "elb_multimap", THREADS_OF_ELB_TREES, {})
 

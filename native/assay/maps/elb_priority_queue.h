@@ -42,10 +42,9 @@
 namespace assay {
 
 // Pops empty one leaf after the other. So these are joined late, when one entry is left, and are
-// twice as wide as in section 5.5.3 (elb_narrow): both make balancing rarer. Per push or pop of one
-// thread that saves 14% of 106 ns at 10^4 entries, 19% of 146 at 10^5 and 17% of 278 at 10^6; of
-// two threads 0, 12 and 13% (medians of three processes of maps_benchmark with --numbers=32 and
-// --mix=all=50,50,0,50, both settings in each).
+// twice as wide as in section 5.5.3 (elb_narrow): both make balancing rarer. With narrow nodes one
+// thread does 0.93 of the operations at 10^4 entries and 0.83 at 10^5 and 10^6, two threads do
+// 0.97, 0.88 and 0.86 (benchmarks/run.py elb_trees).
 struct elb_queue_settings : elb_settings {
   static constexpr std::size_t sparse = 1;
 };
