@@ -43,8 +43,8 @@ namespace assay {
 
 // Pops empty one leaf after the other. So these are joined late, when one entry is left, and are
 // twice as wide as in section 5.5.3 (elb_narrow): both make balancing rarer. With narrow nodes one
-// thread does 0.93 of the operations at 10^4 entries and 0.83 at 10^5 and 10^6, two threads do
-// 0.97, 0.88 and 0.86 (benchmarks/run.py elb_trees).
+// thread does 0.86, 0.83 and 0.80 of the operations at 10^4, 10^5 and 10^6 entries, two threads do
+// 1.00, 0.88 and 0.87 (benchmarks/run.py elb_trees).
 struct elb_queue_settings : elb_settings {
   static constexpr std::size_t sparse = 1;
 };
