@@ -1,7 +1,7 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
-# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map and elb_trees of docs/guide too,
-# and sees that files compiled with and without checks do not link where they share a map.
+# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map and elb_trees
+# of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
