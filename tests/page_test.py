@@ -18,13 +18,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay import audit
+from assay import audit, words
 from assay.analysis import Comparison
 from assay.analysis.types import Estimate
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
-from assay.report import Report, gather, print_verdicts, records, words, write_page, write_site
+from assay.report import Report, gather, print_verdicts, records, write_page, write_site
+from assay.report.words import interval
 from assay.store import Store
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 from sided import EXPERIMENT as SIDED
@@ -222,7 +223,7 @@ def part(page: str, start: str, end: str) -> str:
 
 def line(of: Comparison | Estimate) -> str:
     """Return how a table shows an estimate."""
-    return f"{of.verdict} {words.ratio(of.ratio)} {words.interval(of.interval)}"
+    return f"{of.verdict} {words.ratio(of.ratio)} {interval(of.interval)}"
 
 
 def test_the_worst_findings_come_first_with_evidence_and_what_to_do(sided: tuple[Report, str]) -> None:
@@ -262,9 +263,7 @@ def test_what_other_groups_say_is_visible_where_it_differs(sided: tuple[Report, 
     (one, _) = [each for each in report.analysis.comparisons if each.level == "c"]
     assert (one.modes["fast"].verdict, one.modes["slow"].verdict) == ("faster", "slower")
     for estimate in (one.all_groups, *one.modes.values()):
-        assert (
-            f"{estimate.verdict} {words.ratio(estimate.ratio)} {words.interval(estimate.interval)}" in beside
-        )
+        assert f"{estimate.verdict} {words.ratio(estimate.ratio)} {interval(estimate.interval)}" in beside
 
 
 def test_a_workload_that_goes_the_other_way_stands_beside_the_whole(sided: tuple[Report, str]) -> None:

@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis import Analysis
+from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
-from assay.audit.types import SEVERITIES, Evidence, Finding, Rule, condition_name
+from assay.audit.types import Evidence, Rule
 from assay.experiment.types import Experiment
+from assay.findings import SEVERITIES, Finding
 from assay.store.types import StoredTrial
 
 __all__ = [
     "DESIGN_RULES",
+    "KNOWN_FLAWS",
     "RULES",
-    "SEVERITIES",
     "Evidence",
-    "Finding",
     "Rule",
     "audit",
     "audit_experiment",
-    "condition_name",
     "guide_page",
 ]
 
@@ -55,5 +55,6 @@ def guide_page(rule: str) -> Path:
 
 
 def _findings(rules: Iterable[Rule], evidence: Evidence) -> list[Finding]:
-    found = [finding for rule in rules for finding in rule.check(evidence)]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    order = list(SEVERITIES)
+    findings = (finding for rule in rules for finding in rule.check(evidence))
+    return sorted(findings, key=lambda finding: order.index(finding.severity))

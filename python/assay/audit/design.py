@@ -6,10 +6,11 @@ from itertools import chain
 from assay.analysis import CONFIDENCE, Analysis, Comparison
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
-from assay.audit.types import Evidence, Finding, condition_name
-from assay.audit.wording import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES, counted
+from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
+from assay.audit.types import Evidence
 from assay.experiment import placeholders
-from assay.experiment.types import Severity
+from assay.findings import Finding, Severity
+from assay.words import condition_name, counted
 
 
 class TooFewBlocks:

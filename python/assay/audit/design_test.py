@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from assay.analysis import sign_flips
 from assay.analysis.holm import holm
 from assay.analysis.verdicts import fewest_pairs
-from assay.audit import Finding, audit_experiment
+from assay.audit import audit_experiment
 from assay.audit.testing import HOST, experiment, findings, sometimes
+from assay.findings import Finding
 
 
 def before(**settings: Any) -> dict[str, Finding]:

@@ -7,19 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from assay.analysis import median
-from assay.audit.types import Evidence, Finding
-from assay.audit.wording import (
-    ANOMALIES,
-    BENCHMARKING,
-    RANDOMNESS,
-    WRONG_DATA,
-    counted,
-    in_percent,
-    numbers,
-    percent,
-    shorten,
-)
+from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, WRONG_DATA
+from assay.audit.types import Evidence, numbers
+from assay.findings import Finding
 from assay.store.types import StoredTrial
+from assay.words import counted, in_percent, one_line, whole_percent
 
 
 class HostChanged:
@@ -155,8 +147,9 @@ class CampaignDrift:
             yield Finding(
                 self.id,
                 f"In {len(found)} of {counted(series, 'condition')} {metric} drifts across the campaign: from"
-                f" the first third of the trials to the last it changes by {percent(worst, '+')} at worst.",
-                tuple(f"{name}: {percent(change, '+')}" for name, change in found.items()),
+                f" the first third of the trials to the last it changes by"
+                f" {whole_percent(worst, '+')} at worst.",
+                tuple(f"{name}: {whole_percent(change, '+')}" for name, change in found.items()),
                 {"conditions": len(found), "worst_percent": in_percent(worst)},
                 "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a"
                 " campaign.",
@@ -272,7 +265,7 @@ class UnoptimisedBuild:
                 if _inside(content, "program", "optimised") is False:
                     useless.append(f"{subject}: without optimisation")
                 if sanitizers:
-                    useless.append(f"{subject}: with {shorten(str(sanitizers))}")
+                    useless.append(f"{subject}: with {one_line(str(sanitizers))}")
                 if _inside(content, "program", "assertions") is True:
                     asserting.append(subject)
         if useless:
@@ -329,8 +322,8 @@ class DifferentBuilds:
             if (context := evidence.experiment.context(condition)) in baselines
         )
         where = tuple(
-            f"{level}: {' '.join(keys)} {shorten(' or '.join(sorted(values)), 60)},"
-            f" {baseline} {shorten(' or '.join(sorted(seen[baseline][keys])), 60)}"
+            f"{level}: {' '.join(keys)} {one_line(' or '.join(sorted(values)), 60)},"
+            f" {baseline} {one_line(' or '.join(sorted(seen[baseline][keys])), 60)}"
             for level, baseline in compared
             for keys, values in seen[level].items()
             if keys in seen[baseline] and values != seen[baseline][keys]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.audit import Finding, audit
+from assay.audit import audit
 from assay.audit.testing import (
     CALIBRATION,
     ENVIRONMENT,
@@ -21,6 +21,7 @@ from assay.audit.testing import (
     sometimes,
     trials,
 )
+from assay.findings import Finding
 
 FAST, SLOW = CALIBRATION, CALIBRATION | {"core_to_core_ns": 190.0}
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from assay.analysis import Verdict, median
-from assay.audit.types import Evidence, Finding, condition_name
-from assay.audit.wording import ANOMALIES, BENCHMARKING, RANDOMNESS, counted
-from assay.experiment.types import Severity
+from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS
+from assay.audit.types import Evidence
+from assay.findings import Finding, Severity
+from assay.words import condition_name, counted
 
 
 class SeveralModes:

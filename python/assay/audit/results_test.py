@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from assay.analysis import Aggregate, Analysis, Estimate, Verdict, summarise
-from assay.audit import Finding, audit
+from assay.audit import audit
 from assay.audit.testing import HOST, METRICS, experiment, findings, sometimes, trials
+from assay.findings import Finding
 
 
 def of(analysis: Analysis) -> dict[str, list[Finding]]:

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.audit import Finding, audit
+from assay.audit import audit
 from assay.experiment import Experiment, parse
+from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 

@@ -8,20 +8,11 @@ from typing import ClassVar, Literal
 
 from assay.analysis import median
 from assay.audit.design import processors_of
-from assay.audit.types import Evidence, Finding
-from assay.audit.wording import (
-    ANOMALIES,
-    BENCHMARKING,
-    REASONABLE_TIME,
-    WARMUP,
-    counted,
-    in_percent,
-    numbers,
-    percent,
-    shorten,
-)
-from assay.experiment.types import Severity
+from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
+from assay.audit.types import Evidence, numbers
+from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
+from assay.words import counted, in_percent, one_line, whole_percent
 
 
 class InvalidTrials:
@@ -59,7 +50,7 @@ class InvalidTrials:
                 yield Finding(
                     self.id,
                     f"{len(trials)} of {len(evidence.trials)} trials {meaning}"
-                    f" (for example: {shorten(reasons[0][0])}).",
+                    f" (for example: {one_line(reasons[0][0])}).",
                     tuple(f"{name}: {len(condition)}" for name, condition in found.items()),
                     {status: len(trials), "trials": len(evidence.trials)},
                     remedy,
@@ -92,7 +83,7 @@ class MissingMetric:
                 (
                     without,
                     f"do not report {metric}",
-                    f"Name one that they do report: {shorten(', '.join(known))}." if known else "Report it.",
+                    f"Name one that they do report: {one_line(', '.join(known))}." if known else "Report it.",
                 ),
                 (
                     useless,
@@ -145,7 +136,7 @@ class NoSteadyState:
         yield Finding(
             self.id,
             f"In {counted(found, 'condition')} more than {self.noted:.0%} of the trials reach no steady"
-            f" state, {percent(worst)} at worst; of all trials {all_without} of {all_told}.",
+            f" state, {whole_percent(worst)} at worst; of all trials {all_without} of {all_told}.",
             tuple(f"{name}: {len(trials)} of {len(told[name])}" for name, trials in found.items()),
             {
                 "conditions": len(found),
@@ -218,7 +209,7 @@ class Limit:
     limit: float
     says: str
     remedy: str
-    shown: Callable[[float], str] = percent
+    shown: Callable[[float], str] = whole_percent
     severity: Severity = "warning"
     beyond: Literal["above", "below"] = "above"
     worst: str = "worst_percent"
@@ -314,7 +305,7 @@ DRIFT = Limit(
     "In {conditions} throughput drifts within the typical trial, by {worst} at worst: the result depends on"
     " how long a trial lasts.",
     "Lengthen trial.duration_ms until it no longer matters, or let trials warm up (trial.warm_up_ms).",
-    lambda share: percent(share, "+"),
+    lambda share: whole_percent(share, "+"),
 )
 
 VARIATION = Limit(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.audit.testing import METRICS, findings, sometimes
-from assay.experiment.types import Severity
+from assay.findings import Severity
 
 
 def test_a_campaign_with_nothing_wrong_has_no_findings() -> None:

@@ -2,49 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from assay.analysis import Analysis, summarise
-from assay.experiment.types import Experiment, Severity
+from assay.experiment.types import Experiment
+from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-
-NAMED_AT_MOST = 3
-
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""The heaviest first."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a rule says about an experiment or its data.
-
-    Attributes:
-        rule: the rule's id; `python/assay/audit/guide/ID.md` is its page.
-        message: what was seen, one sentence with its numbers.
-        where: the conditions, contexts or groups that it concerns, by name.
-        evidence: name -> number.
-        remedy: what to do about it.
-        severity: how much it weighs.
-        trials: the trials that show it, by number, where it is about single trials.
-    """
-
-    rule: str
-    message: str
-    where: tuple[str, ...]
-    evidence: Mapping[str, float]
-    remedy: str
-    severity: Severity = "warning"
-    trials: tuple[int, ...] = ()
-
-    @property
-    def places(self) -> str:
-        """The first few of `where`, and how many more there are."""
-        more = len(self.where) - NAMED_AT_MOST
-        named = "; ".join(self.where[:NAMED_AT_MOST])
-        return f"{named}; and {more} more" if more > 0 else named
+from assay.words import condition_name
 
 
 class Rule(Protocol):
@@ -140,6 +106,6 @@ class Evidence:
         return condition_name({name: level for name, level in trial.levels.items() if name != compared})
 
 
-def condition_name(levels: Mapping[str, Level]) -> str:
-    """Return how a condition or a context is called wherever a person reads it."""
-    return ", ".join(f"{factor}={level}" for factor, level in levels.items()) or "the only context"
+def numbers(by_condition: Mapping[str, Iterable[StoredTrial]]) -> tuple[int, ...]:
+    """Return the numbers of some conditions' trials, in order."""
+    return tuple(sorted(trial.id for trials in by_condition.values() for trial in trials))

@@ -5,11 +5,12 @@ from itertools import pairwise
 from math import isfinite
 
 from assay.analysis import median, median_interval
-from assay.audit.types import Evidence, Finding, condition_name
-from assay.audit.wording import counted, numbers
+from assay.audit.types import Evidence, numbers
 from assay.experiment.types import Validation
+from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
+from assay.words import condition_name, counted
 
 
 class Validate:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from assay.audit import Finding, audit
+from assay.audit import audit
 from assay.audit.testing import HOST, METRICS, Change, experiment, findings, sometimes, trials, unchanged
+from assay.findings import Finding
 
 
 def violated(rule: str, change: Change = unchanged, **settings: Any) -> list[Finding]:

@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.audit.known_flaws import KNOWN_FLAWS
+from assay.audit.sources import ANOMALIES
 from assay.audit.trials import Limit
-from assay.audit.types import Evidence, Finding, condition_name
-from assay.audit.wording import ANOMALIES, counted
-from assay.engines import KNOWN_FLAWS
+from assay.audit.types import Evidence
+from assay.findings import Finding
 from assay.store.types import StoredTrial
+from assay.words import condition_name, counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys

@@ -2,8 +2,8 @@
 
 import pytest
 
+from assay.audit import KNOWN_FLAWS
 from assay.audit.testing import METRICS, findings, sometimes
-from assay.engines import KNOWN_FLAWS
 
 
 def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:

@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 
-from assay.errors import AssayError, printable
+from assay.errors import AssayError
+from assay.words import printable
 
 # What the machine lacks, not what a program got wrong.
 _ENVIRONMENT = {

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from assay.audit import Finding
     from assay.experiment import Experiment
+    from assay.findings import Finding
     from assay.store import Store
     from assay.store.types import CampaignSummary
 
@@ -156,8 +156,8 @@ def _as_json(audited: _Audited) -> dict[str, Any]:
 def _print(audited: _Audited, target: str | None) -> None:
     from rich.console import Console
 
-    from assay.audit import SEVERITIES
-    from assay.audit.wording import counted
+    from assay.findings import SEVERITIES
+    from assay.words import counted
 
     console = Console()
     campaign = audited.campaign

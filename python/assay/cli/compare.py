@@ -84,10 +84,9 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
 def _print(compared: "Compared") -> None:
     from rich.console import Console
 
-    from assay.audit import condition_name
-    from assay.audit.wording import counted
     from assay.report import words
     from assay.report.terminal import print_finding
+    from assay.words import condition_name, counted, percent, ratio
 
     console = Console()
     for finding in compared.findings:
@@ -96,7 +95,7 @@ def _print(compared: "Compared") -> None:
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
         f"equivalent within {compared.smallest_effect_percent:g}%, "
-        f"intervals of {words.percent(compared.confidence)}\n"
+        f"intervals of {percent(compared.confidence)}\n"
     )
     print_table(
         ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],
@@ -104,7 +103,7 @@ def _print(compared: "Compared") -> None:
             [
                 condition_name(each.context) if each.context else "the two named",
                 each.level,
-                words.ratio(each.ratio),
+                ratio(each.ratio),
                 words.interval(each.interval),
                 each.pairs,
                 each.verdict,

@@ -120,7 +120,8 @@ def _measured_the_same(campaign: "CampaignSummary", experiment: "Experiment") ->
 
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
-    from assay.runner.progress import ConditionTimes, in_words, time_left
+    from assay.runner.progress import ConditionTimes, time_left
+    from assay.words import duration
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
     if trials:
@@ -131,7 +132,7 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     takes = "as long as its programs take"
     if all("duration_ms" in each for each in settings):
         times = [ConditionTimes(each["duration_ms"] / 1000, PILOT_BLOCKS) for each in settings]
-        takes = in_words(time_left(times))
+        takes = duration(time_left(times))
     typer.echo(
         f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True
     )
@@ -170,7 +171,7 @@ def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> No
     from rich.table import Table
     from rich.text import Text
 
-    from assay.audit import condition_name
+    from assay.words import condition_name
 
     console = Console()
     campaigns = f"campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
@@ -258,7 +259,7 @@ def _assumptions() -> Iterator[str]:
 
 
 def _name(experiment: "Experiment", one: "ComparisonForecast") -> str:
-    from assay.audit import condition_name
+    from assay.words import condition_name
 
     return condition_name({experiment.comparison.factor: one.level, **one.context})
 
@@ -268,9 +269,9 @@ def _count(blocks: int) -> str:
 
 
 def _takes(minutes: float) -> str:
-    from assay.runner.progress import in_words
+    from assay.words import duration
 
-    return "more than a year" if minutes > YEAR_MINUTES else in_words(60 * minutes)
+    return "more than a year" if minutes > YEAR_MINUTES else duration(60 * minutes)
 
 
 def _percent(value: float | None) -> str:

@@ -10,7 +10,8 @@ import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
 from assay.cli.invocation import invocation
-from assay.errors import AssayError, printable
+from assay.errors import AssayError
+from assay.words import printable
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment, Offer

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
 from assay.analysis.pairs import HOST_CHANGED, counted_trials
 from assay.analysis.verdicts import Better, Question, corrected, decide, estimates
-from assay.audit import Finding
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
+from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 

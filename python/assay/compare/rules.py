@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
-from assay.audit import Finding, condition_name
 from assay.compare.sides import Side
 from assay.experiment import Experiment
+from assay.findings import Finding
+from assay.words import condition_name
 
 _SHOWN = 3  # settings that differ
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
-from assay.experiment.tables import nearest
 from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial
+from assay.words import nearest
 
 Reading = list[tuple[str, Level]]
 """The parts of a condition's name as factor and level."""

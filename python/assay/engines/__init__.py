@@ -4,17 +4,15 @@ for judged in examine(chosen(["fnv1a"]), numbers=10_000_000, seed=1, reseed_ever
     print(judged.title, judged.judgement.word, judged.judgement.why)
 
 `assay-engines` draws and counts, exactly as trials draw; here the counts become p-values, verdicts and
-pictures. `KNOWN_FLAWS` names the engines that are rejected.
+pictures.
 """
 
 from assay.engines.examine import chosen, examine
-from assay.engines.known_flaws import KNOWN_FLAWS
 from assay.engines.program import FEWEST, MOST, known
 from assay.engines.types import Engine, Judged, Judgement, Speed
 
 __all__ = [
     "FEWEST",
-    "KNOWN_FLAWS",
     "MOST",
     "Engine",
     "Judged",

@@ -8,7 +8,7 @@ from assay.engines.judge import judge, speed_of
 from assay.engines.program import count, known
 from assay.engines.types import Counts, Engine, Judged
 from assay.errors import AssayError
-from assay.experiment.tables import nearest
+from assay.words import nearest
 
 RESEEDED_EVERY = 1_000_000
 """Numbers, where a picture shows reseeding that was not asked for; a tenth of all where they are fewer."""

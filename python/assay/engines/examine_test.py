@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from assay.audit import KNOWN_FLAWS
 from assay.cli.commands import app
-from assay.engines import KNOWN_FLAWS, chosen, examine, known
+from assay.engines import chosen, examine, known
 from assay.engines.judge import judge
 from assay.engines.page import write_judged
 from assay.engines.program import count

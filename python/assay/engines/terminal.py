@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.engines.known_flaws import KNOWN_FLAWS
+from assay.audit import KNOWN_FLAWS
 from assay.engines.types import Engine, Judged
 
 STYLES = {"accepted": "bold green", "suspect": "bold yellow", "rejected": "bold red"}

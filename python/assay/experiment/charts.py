@@ -6,8 +6,9 @@ from typing import Literal
 
 from assay.experiment.schema import ChartTable
 from assay.experiment.source import Source
-from assay.experiment.tables import NAME_PATTERN, nearest, show
+from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import Chart, Level
+from assay.words import nearest, show
 
 # kind -> its axes -> what each may show. Whatever is no factor is taken for a metric.
 _Shows = Literal["factor", "metric", "either"]

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from assay.experiment.source import Source
-from assay.experiment.tables import nearest, show
 from assay.experiment.types import Engine, Experiment, Level, Offer
 from assay.experiment.workload import OPERATIONS
+from assay.words import nearest, show
 
 _BYTES_OF_A_NUMBER = 8
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from assay.experiment.schema import Settings
 from assay.experiment.source import Source, label_of
-from assay.experiment.tables import NAME_PATTERN, nearest, show
+from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import Level
+from assay.words import nearest, show
 
 Changes = dict[str, dict[Level, dict[str, Any]]]
 

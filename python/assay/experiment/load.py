@@ -12,8 +12,8 @@ from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
 from assay.experiment.read import read_experiment
 from assay.experiment.source import Source
-from assay.experiment.tables import shortened, show
 from assay.experiment.types import Experiment, Program
+from assay.words import shortened, show
 
 _LARGEST_FILE = 2**20  # bytes
 

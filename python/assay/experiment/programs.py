@@ -10,8 +10,8 @@ from typing import Literal
 from assay.experiment import placeholders
 from assay.experiment.schema import ExtractTable, Settings, SubjectTable
 from assay.experiment.source import Source
-from assay.experiment.tables import nearest, show
 from assay.experiment.types import Experiment, Extraction, Program
+from assay.words import nearest, show
 
 PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
 """What is measured of every program that does not speak the protocol."""

@@ -12,9 +12,9 @@ from assay.experiment.programs import check_placeholders, check_units, read_prog
 from assay.experiment.roles import RolesMistakeError
 from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
 from assay.experiment.source import Source
-from assay.experiment.tables import show
 from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
 from assay.experiment.workload import MOST_THREADS, largest_key_range
+from assay.words import show
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}

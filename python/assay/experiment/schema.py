@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field, PlainValidator, Tag, model_validator
 
 from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
-from assay.experiment.types import Severity
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
     Arrivals,
@@ -24,6 +23,7 @@ from assay.experiment.workload import (
     ThreadCount,
     ValueType,
 )
+from assay.findings import Severity
 
 Policy = Literal["none", "compact", "scatter", "cores_first"]
 Percent = Annotated[float, Field(ge=0, le=100)]

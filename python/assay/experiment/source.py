@@ -11,9 +11,10 @@ from pydantic_core import ErrorDetails
 from assay.errors import AssayError
 from assay.experiment.lines import KeyPath, Lines
 from assay.experiment.schema import Settings
-from assay.experiment.tables import Table, nearest, show
+from assay.experiment.tables import Table
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import files_of
+from assay.words import nearest, show
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 _NOT_IN_THE_TEXT = {

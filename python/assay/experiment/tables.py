@@ -1,38 +1,16 @@
 """What every table of an experiment's TOML file has in common, and the words that its keys share."""
 
-import json
-from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from assay.words import nearest
+
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Metric = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
 Percent = Annotated[float, Field(ge=0, le=100)]
-
-
-def nearest(word: object, known: Sequence[object]) -> str:
-    """Return a hint that names the known word most like the given one, or else all of them."""
-    words = [str(each) for each in known]
-    close = get_close_matches(str(word), words, n=1)
-    if close:
-        meant = known[words.index(close[0])]
-        # A number is not the string of its digits, which looks the same without quotes.
-        return f"did you mean {meant if isinstance(meant, type(word)) else show(meant)}?"
-    return f"there are {', '.join(words)}" if words else "there are none"
-
-
-def show(value: Any) -> str:
-    """Write a value much as TOML does, shortened."""
-    return shortened(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def shortened(text: str) -> str:
-    """Return the start of a text that may be long."""
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _no_nul(text: str) -> str:

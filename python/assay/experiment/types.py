@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.experiment.roles import with_threads
+from assay.findings import Severity
 
 Level = str | int | float
-
-Severity = Literal["error", "warning", "note"]
-"""How much a finding weighs. error: do not believe the verdicts; warning: know this before you believe them;
-note: good to know."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Tag, model_validator
 
-from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table, nearest, show
+from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table
+from assay.words import nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
 LARGEST_KEY_RANGE = 2**40

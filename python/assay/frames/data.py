@@ -135,7 +135,7 @@ class Data:
 
     def findings(self, campaign: int | None = None) -> pd.DataFrame:
         """Return what the audit finds, one row for each finding, the gravest first."""
-        from assay.audit import Finding  # noqa: PLC0415
+        from assay.findings import Finding  # noqa: PLC0415
         from assay.report import gather  # noqa: PLC0415
 
         found = gather(self._store, self._store.campaign(campaign).id).findings

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
-from assay.audit import Finding, audit
+from assay.audit import audit
 from assay.experiment import Experiment, parse
+from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, Decision, StoredTrial

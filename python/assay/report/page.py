@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis.aa import false_alarms
-from assay.audit import RULES, condition_name
+from assay.audit import RULES
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.report import charts, words
@@ -21,6 +21,7 @@ from assay.report.records import chunks, packed, table
 from assay.report.render import render
 from assay.store import Store
 from assay.store.types import StoredTrial
+from assay.words import condition_name
 
 LISTED_AT_MOST = 50
 """Places, trials or decisions that a campaign's page names one by one; there may be thousands."""

@@ -16,9 +16,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay.audit import condition_name
+from assay import findings, words
 from assay.errors import AssayError
-from assay.report import words
+from assay.report import words as report_words
 
 
 def render(template: str, **content: Any) -> str:
@@ -62,7 +62,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"words": words, "condition_name": condition_name}
+    environment.globals |= {
+        "words": {**vars(words), **vars(report_words)},
+        "severities": findings.SEVERITIES,
+        "condition_name": words.condition_name,
+    }
     environment.filters |= {"code": _code}
     return environment
 

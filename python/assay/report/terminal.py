@@ -10,10 +10,10 @@ from rich.text import Text
 
 from assay.analysis import median
 from assay.analysis.aa import false_alarms
-from assay.audit import Finding, condition_name
-from assay.experiment.types import Severity
+from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report
+from assay.words import condition_name, number, ratio
 
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
@@ -63,7 +63,7 @@ def print_report(report: Report, console: Console) -> None:
                 table.add_row(
                     level,
                     median,
-                    words.ratio(comparison.ratio),
+                    ratio(comparison.ratio),
                     words.interval(comparison.interval),
                     str(comparison.pairs),
                     _text(
@@ -95,7 +95,7 @@ def _print_inside(report: Report, console: Console) -> None:
         ]
         names = {name for trial in trials for name in trial.metrics}
         typical = {
-            name: words.number(median([trial.metrics[name] for trial in trials if name in trial.metrics]))
+            name: number(median([trial.metrics[name] for trial in trials if name in trial.metrics]))
             for name in names
             if name.startswith(("role_", "latency_"))
         }

@@ -1,69 +1,32 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
-from assay.audit import Finding, condition_name, wording
-from assay.audit.wording import counted
 from assay.experiment import Experiment
-from assay.experiment.types import Severity
+from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
 from assay.report.gather import Report
 from assay.runner.types import Status
+from assay.words import condition_name, counted, number, percent, ratio
 
-SEVERITIES: Mapping[Severity, str] = {
-    "error": "do not believe the verdicts",
-    "warning": "know this before you believe the verdicts",
-    "note": "good to know",
-}
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
-
-def number(value: float | None) -> str:
-    """Return a number with four digits and, where it is large, a suffix: 12.35M."""
-    if value is None:
-        return "-"
-    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if scale <= abs(value) < 1e15:
-            return f"{value / scale:.4g}{suffix}"
-    return f"{value:.4g}"
-
-
-def ratio(value: float | None) -> str:
-    """Return a ratio with three digits after the point, fewer where it is large."""
-    if value is None:
-        return "-"
-    if 100 <= value < 1e6:
-        return f"{value:.0f}"
-    return f"{value:.3f}" if 0.01 <= value < 100 else f"{value:.3g}"
+_TIME = r"(?:ns|us|µs|μs|ms|s|sec|seconds?|min|minutes?|h|hours?)"
+_SPEED_BY_NAME = re.compile(
+    rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{_TIME})"
+    r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?$"
+)
+_SPEED_BY_UNIT = re.compile(rf"{_TIME}\b|.*(?:/|\bper\b)\s*{_TIME}$")
 
 
 def interval(value: Interval | None) -> str:
     """Return the ends of the interval of a ratio."""
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
-
-
-def p(value: float | None) -> str:
-    """Return a p-value with two digits that count, none below a ten-thousandth."""
-    if value is None:
-        return "-"
-    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
-
-
-def quantity(name: str, value: float) -> tuple[str, str]:
-    """Return the name and the text of a number that a finding or a decision rests on, as in messages."""
-    spoken = name.replace("_", " ")
-    if name.endswith("_percent"):
-        return spoken.removesuffix(" percent"), wording.percent(value / 100)
-    return spoken, f"{value:.3g} times" if name.endswith("_ratio") else number(value)
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage with as many digits as it needs, three at most."""
-    return f"{100 * share:.3g}%"
 
 
 def typical(condition: ConditionSummary) -> str:
@@ -96,7 +59,14 @@ def severities(findings: Iterable[Finding]) -> dict[str, int]:
 
 def verdict(of: Verdict, metric: str, experiment: Experiment | None = None) -> str:
     """Return a verdict in a word that fits the metric: faster or slower of speed, else better or worse."""
-    return wording.verdict_on(metric, of, "" if experiment is None else experiment.unit(metric))
+    return verdict_on(metric, of, "" if experiment is None else experiment.unit(metric))
+
+
+def verdict_on(metric: str, verdict: Verdict, unit: str = "") -> str:
+    """Write a verdict: of a metric that is by its name or its unit no rate and no time, better or worse."""
+    if _SPEED_BY_UNIT.match(unit.lower()) or (not unit and _SPEED_BY_NAME.search(metric.lower())):
+        return verdict
+    return {"faster": "better", "slower": "worse"}.get(verdict, verdict)
 
 
 def directions(metric: str, experiment: Experiment) -> str:

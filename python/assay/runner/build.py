@@ -3,10 +3,9 @@
 import os
 from collections.abc import Callable
 
-from assay.errors import printable
-from assay.experiment.tables import show
 from assay.experiment.types import Experiment
 from assay.runner.process import CannotStartError, StopSignals, run_process
+from assay.words import printable, show
 
 _SHOWN_LINES = 40
 _SHOWN_OF_A_LINE = 500  # characters

@@ -8,13 +8,13 @@ from typing import Any, Literal, Protocol
 
 from assay.analysis.types import Aggregate, Analysis, Comparison
 from assay.errors import AssayError
-from assay.experiment.tables import nearest
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import repeat_group
 from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
 from assay.store.ended import ended_trial, metrics_of
 from assay.store.types import Decision, StoredTrial
+from assay.words import nearest
 
 
 class NothingExtractedError(AssayError):

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Literal
 
-from assay.errors import printable
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
+from assay.words import printable
 
 SEARCH_LIMIT_S = 10.0  # of processor time; an unlucky pattern may need ages, and the runner waits for it
 MOST_METRICS = 496  # a result may hold 500, of which 4 are measured of every command

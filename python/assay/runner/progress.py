@@ -11,6 +11,7 @@ from rich.progress import Progress as Bar
 
 from assay.plan.types import Level, PlannedTrial
 from assay.runner.types import Outcome
+from assay.words import duration
 
 _USUAL_OVERHEAD_S = 0.25
 _LINES = 10  # printed over a whole campaign where there is no terminal to draw a bar on
@@ -43,17 +44,6 @@ def time_left(conditions: Collection[ConditionTimes]) -> float:
         each.remaining * (fmean(each.took) if each.took else each.interval_s + overhead)
         for each in conditions
     )
-
-
-def in_words(seconds: float) -> str:
-    """Say a length of time as roughly as an estimate of it is known."""
-    if seconds < 10:
-        return "a few seconds"
-    if seconds < 90:
-        return f"about {round(seconds, -1):.0f} s"
-    if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.1f} h"
 
 
 class ProgressDisplay:
@@ -136,7 +126,7 @@ class ProgressDisplay:
         if self._ended == self._planned:
             return f"{said}none left"
         left_s = min(time_left(self._conditions.values()), max(self._budget_s, 0))
-        return f"{said}{self._at_most}{in_words(left_s)} left"
+        return f"{said}{self._at_most}{duration(left_s)} left"
 
     def _times(self, trial: PlannedTrial) -> ConditionTimes:
         condition = frozenset(trial.levels.items())

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.plan.types import PlannedTrial
-from assay.runner.progress import ConditionTimes, ProgressDisplay, in_words, time_left
+from assay.runner.progress import ConditionTimes, ProgressDisplay, time_left
 from assay.runner.types import Outcome, Status
+from assay.words import duration
 
 
 def planned(subject: str, duration_ms: int = 1000) -> PlannedTrial:
@@ -54,7 +55,7 @@ def test_more_trials_never_take_less(known: list[ConditionTimes], interval_s: fl
     ],
 )
 def test_an_estimate_is_said_as_roughly_as_it_is_known(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:

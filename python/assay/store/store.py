@@ -51,7 +51,7 @@ from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
 
 if TYPE_CHECKING:
-    from assay.audit.types import Finding  # which itself reads StoredTrial
+    from assay.findings import Finding
 
 _Names = frozenset[tuple[Kind, str]]
 

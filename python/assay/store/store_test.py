@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.audit import Finding
 from assay.errors import AssayError
 from assay.experiment.types import Extraction
+from assay.findings import Finding
 from assay.plan.types import Level, Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import Store

@@ -8,13 +8,13 @@ from typing import Any
 from assay.analysis import Comparison
 from assay.analysis.aggregate import averaged_distribution
 from assay.analysis.types import Aggregate
-from assay.audit import condition_name
 from assay.plan.types import Level
 from assay.report.charts import drawings
 from assay.report.charts.drawings import Across, Up
 from assay.report.charts.drawn import Drawn, measured, titled, wide
 from assay.report.charts.panels import STEPS, Condition, Panel, Panels, thinned
 from assay.report.charts.style import Series
+from assay.words import condition_name
 
 Summary = tuple[float, float | None, float | None, int]
 """Median, both ends of its 95% interval (None with too few values), number of values."""

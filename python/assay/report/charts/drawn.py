@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.audit import condition_name
 from assay.experiment import Experiment
 from assay.plan.types import Level
 from assay.report.charts.drawings import Specification
+from assay.words import condition_name
 
 WIDE = 30  # where the largest is so many times the smallest, a logarithmic scale is needed to see both
 

@@ -1,0 +1,33 @@
+"""The one way in which files are written for people: whole, or not at all."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from assay.errors import AssayError
+
+
+def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
+    """Write a file, and the folder that it is in, so that it is there as a whole or not at all.
+
+    What UTF-8 cannot express (half a surrogate pair) becomes a question mark.
+
+    Args:
+        file: what is written; one that is there already is replaced.
+        content: text, or bytes.
+        option: of the command line, which names another folder.
+
+    Raises:
+        AssayError: it cannot be written.
+    """
+    part = file.with_name(f"{file.name}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
+        part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise AssayError(
+            f"cannot write {file}: {error.strerror}; choose another folder with {option}"
+        ) from error
+    return file

@@ -1,0 +1,139 @@
+"""The one place for words: how numbers, lists and names are written for a person, wherever one reads them."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from difflib import get_close_matches
+from typing import Any, Literal
+
+RUNS_AT_MOST = 5
+"""Runs of numbers that a sentence lists."""
+
+
+def number(value: float | None) -> str:
+    """Return a number with four digits and, where it is large, a suffix: 12.35M."""
+    if value is None:
+        return "-"
+    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if scale <= abs(value) < 1e15:
+            return f"{value / scale:.4g}{suffix}"
+    return f"{value:.4g}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with three digits after the point, fewer where it is large."""
+    if value is None:
+        return "-"
+    if 100 <= value < 1e6:
+        return f"{value:.0f}"
+    return f"{value:.3f}" if 0.01 <= value < 100 else f"{value:.3g}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with two digits that count, none below a ten-thousandth."""
+    if value is None:
+        return "-"
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 as a percentage with as many digits as it needs, three at most."""
+    return f"{100 * share:.3g}%"
+
+
+def whole_percent(share: float, sign: Literal["", "+"] = "") -> str:
+    """Return a share of 1 in whole percent; an enormous one as a multiple."""
+    return f"{share:{sign}.0%}" if abs(share) < 1e4 else f"{share:{sign}.2g} times"
+
+
+def in_percent(share: float) -> float:
+    """Return a share of 1 in percent, short of where a double overflows."""
+    return max(-sys.float_info.max, min(100 * share, sys.float_info.max))
+
+
+def quantity(name: str, value: float) -> tuple[str, str]:
+    """Return the name and the text of a number that a finding or a decision rests on, as in messages."""
+    spoken = name.replace("_", " ")
+    if name.endswith("_percent"):
+        return spoken.removesuffix(" percent"), whole_percent(value / 100)
+    return spoken, f"{value:.3g} times" if name.endswith("_ratio") else number(value)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as roughly as an estimate of it is known."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {round(seconds, -1):.0f} s"
+    if seconds < 90 * 60:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+def counted(things: Sized | int, singular: str, plural: str = "") -> str:
+    """Return a number of things: 1 condition, 2 conditions."""
+    count = things if isinstance(things, int) else len(things)
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
+
+
+def listed(parts: Sequence[str], conjunction: str = "and") -> str:
+    """Return parts as in a sentence: `a, b and c`."""
+    return f" {conjunction} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def from_to(ordered: Sequence[str]) -> str:
+    """Return the first and the last of some values, or the only one."""
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
+def runs(noun: str, numbers: Iterable[int]) -> str:
+    """Return whole numbers in words, runs of them as such: `bits 0 to 3 and 7`."""
+    ordered = sorted(set(numbers))
+    consecutive: list[list[int]] = []
+    for value in ordered:
+        if consecutive and value == consecutive[-1][-1] + 1:
+            consecutive[-1].append(value)
+        else:
+            consecutive.append([value])
+    if len(consecutive) > RUNS_AT_MOST:
+        return f"{len(ordered)} {noun}s from {ordered[0]} to {ordered[-1]}"
+    parts: list[str] = []
+    for run in consecutive:
+        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+    return f"{noun}{'s' if len(ordered) > 1 else ''} {listed(parts)}"
+
+
+def condition_name(levels: Mapping[str, object]) -> str:
+    """Return what a condition or a context is called wherever a person reads it."""
+    return ", ".join(f"{factor}={level}" for factor, level in levels.items()) or "the only context"
+
+
+def nearest(word: object, known: Sequence[object]) -> str:
+    """Return a hint that names the known word most like the given one, or else all of them."""
+    names = [str(name) for name in known]
+    close = get_close_matches(str(word), names, n=1)
+    if close:
+        meant = known[names.index(close[0])]
+        # A number is not the string of its digits, which looks the same without quotes.
+        return f"did you mean {meant if isinstance(meant, type(word)) else show(meant)}?"
+    return f"there are {', '.join(names)}" if names else "there are none"
+
+
+def show(value: Any) -> str:
+    """Return a value much as TOML writes it, shortened."""
+    return shortened(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Return the start of a text that may be long."""
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
+def one_line(text: str, length: int = 120) -> str:
+    """Return text on one line, and no more than its start."""
+    return shortened(" ".join(text.split()), length)
+
+
+def printable(text: str) -> str:
+    """Return text that someone else wrote in one line that moves no cursor and changes no colour."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,0 +1,58 @@
+import pytest
+
+from assay import words
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.0123456, "0.01235"),
+        (999.96, "1000"),
+        (12345.6, "12.35k"),
+        (12_345_600.0, "12.35M"),
+        (-2.5e9, "-2.5G"),
+        (1e15, "1e+15"),
+    ],
+)
+def test_numbers_have_four_digits(value: float | None, written: str) -> None:
+    assert words.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "-"),
+        (1.0, "1.000"),
+        (0.9876, "0.988"),
+        (250.0, "250"),
+        (1060.4, "1060"),
+        (2e9, "2e+09"),
+        (0.0012, "0.0012"),
+    ],
+)
+def test_ratios_have_three_digits(value: float | None, written: str) -> None:
+    assert words.ratio(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(None, "-"), (1.0, "1"), (0.0456, "0.046"), (0.00012, "0.00012"), (1e-9, "< 0.0001")],
+)
+def test_p_values_have_two_digits(value: float | None, written: str) -> None:
+    assert words.p_value(value) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("widest_percent", 453.6048370650314, ("widest", "454%")),
+        ("worst_percent", -6.394, ("worst", "-6%")),
+        ("worst_percent", 1.7e308, ("worst", "1.7e+306 times")),
+        ("worst_ratio", 1.23456, ("worst ratio", "1.23 times")),
+        ("shortest_ms", 2e3, ("shortest ms", "2k")),
+    ],
+)
+def test_evidence_is_rounded_and_has_units(name: str, value: float, said: tuple[str, str]) -> None:
+    assert words.quantity(name, value) == said
