@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -27,6 +28,7 @@ from assay.plan.make_plan import make_plan
 from assay.report import Report, gather, print_verdicts, records, write_page, write_site
 from assay.report.words import interval
 from assay.store import Store
+from assay.store.types import Decision
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 from sided import EXPERIMENT as SIDED
 from sided import fill as fill_sided
@@ -105,7 +107,7 @@ def test_a_file_has_its_name_from_us_or_from_a_number(site: Path) -> None:
         *(f"trials-{number}.js" for number in range(1, CONDITIONS + 1)),
     }
     assert {path.name for path in site.iterdir()} == {
-        *("index.html", "guide", "campaign-1", "vega.js", "style.css"),
+        *("site.json", "index.html", "guide", "campaign-1", "vega.js", "style.css"),
         *("charts.js", "campaign.js", "page.js", "trials.js", "trial.js"),
     }
     rules = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
@@ -384,7 +386,7 @@ comparison = { metric = "wall_ms", factor = "subject", baseline = "one", smalles
 """
     home = tmp_path / "at home"
     page = html.unescape(begun(tmp_path, source, home))
-    written = tmp_path / "report" / "campaign-1" / "experiment.toml"
+    written = tmp_path / "assay-report" / "campaign-1" / "experiment.toml"
     copy = shlex.quote(str(home / "commands-campaign-1.toml"))
     assert f"cp {written} {copy} && assay run {copy} --store" in page
     again = parse(written.read_text(encoding="utf-8"), home / "commands-campaign-1.toml")
@@ -434,7 +436,7 @@ def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> N
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     run, report, audited, query = (shlex.split(command) for command in commands)
     assert audited == ["assay", "audit", "1", "--store", str(store.path)]
-    written = store.path.parent / "report" / "campaign-1" / "experiment.toml"
+    written = store.path.parent / "assay-report" / "campaign-1" / "experiment.toml"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "1", "--store", str(store.path)]
     _, rows = store.query(query[2], campaign=1)
@@ -494,7 +496,7 @@ def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_s
     second_campaign(other_store)
     done = assay("report", "--store", str(other_store.path))
     assert (done.returncode, done.stderr) == (0, "")
-    site = other_store.path.parent / "report"
+    site = other_store.path.parent / "assay-report"
     assert done.stdout.startswith("Again?")
     assert done.stdout.splitlines()[-1] == f"page: {site / 'index.html'}"
     links = [href for href in Page(site / "index.html").attributes("href") if "campaign" in href]
@@ -520,7 +522,7 @@ def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: St
     assert re.search(rf">{len(worst)} {worst[0].severity}s?<", index)
 
 
-@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"key": 1}'])
+@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"begun": 1}'])
 def test_a_damaged_summary_is_not_believed(other_store: Store, summary: str) -> None:
     second_campaign(other_store)
     site = write_page(gather(other_store, 1), other_store).parents[1]
@@ -530,24 +532,86 @@ def test_a_damaged_summary_is_not_believed(other_store: Store, summary: str) -> 
     assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-2/index.html"]
 
 
-def test_the_site_of_another_store_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
-    """A second campaign would leave the first one's pages, but take the index from them."""
+def contents(site: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()}
+
+
+def test_two_stores_in_one_folder_have_a_site_each(tmp_path: Path) -> None:
     with fill(tmp_path / "one.sqlite") as one, fill(tmp_path / "two.sqlite") as two:
-        second_campaign(two)
-        site = write_page(gather(one, 1), one).parents[1]
-        before = {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()}
-        writes: list[Callable[[], object]] = [
-            lambda: write_page(gather(two, 1), two),
-            lambda: write_page(gather(two, 2), two),
-            lambda: write_site(two),
-        ]
-        for write in writes:
-            with pytest.raises(AssayError, match=r"the site of another store.*--output"):
-                write()
-        assert {path: path.read_bytes() for path in site.rglob("*.*") if path.is_file()} == before
-        assert write_site(two, tmp_path / "elsewhere").is_file()
-        (tmp_path / "one.sqlite").rename(tmp_path / "gone.sqlite")
-        assert write_site(two).is_file()
+        first = write_site(one).parent
+        before = contents(first)
+        second = write_site(two).parent
+    assert (first, second) == (tmp_path / "one-report", tmp_path / "two-report")
+    assert contents(first) == before
+
+
+def test_a_store_whose_name_has_another_end_keeps_it_in_that_of_its_site(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "trials.db") as store:
+        assert write_site(store) == tmp_path / "trials.db-report" / "index.html"
+
+
+@pytest.mark.parametrize("mark", ["", "{}", '{"store": "../another.sqlite"}'])
+def test_a_folder_that_holds_something_else_is_left_as_it_is(store: Store, tmp_path: Path, mark: str) -> None:
+    (tmp_path / "index.html").write_text("somebody's")
+    (tmp_path / "site.json").write_text(mark)
+    before = contents(tmp_path)
+    writes: list[Callable[[], object]] = [
+        lambda: write_page(gather(store, 1), store, tmp_path),
+        lambda: write_site(store, tmp_path),
+    ]
+    for write in writes:
+        with pytest.raises(AssayError, match=rf"{tmp_path} is not the site of .*--output"):
+            write()
+    assert contents(tmp_path) == before
+
+
+def test_a_site_moves_with_its_store(tmp_path: Path) -> None:
+    with fill(tmp_path / "here" / "assay.sqlite") as store:
+        write_site(store)
+    (tmp_path / "here").rename(tmp_path / "there")
+    with Store.open(tmp_path / "there" / "assay.sqlite") as moved:
+        index = write_site(moved)
+    assert str(moved.path) in index.read_text(encoding="utf-8")
+    assert str(moved.path) in (index.parent / "campaign-1" / "index.html").read_text(encoding="utf-8")
+
+
+def test_only_what_has_changed_is_written_again(other_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = write_site(other_store).parent
+    (site / "campaign-1" / "index.html").write_text("not drawn again")
+    (site / "guide" / "index.html").write_text("not drawn again")
+    bundle = (site / "vega.js").stat().st_mtime_ns
+    second_campaign(other_store)
+    write_site(other_store)
+    assert (site / "campaign-1" / "index.html").read_text() == "not drawn again"
+    assert (site / "guide" / "index.html").read_text() == "not drawn again"
+    assert (site / "vega.js").stat().st_mtime_ns == bundle
+    assert (site / "campaign-2" / "index.html").is_file()
+    (pending, *_) = other_store.pending(2)
+    other_store.record(2, pending.ordinal, outcome(0, pending.levels))
+    decided = Decision("stop", 0, datetime(2024, 1, 1, tzinfo=UTC), "enough", {})
+    other_store.decide(1, decided)
+    write_site(other_store)
+    assert "enough" in (site / "campaign-1" / "index.html").read_text(encoding="utf-8")
+    assert json.loads((site / "campaign-2" / "summary.json").read_text())["ended"] == 1
+    (site / "campaign-1" / "index.html").write_text("of another Assay")
+    (site / "vega.js").write_text("of another version")
+    monkeypatch.setattr("assay.report.site._version", lambda: "another")
+    write_site(other_store)
+    for page in ("campaign-1", "guide"):
+        assert "<!doctype html>" in (site / page / "index.html").read_text(encoding="utf-8")
+    assert (site / "vega.js").stat().st_size > 100_000
+
+
+def test_pages_of_a_store_that_was_deleted_are_not_listed(tmp_path: Path) -> None:
+    with fill(tmp_path / "assay.sqlite") as old:
+        write_site(old)
+    for file in tmp_path.glob("assay.sqlite*"):
+        file.unlink()
+    with fill(tmp_path / "assay.sqlite") as new:
+        second_campaign(new)
+        site = write_page(gather(new, 2), new).parents[1]
+    index = Page(site / "index.html")
+    assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-2/index.html"]
 
 
 def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:
@@ -569,7 +633,7 @@ def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: S
         assert (shown["verdict"], shown["ratio"]) == (comparison.verdict, comparison.ratio)
     for shown, condition in zip(answer["analysis"]["conditions"], expected.analysis.conditions, strict=True):
         assert shown["counts"] == condition.counts
-    assert not (store.path.parent / "report").exists()
+    assert not (store.path.parent / "assay-report").exists()
 
 
 def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path) -> None:

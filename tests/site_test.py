@@ -379,7 +379,7 @@ comparison = { metric = "throughput", factor = "subject", baseline = "noop", sma
         encoding="utf-8",
     )
     ran = assay("run", "real.toml")
-    index = tmp_path / "results" / "report" / CAMPAIGN
+    index = tmp_path / "results" / "assay-report" / CAMPAIGN
     assert ran.stdout.splitlines()[-1] == f"page: {index}"
     visitor = Visitor(browser, index.parents[1])
     page = visitor.campaign()

@@ -16,13 +16,13 @@ def report(
     store: StoreOption = DEFAULT_STORE,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="Folder for the site. Default: report beside the store."),
+        typer.Option("--output", help="Folder for the site. Default: STORE-report beside the store."),
     ] = None,
     json_wanted: JsonOption = False,
 ) -> None:
     """Print the findings and verdicts of a campaign, and write its pages into the store's site.
 
-    Without a number it prints the campaign begun last, and writes the pages of every campaign.
+    Without a number it prints the campaign begun last, and writes the pages of every campaign that changed.
     With --json it prints the analysis and the findings, and writes pages only where --output says so.
 
     Example: `assay report 2`

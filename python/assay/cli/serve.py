@@ -20,12 +20,12 @@ def serve(
 
     Example: `assay serve --port 8080`
     """
-    from assay.report.site import write_site
+    from assay.report import write_site
     from assay.serve import command
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
-        site = write_site(opened, store.absolute().parent / "report").parent
+        site = write_site(opened).parent
     words = command(store, site, port)
     typer.echo("The report is under /report/index.html, and in the menu of every page.")
     # Datasette takes this process's place, so that signals and exit codes are its own.

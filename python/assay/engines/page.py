@@ -5,15 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import vl_convert
-
 from assay.engines.judge import REJECTED, SUSPECT
 from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures, specifications
 from assay.engines.types import Judged
 from assay.report.charts import Figure
 from assay.report.charts.drawings import Specification
 from assay.report.figures import Format, write_figure
-from assay.report.render import asset, render, write, writing
+from assay.report.render import asset, render, write, write_vega, writing
 
 SHARED = ("style.css", "charts.js", "campaign.js")
 FORMS: tuple[Format, ...] = ("svg", "png")
@@ -34,7 +32,7 @@ def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
     """
     drawn, kinds = list(figures(judged)), specifications(judged)
     with writing(directory):
-        write(directory / "vega.js", vl_convert.javascript_bundle(None))  # type: ignore[arg-type]
+        write_vega(directory)
         for name in SHARED:
             write(directory / name, asset(name))
         write(directory / "index.html", _page(judged, asked, drawn, kinds))

@@ -3,7 +3,7 @@
 gathered = gather(store, campaign)          # once; all the others show what it holds
 print_verdicts(gathered, Console())
 page = write_page(gathered, store)          # the campaign's pages and the index
-index = write_site(store)                   # those of every campaign
+index = write_site(store)                   # those of every campaign that has changed
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from assay.store import Store
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Report", "as_json", "gather", "print_verdicts", "write_page", "write_site"]
+__all__ = ["Report", "as_json", "gather", "print_verdicts", "site_of", "write_page", "write_site"]
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -54,18 +54,18 @@ def write_page(report: Report, store: Store, directory: Path | None = None) -> P
     Args:
         report: the campaign.
         store: holds its raw records, and the campaigns that the index lists.
-        directory: the site's folder, made where it is missing; by default `report` beside the store.
+        directory: the site's folder, made where it is missing; by default that of `site_of`.
 
     Raises:
-        AssayError: the folder cannot be written, or holds the site of another store.
+        AssayError: the folder cannot be written, or holds something else.
     """
     from assay.report.site import write_campaign  # noqa: PLC0415 - Altair and vl-convert are slow to load
 
-    return write_campaign(report, store, directory or _beside(store))
+    return write_campaign(report, store, directory or site_of(store))
 
 
 def write_site(store: Store, directory: Path | None = None, gathered: Iterable[Report] = ()) -> Path:
-    """Write the pages of every campaign of a store and their index, and return the path of that.
+    """Write the index of a store and the pages of campaigns that have none up to date; return the index.
 
     Args:
         store: what the site shows.
@@ -73,12 +73,13 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
         gathered: campaigns that need not be gathered again.
 
     Raises:
-        AssayError: the folder cannot be written, or holds the site of another store.
+        AssayError: the folder cannot be written, or holds something else.
     """
     from assay.report.site import write_site as write  # noqa: PLC0415 - as above
 
-    return write(store, directory or _beside(store), gathered)
+    return write(store, directory or site_of(store), gathered)
 
 
-def _beside(store: Store) -> Path:
-    return store.path.parent / "report"
+def site_of(store: Store) -> Path:
+    """Return the folder of a store's site: that of `assay.sqlite` is `assay-report` beside it."""
+    return store.path.with_name(f"{store.path.name.removesuffix('.sqlite')}-report")

@@ -1,41 +1,45 @@
 """The site of a store: static files that open from disk, without a network and without fetch.
 
+    site.json                        which store's site this is
     index.html                       the experiments and their campaigns
     style.css, vega.js, *.js         what every page shares
     guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment with the campaign's seed
-    campaign-N/summary.json          what index.html says of it
+    campaign-N/summary.json          what index.html says of it, and what its pages were made from
     campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js
 
 A file has its name from us or from a number, never from what a subject or an experiment is called.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+import assay
 from assay import audit
 from assay.audit import RULES
 from assay.errors import AssayError
-from assay.report import page, words
+from assay.report import words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
-from assay.report.render import asset, render, write, writing
+from assay.report.render import asset, render, write, write_vega, writing
 from assay.store import Store
-from assay.store.types import CampaignSummary
+from assay.store.types import CampaignSummary, Decision
 
 SHARED = ("style.css", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
 
 
 def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -> Path:
-    """Write the pages of every campaign into a folder, and return the path of their index.
+    """Write the pages of every campaign that has changed into a folder, and return the path of their index.
 
     Args:
         store: what the site shows.
@@ -44,91 +48,114 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
     """
     directory = directory.absolute()
     known = {report.campaign.id: report for report in gathered}
-    _refuse_anothers(store, directory)
     with writing(directory):
-        _write_shared(directory)
+        _write_shared(store, directory)
         for campaign in store.campaigns():
-            _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
+            made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
+            if (_summary(directory, campaign) or {}).get("made_from") != made_from:
+                _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
         return _write_index(store, directory)
 
 
 def write_campaign(report: Report, store: Store, directory: Path) -> Path:
     """Write the pages of one campaign into a site's folder, and the index; return its index.html."""
     directory = directory.absolute()
-    _refuse_anothers(store, directory)
     with writing(directory):
-        _write_shared(directory)
+        _write_shared(store, directory)
         written = _write_campaign(report, store, directory)
         _write_index(store, directory)
         return written
 
 
-def _write_shared(directory: Path) -> None:
-    write(directory / "vega.js", vl_convert.javascript_bundle(None))  # type: ignore[arg-type]
+def _write_shared(store: Store, directory: Path) -> None:
+    """Take a folder for the site of a store, and write what its pages share.
+
+    Raises:
+        AssayError: something else is in the folder.
+    """
+    mark = directory / "site.json"
+    owner = {"store": os.path.relpath(store.path.resolve(), directory.resolve())}
+    found = _read(mark)
+    if found.get("store") != owner["store"] and any(directory.iterdir()):
+        raise AssayError(
+            f"{directory} is not the site of {store.path} and not empty, so it was left as it is; "
+            "write the site elsewhere: assay report --output FOLDER"
+        )
+    whole = {**owner, "assay": _version()}
+    if found != whole:
+        write(mark, json.dumps(owner))
+        _write_guide(directory / "guide")
+        write(mark, json.dumps(whole))
+    write_vega(directory)
     for name in SHARED:
         write(directory / name, asset(name))
-    _write_guide(directory / "guide")
 
 
 def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
+    from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
+
     folder = directory / f"campaign-{report.campaign.id}"
     folder.mkdir(exist_ok=True)
+    summary = {
+        "begun": report.campaign.started_at.isoformat(),
+        "made_from": _made_from(report.campaign, report.decisions, store, directory),
+        "ended": report.campaign.ended,
+        "findings": words.severities(report.findings),
+        "verdicts": words.verdicts(report),
+    }
     for files in (
         record_files(report, store),
         page.trial_files(report),
         page.campaign_files(report, store, folder, guide_pages()),
-        [("summary.json", json.dumps(_summary(report, store)))],
+        [("summary.json", json.dumps(summary))],
     ):
         for name, text in files:
             write(folder / name, text)
     return folder / "index.html"
 
 
-def _summary(report: Report, store: Store) -> dict[str, Any]:
-    """Return what the index says of a campaign."""
-    return {
-        "key": _key(report.campaign),
-        "store": str(store.path.absolute()),
-        "ended": report.campaign.ended,
-        "findings": words.severities(report.findings),
-        "verdicts": words.verdicts(report),
-    }
+def _made_from(
+    campaign: CampaignSummary, decisions: Sequence[Decision], store: Store, directory: Path
+) -> str:
+    """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added."""
+    parts = (
+        _version(),
+        *(directory, store.path.absolute(), campaign.started_at, campaign.seed),
+        *(campaign.planned, campaign.ended, len(decisions)),
+    )
+    return hashlib.sha256(repr([str(part) for part in parts]).encode()).hexdigest()
 
 
-def _key(campaign: CampaignSummary) -> str:
-    """Return what tells a campaign from one with the same number in another store."""
-    return f"{campaign.started_at.isoformat()} {campaign.seed}"
+@cache
+def _version() -> str:
+    """Return a digest of Assay's own files: what another Assay wrote is written again."""
+    package = Path(assay.__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.*")):
+        if file.is_file() and file.suffix != ".pyc":
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
-def _written(directory: Path, number: int) -> dict[str, Any] | None:
-    """Return the summary of the campaign of this number in a site; None where there is none to believe."""
+def _read(file: Path) -> dict[str, Any]:
+    """Return a JSON object of a site; an empty one where there is none to believe."""
     try:
-        text = (directory / f"campaign-{number}" / "summary.json").read_text(encoding="utf-8")
-        summary = json.loads(text)
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    return summary if isinstance(summary, dict) and isinstance(summary.get("key"), str) else None
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
-def _refuse_anothers(store: Store, directory: Path) -> None:
-    """Raise AssayError where a folder has pages of another store that still exists: they would be lost."""
-    here = store.path.absolute()
-    for campaign in store.campaigns():
-        summary = _written(directory, campaign.id)
-        if summary is None or summary["key"] == _key(campaign):
-            continue
-        other = Path(str(summary.get("store", "")))
-        if other != here and other.is_file():
-            raise AssayError(
-                f"{directory} is the site of another store, {other}, whose campaign {campaign.id} is another "
-                f"one; write that of {here} elsewhere: assay report --output FOLDER"
-            )
+def _summary(directory: Path, campaign: CampaignSummary) -> dict[str, Any] | None:
+    """Return what the index says of a campaign; None where a site does not have its pages."""
+    summary = _read(directory / f"campaign-{campaign.id}" / "summary.json")
+    return summary if summary.get("begun") == campaign.started_at.isoformat() else None
 
 
 def _write_index(store: Store, directory: Path) -> Path:
     experiments: dict[str, list[tuple[CampaignSummary, dict[str, Any] | None]]] = {}
     for campaign in reversed(store.campaigns()):
-        experiments.setdefault(campaign.experiment, []).append((campaign, _written(directory, campaign.id)))
+        experiments.setdefault(campaign.experiment, []).append((campaign, _summary(directory, campaign)))
     write(
         directory / "index.html",
         render("index.html", experiments=experiments, store=str(store.path.absolute()), root=""),
