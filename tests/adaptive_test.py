@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from assay import programs, report
-from assay.cli.commands import app
 from assay.cli.run import run_campaign
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
 from assay.store import Store, runner_lock
 from assay.store.types import Decision
+from conftest import assay_in
 
 STORE = Path("results/assay.sqlite")
 
@@ -107,10 +106,8 @@ def write(design: str) -> None:
     Path("x.toml").write_text(EXPERIMENT + design)
 
 
-def assay(*words: str, expect: int = 0) -> Result:
-    ended = CliRunner().invoke(app, words)
-    assert ended.exit_code == expect, ended.output
-    return ended
+def assay(*words: str, expect: int = 0) -> "subprocess.CompletedProcess[str]":
+    return assay_in(Path())(*words, expect=expect)
 
 
 def rows(sql: str) -> list[tuple[Any, ...]]:
@@ -269,8 +266,8 @@ def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
     for name in ("good", "other"):
         script(folder / name, SUBJECT.replace("FACTOR", f"(2 if seed in {second} else 1)"), folder)
     ended = assay("aa", "x.toml", expect=1)
-    assert "different in 2 of 2 comparisons" in str(ended.exception)
-    assert "is not compatible with at most 5%" in str(ended.exception)
+    assert "different in 2 of 2 comparisons" in ended.stderr
+    assert "is not compatible with at most 5%" in ended.stderr
 
 
 if __name__ == "__main__":

@@ -1,14 +1,9 @@
 """`assay audit` on files and on a real campaign: what it prints, how it ends, what it keeps."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner, Result
-
-from assay.cli.commands import app
 from conftest import Assay
 
 EXPERIMENT = """
@@ -36,46 +31,29 @@ between = [0, 1]
 """
 
 
-@pytest.fixture
-def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Return a function that runs `assay audit` in this process, which saves its start, and in `tmp_path`."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(*words: str, expect: int = 0) -> Result:
-        ended = CliRunner().invoke(app, ["audit", *words])
-        assert ended.exit_code == expect, ended.output
-        return ended
-
-    return command
-
-
 def rules(findings: list[dict[str, Any]]) -> set[str]:
     return {finding["rule"] for finding in findings}
 
 
-def test_an_experiment_is_audited_before_it_runs_and_without_a_store(
-    audit: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_an_experiment_is_audited_before_it_runs_and_without_a_store(assay: Assay, tmp_path: Path) -> None:
     file = tmp_path / "audited.toml"
     file.write_text(EXPERIMENT)
-    assert "Nothing to say" in audit("audited.toml").stdout
+    assert "Nothing to say" in assay("audit", "audited.toml").stdout
     file.write_text(EXPERIMENT.replace("blocks = 10", "blocks = 5"))
-    printed = audit("audited.toml", expect=1).stdout
+    printed = assay("audit", "audited.toml", expect=1).stdout
     assert "error too-few-blocks: 1 of 1 comparisons" in printed
     assert "Numbers: comparisons 1; fewest_pairs 5" in printed
     assert "too-few-blocks.md" in printed.replace("\n", "")
     assert "1 error, 0 warnings, 0 notes" in printed
-    (finding,) = json.loads(audit("audited.toml", "--json", expect=1).stdout)["experiment_findings"]
+    (finding,) = json.loads(assay("audit", "audited.toml", "--json", expect=1).stdout)["experiment_findings"]
     assert Path(finding["guide"]).is_file()
     file.write_text(EXPERIMENT.replace("blocks = 10", "blocks = 8"))
-    audit("audited.toml")
-    audit("audited.toml", "--strict", expect=1)
+    assay("audit", "audited.toml")
+    assay("audit", "audited.toml", "--strict", expect=1)
     assert not (tmp_path / "results").exists()
 
 
-def test_a_campaign_is_audited_by_its_number_and_by_its_file(
-    assay: Assay, audit: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_a_campaign_is_audited_by_its_number_and_by_its_file(assay: Assay, tmp_path: Path) -> None:
     file = tmp_path / "audited.toml"
     slow_engine = 'key_range = 1000\nengine = "mrg32k3a"'  # five times as slow as the map that holds nothing
     measured = EXPERIMENT.replace("blocks = 10", "blocks = 6").replace("key_range = 1000", slow_engine)
@@ -83,17 +61,17 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(
     printed = assay("run", "audited.toml").stdout
     assert printed.index("note generation: ") < printed.index("Verdicts: ")
 
-    by_number = json.loads(audit("1", "--json").stdout)
+    by_number = json.loads(assay("audit", "1", "--json").stdout)
     assert {"too-few-blocks", "generation"} <= rules(by_number["campaign_findings"])
-    by_file = json.loads(audit("audited.toml", "--json").stdout)
+    by_file = json.loads(assay("audit", "audited.toml", "--json").stdout)
     assert (by_file["campaign"], by_file["note"]) == (1, "")
     assert rules(by_file["experiment_findings"]) == {"too-few-blocks"}
     assert by_file["campaign_findings"] == by_number["campaign_findings"]
-    assert audit("audited.toml").stdout.count("warning too-few-blocks") == 1
+    assert assay("audit", "audited.toml").stdout.count("warning too-few-blocks") == 1
 
     # A rule that is added later is checked against the trials that there are, and decides the exit code.
     file.write_text(measured + VIOLATED)
-    findings = json.loads(audit("audited.toml", "--json", expect=1).stdout)["campaign_findings"]
+    findings = json.loads(assay("audit", "audited.toml", "--json", expect=1).stdout)["campaign_findings"]
     assert findings[0]["rule"] == "validate"
     assert len(findings[0]["trials"]) == 12
     asked = "select severity, json_array_length(trials) from findings where rule = 'validate'"
@@ -102,14 +80,15 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(
     # What was measured is not what the file asks now.
     file.write_text(measured.replace("key_range = 1000", "key_range = 2000"))
     assert (
-        "asks something else since campaign 1" in json.loads(audit("audited.toml", "--json").stdout)["note"]
+        "asks something else since campaign 1"
+        in json.loads(assay("audit", "audited.toml", "--json").stdout)["note"]
     )
     file.write_text(measured.replace('name = "audited"', 'name = "other"'))
-    assert "has no campaign of other yet" in audit("audited.toml").stdout
+    assert "has no campaign of other yet" in assay("audit", "audited.toml").stdout
 
 
-def test_what_cannot_be_audited_is_said(assay: Assay, audit: Callable[..., Result], tmp_path: Path) -> None:
+def test_what_cannot_be_audited_is_said(assay: Assay, tmp_path: Path) -> None:
     assert "nowhere.toml" in assay("audit", "nowhere.toml", expect=1).stderr
-    assert "there is no store" in str(audit(expect=1).exception)
+    assert "there is no store" in assay("audit", expect=1).stderr
     (tmp_path / "bad.toml").write_text(EXPERIMENT.replace("blocks = 10", "blocks = 0"))
-    assert "bad.toml:11: design.blocks" in str(audit("bad.toml", expect=1).exception)
+    assert "bad.toml:11: design.blocks" in assay("audit", "bad.toml", expect=1).stderr

@@ -1,12 +1,19 @@
 """What tests of the whole path share: the `assay` command as a user types it, in an empty folder."""
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
+
+from assay import cli
 
 Assay = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[1]
@@ -44,20 +51,71 @@ def verdicts_of_all_groups(printed: str) -> list[str]:
 
 
 def assay_in(folder: Path) -> Assay:
-    """Return a function that runs `assay` with the given words in `folder` and expects an exit code."""
+    """Return a function that runs `assay` with the given words in `folder` and expects an exit code.
+
+    It runs in this process, which saves the start of an interpreter with all that Assay imports. What it and
+    its child processes print is captured at the file descriptors.
+    """
 
     def command(*words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        ended = subprocess.run(
-            [sys.executable, "-m", "assay", *map(str, words)],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ended = run_assay(folder, *words)
         assert ended.returncode == expect, ended.stdout + ended.stderr
         return ended
 
     return command
+
+
+def run_assay(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `assay` in `folder` and return how it ended."""
+    program = str(Path(cli.__file__).parents[1] / "__main__.py")
+    arguments = [program, *map(str, words)]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as stdout,
+        tempfile.TemporaryFile("w+", encoding="utf-8", newline="", errors="backslashreplace") as stderr,
+    ):
+        code: object = 0
+        with (
+            _redirected(1, "stdout", stdout),
+            _redirected(2, "stderr", stderr),
+            _as_program(folder, arguments),
+        ):
+            try:
+                cli.main()
+            except SystemExit as ended:
+                code = ended.code
+        texts = [(file.seek(0), file.read())[1] for file in (stdout, stderr)]
+    return subprocess.CompletedProcess(
+        arguments, code if isinstance(code, int) else int(code is not None), *texts
+    )
+
+
+@contextlib.contextmanager
+def _redirected(descriptor: int, name: str, file: TextIO) -> Iterator[None]:
+    """Send what this process writes to a stream, and its children to its descriptor, to a file."""
+    before, stream = os.dup(descriptor), getattr(sys, name)
+    stream.flush()
+    os.dup2(file.fileno(), descriptor)
+    setattr(sys, name, file)
+    try:
+        yield
+    finally:
+        file.flush()
+        setattr(sys, name, stream)
+        os.dup2(before, descriptor)
+        os.close(before)
+
+
+@contextlib.contextmanager
+def _as_program(folder: Path, arguments: list[str]) -> Iterator[None]:
+    """Have the folder, the arguments and the signals that a process of its own would have; restore them."""
+    before, handler = sys.argv, signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = arguments
+    try:
+        with contextlib.chdir(folder):
+            yield
+    finally:
+        sys.argv = before
+        signal.signal(signal.SIGINT, handler)
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import html
 import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,6 +27,7 @@ from assay.report import Report, gather, print_verdicts, records, write_page, wr
 from assay.report.words import interval
 from assay.store import Store
 from assay.store.types import Decision
+from conftest import run_assay
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 from sided import EXPERIMENT as SIDED
 from sided import fill as fill_sided
@@ -469,15 +468,9 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
     assert "\x1b" not in text
 
 
-def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *arguments], capture_output=True, text=True, check=False
-    )
-
-
 def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    done = assay("report", "1", "--store", str(store.path), "--output", str(site))
+    done = run_assay(Path(), "report", "1", "--store", str(store.path), "--output", str(site))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == f"page: {site / 'campaign-1' / 'index.html'}"
     assert (site / "campaign-1" / "index.html").is_file()
@@ -494,7 +487,7 @@ def second_campaign(store: Store) -> int:
 
 def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_store: Store) -> None:
     second_campaign(other_store)
-    done = assay("report", "--store", str(other_store.path))
+    done = run_assay(Path(), "report", "--store", str(other_store.path))
     assert (done.returncode, done.stderr) == (0, "")
     site = other_store.path.parent / "assay-report"
     assert done.stdout.startswith("Again?")
@@ -622,7 +615,7 @@ def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:
 
 def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: Store) -> None:
     store = other_store
-    done = assay("report", "1", "--json", "--store", str(store.path))
+    done = run_assay(Path(), "report", "1", "--json", "--store", str(store.path))
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     expected = gather(store, 1)
@@ -652,7 +645,7 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
             told = {"protocol": 1, "status": "valid", "metrics": dict.fromkeys(names, 1.7e308)}
             base = outcome(0, trial.levels)
             store.record(campaign, trial.ordinal, replace(base, result=told))
-    done = assay("report", "--json", "--store", str(path))
+    done = run_assay(Path(), "report", "--json", "--store", str(path))
     assert (done.returncode, done.stderr) == (0, "")
 
     def refuse(constant: str) -> float:
@@ -664,7 +657,7 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
 
 
 def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
-    done = assay("report", "9", "--store", str(store.path))
+    done = run_assay(Path(), "report", "9", "--store", str(store.path))
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "no campaign 9" in done.stderr
