@@ -452,7 +452,7 @@ def test_a_second_writing_replaces_the_first(site: Path, store: Store) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(AssayError, match=r"cannot write the report in .*file/page.*--output"):
+    with pytest.raises(AssayError, match=r"cannot write .*file/page.*--output"):
         write_page(gather(store, 1), store, tmp_path / "file" / "page")
 
 

@@ -85,10 +85,9 @@ def _check(names: Sequence[str] | None, all_wanted: bool, numbers: int, reseed_e
 
 def _check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written before a minute is spent on what should go there."""
-    from assay.report.render import write, writing
+    from assay.files import write
 
-    with writing(folder):
-        write(folder / "index.html", "")
+    write(folder / "index.html", "")
 
 
 def _list(found: "Sequence[Engine]", json_wanted: bool) -> None:

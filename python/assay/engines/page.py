@@ -8,12 +8,12 @@ from typing import Any
 from assay.engines.judge import REJECTED, SUSPECT
 from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures, specifications
 from assay.engines.types import Judged
+from assay.files import write
 from assay.report.charts import Figure
 from assay.report.charts.drawings import Specification
 from assay.report.figures import Format, write_figure
-from assay.report.render import asset, render, write, write_vega, writing
+from assay.report.render import render, write_scripts
 
-SHARED = ("style.css", "charts.js", "campaign.js")
 FORMS: tuple[Format, ...] = ("svg", "png")
 FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
 """Kinds of pictures that are files as well: those of the paper. The page can save any other."""
@@ -31,15 +31,12 @@ def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
         AssayError: the folder cannot be written.
     """
     drawn, kinds = list(figures(judged)), specifications(judged)
-    with writing(directory):
-        write_vega(directory)
-        for name in SHARED:
-            write(directory / name, asset(name))
-        write(directory / "index.html", _page(judged, asked, drawn, kinds))
+    write_scripts(directory, "style.css", "charts.js", "campaign.js")
+    page = write(directory / "index.html", _page(judged, asked, drawn, kinds))
     for figure in drawn:
         for form in FORMS if figure.kind in FILED else ():
             write_figure(kinds[figure.kind], figure, form, directory)
-    return directory / "index.html"
+    return page
 
 
 def _page(

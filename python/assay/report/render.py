@@ -1,4 +1,4 @@
-"""How pages become files: Jinja templates that escape whatever comes from outside, and whole writing.
+"""How pages are made: Jinja templates that escape whatever comes from outside, and the scripts beside them.
 
 Names, reasons and output of programs are escaped in HTML by Jinja's autoescape, and in blocks of JSON by its
 `tojson`, which also escapes `<`, `>`, `&` and `'`. No page has a script in its text, and the policy in
@@ -7,8 +7,7 @@ its head lets it load nothing from a network.
 
 import html
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -18,9 +17,10 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay import findings, words
-from assay.errors import AssayError
+from assay import files, findings, words
 from assay.report import words as report_words
+
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(template: str, **content: Any) -> str:
@@ -28,41 +28,16 @@ def render(template: str, **content: Any) -> str:
     return _environment().get_template(template).render(**content)
 
 
-def asset(name: str) -> str:
-    """Return the text of a file that stands beside the templates."""
-    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all.
-
-    What UTF-8 cannot express (half a surrogate pair) becomes a question mark.
-    """
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(text.encode("utf-8", errors="replace"))
-    part.replace(path)
-
-
-def write_vega(directory: Path) -> None:
-    """Write `vega.js`, which draws charts, where this version is missing: it takes 2 s to make."""
+def write_scripts(directory: Path, *names: str) -> None:
+    """Write files that stand beside the templates, and `vega.js` where this version of it is missing."""
+    for name in names:
+        files.write(directory / name, (_TEMPLATES / name).read_text(encoding="utf-8"))
     file = directory / "vega.js"
     first = f"// vl-convert {version('vl-convert-python')}\n"
     with suppress(OSError), file.open(encoding="utf-8") as lines:
         if next(lines, "") == first:
             return
-    write(file, first + vl_convert.javascript_bundle(None))  # type: ignore[arg-type]
-
-
-@contextmanager
-def writing(directory: Path) -> Iterator[None]:
-    """Say which folder could not be written."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise AssayError(
-            f"cannot write the report in {directory}: {error.strerror}; choose another folder with --output"
-        ) from error
+    files.write(file, first + vl_convert.javascript_bundle(None))  # type: ignore[arg-type] # 2 s
 
 
 @cache

@@ -28,10 +28,11 @@ import assay
 from assay import audit
 from assay.audit import RULES
 from assay.errors import AssayError
+from assay.files import write
 from assay.report import words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
-from assay.report.render import asset, render, write, write_vega, writing
+from assay.report.render import render, write_scripts
 from assay.store import Store
 from assay.store.types import CampaignSummary, Decision
 
@@ -48,23 +49,21 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
     """
     directory = directory.absolute()
     known = {report.campaign.id: report for report in gathered}
-    with writing(directory):
-        _write_shared(store, directory)
-        for campaign in store.campaigns():
-            made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
-            if (_summary(directory, campaign) or {}).get("made_from") != made_from:
-                _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
-        return _write_index(store, directory)
+    _write_shared(store, directory)
+    for campaign in store.campaigns():
+        made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
+        if (_summary(directory, campaign) or {}).get("made_from") != made_from:
+            _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
+    return _write_index(store, directory)
 
 
 def write_campaign(report: Report, store: Store, directory: Path) -> Path:
     """Write the pages of one campaign into a site's folder, and the index; return its index.html."""
     directory = directory.absolute()
-    with writing(directory):
-        _write_shared(store, directory)
-        written = _write_campaign(report, store, directory)
-        _write_index(store, directory)
-        return written
+    _write_shared(store, directory)
+    written = _write_campaign(report, store, directory)
+    _write_index(store, directory)
+    return written
 
 
 def _write_shared(store: Store, directory: Path) -> None:
@@ -76,7 +75,7 @@ def _write_shared(store: Store, directory: Path) -> None:
     mark = directory / "site.json"
     owner = {"store": os.path.relpath(store.path.resolve(), directory.resolve())}
     found = _read(mark)
-    if found.get("store") != owner["store"] and any(directory.iterdir()):
+    if found.get("store") != owner["store"] and any(directory.glob("*")):
         raise AssayError(
             f"{directory} is not the site of {store.path} and not empty, so it was left as it is; "
             "write the site elsewhere: assay report --output FOLDER"
@@ -86,16 +85,13 @@ def _write_shared(store: Store, directory: Path) -> None:
         write(mark, json.dumps(owner))
         _write_guide(directory / "guide")
         write(mark, json.dumps(whole))
-    write_vega(directory)
-    for name in SHARED:
-        write(directory / name, asset(name))
+    write_scripts(directory, *SHARED)
 
 
 def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
     folder = directory / f"campaign-{report.campaign.id}"
-    folder.mkdir(exist_ok=True)
     summary = {
         "begun": report.campaign.started_at.isoformat(),
         "made_from": _made_from(report.campaign, report.decisions, store, directory),
@@ -156,11 +152,8 @@ def _write_index(store: Store, directory: Path) -> Path:
     experiments: dict[str, list[tuple[CampaignSummary, dict[str, Any] | None]]] = {}
     for campaign in reversed(store.campaigns()):
         experiments.setdefault(campaign.experiment, []).append((campaign, _summary(directory, campaign)))
-    write(
-        directory / "index.html",
-        render("index.html", experiments=experiments, store=str(store.path.absolute()), root=""),
-    )
-    return directory / "index.html"
+    content = render("index.html", experiments=experiments, store=str(store.path.absolute()), root="")
+    return write(directory / "index.html", content)
 
 
 GUIDE = Path(audit.__file__).parent / "guide"
@@ -173,7 +166,6 @@ def guide_pages() -> frozenset[str]:
 
 
 def _write_guide(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     pages = {name: name for name in guide_pages()} | {_OVERVIEW: "index"}
     titles = {rule.id: rule.title for rule in RULES}
