@@ -23,7 +23,9 @@ from assay.analysis.types import Estimate
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
-from assay.report import Report, gather, print_verdicts, records, write_page, write_site
+from assay.report import Report, gather, records
+from assay.report.site import write_page, write_site
+from assay.report.terminal import print_report
 from assay.report.words import interval
 from assay.store import Store
 from assay.store.types import Decision
@@ -460,7 +462,7 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
     store: Store,
 ) -> None:
     printed = StringIO()
-    print_verdicts(gather(store, 1), Console(width=80, file=printed))
+    print_report(gather(store, 1), Console(width=80, file=printed))
     text = printed.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert text.index("invalid-trials") < text.index("too-few-blocks") < text.index("Verdicts")

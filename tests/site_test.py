@@ -10,7 +10,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Route, sync_playwright
 
-from assay.report import gather, write_page
+from assay.report import gather
+from assay.report.site import write_page
 from assay.store import Store
 from conftest import Assay
 from hostile import ATTACK, LEVEL, fill

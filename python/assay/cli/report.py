@@ -27,7 +27,8 @@ def report(
 
     Example: `assay report 2`
     """
-    from assay.report import as_json, gather, print_verdicts, write_page, write_site
+    from assay.report import as_json, gather
+    from assay.report.site import write_page, write_site
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -45,5 +46,7 @@ def report(
             return
         from rich.console import Console
 
-        print_verdicts(gathered, Console())
+        from assay.report.terminal import print_report
+
+        print_report(gathered, Console())
         typer.echo(f"page: {write()}")

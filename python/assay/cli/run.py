@@ -357,12 +357,14 @@ def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
     from rich.console import Console
 
     from assay.report import as_json as json_of
-    from assay.report import gather, print_verdicts, write_page
+    from assay.report import gather
+    from assay.report.site import write_page
+    from assay.report.terminal import print_report
 
     gathered = gather(store, campaign)
     store.write_findings(campaign, gathered.findings)
     if not as_json:
-        print_verdicts(gathered, Console())
+        print_report(gathered, Console())
     try:
         page: str | None = str(write_page(gathered, store))
         unwritten = None

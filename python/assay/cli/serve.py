@@ -20,7 +20,7 @@ def serve(
 
     Example: `assay serve --port 8080`
     """
-    from assay.report import write_site
+    from assay.report.site import write_site
     from assay.serve import command
     from assay.store import Store
 

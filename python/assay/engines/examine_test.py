@@ -104,7 +104,7 @@ def test_engines_that_cannot_be_reseeded_are_judged_without_and_refused_with_it(
         (["--all", "--numbers", "nan"], "--numbers: nan is no whole number"),
         (["--all", "--numbers", "1000.5"], "--numbers: 1000.5 is no whole number"),
         (["--all", "--reseed-every", "0"], "--reseed-every: 0 is outside 1 to 2^53"),
-        (["fnv1a", "--output", "/dev/null/x"], "cannot write the report in /dev/null/x"),
+        (["fnv1a", "--output", "/dev/null/x"], "cannot write /dev/null/x"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_drawn(arguments: list[str], said: str) -> None:

@@ -39,17 +39,24 @@ from assay.store.types import CampaignSummary, Decision
 SHARED = ("style.css", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
 
 
-def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -> Path:
-    """Write the pages of every campaign that has changed into a folder, and return the path of their index.
+def site_of(store: Store) -> Path:
+    """Return the folder of a store's site: that of `assay.sqlite` is `assay-report` beside it."""
+    return store.path.with_name(f"{store.path.name.removesuffix('.sqlite')}-report").absolute()
+
+
+def write_site(store: Store, directory: Path | None = None, gathered: Iterable[Report] = ()) -> Path:
+    """Write the index of a store and the pages of campaigns that have none up to date; return the index.
 
     Args:
         store: what the site shows.
-        directory: the site's folder, made where it is missing.
+        directory: the site's folder, made where it is missing; by default that of `site_of`.
         gathered: campaigns that need not be gathered again.
+
+    Raises:
+        AssayError: the folder cannot be written, or holds something else.
     """
-    directory = directory.absolute()
+    directory = _prepared(store, directory)
     known = {report.campaign.id: report for report in gathered}
-    _write_shared(store, directory)
     for campaign in store.campaigns():
         made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
         if (_summary(directory, campaign) or {}).get("made_from") != made_from:
@@ -57,21 +64,17 @@ def write_site(store: Store, directory: Path, gathered: Iterable[Report] = ()) -
     return _write_index(store, directory)
 
 
-def write_campaign(report: Report, store: Store, directory: Path) -> Path:
-    """Write the pages of one campaign into a site's folder, and the index; return its index.html."""
-    directory = directory.absolute()
-    _write_shared(store, directory)
+def write_page(report: Report, store: Store, directory: Path | None = None) -> Path:
+    """Write the pages of one campaign and the index, as `write_site` does; return its index.html."""
+    directory = _prepared(store, directory)
     written = _write_campaign(report, store, directory)
     _write_index(store, directory)
     return written
 
 
-def _write_shared(store: Store, directory: Path) -> None:
-    """Take a folder for the site of a store, and write what its pages share.
-
-    Raises:
-        AssayError: something else is in the folder.
-    """
+def _prepared(store: Store, directory: Path | None) -> Path:
+    """Take a folder for the site of a store, write what its pages share, and return it."""
+    directory = (directory or site_of(store)).absolute()
     mark = directory / "site.json"
     owner = {"store": os.path.relpath(store.path.resolve(), directory.resolve())}
     found = _read(mark)
@@ -86,6 +89,7 @@ def _write_shared(store: Store, directory: Path) -> None:
         _write_guide(directory / "guide")
         write(mark, json.dumps(whole))
     write_scripts(directory, *SHARED)
+    return directory
 
 
 def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
