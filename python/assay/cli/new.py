@@ -1,5 +1,6 @@
 """`assay new`: a starting point for work of one's own."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay import files
 from assay.cli.invocation import invocation
 from assay.errors import AssayError
 
@@ -38,17 +40,11 @@ def subject(
     if name in {each["name"] for each in programs.listing(programs.find("assay-trial"))}:
         raise AssayError(f"assay-trial has a subject {name} already; choose another name")
     target = directory or Path(name)
-    try:
-        target.mkdir(parents=True)
-        for source in sorted(_TEMPLATE.iterdir()):
-            text = source.read_text(encoding="utf-8").replace(_TEMPLATE_NAME, name)
-            (target / source.name.replace(_TEMPLATE_NAME, name)).write_text(text, encoding="utf-8")
-    except FileExistsError as error:
-        raise AssayError(f"{target} exists already; name another folder with --directory") from error
-    except OSError as error:
-        raise AssayError(
-            f"cannot write {target}: {error.strerror}; name another folder with --directory"
-        ) from error
+    if os.path.lexists(target):
+        raise AssayError(f"{target} exists already; name another folder with --directory")
+    for source in sorted(_TEMPLATE.iterdir()):
+        text = source.read_text(encoding="utf-8").replace(_TEMPLATE_NAME, name)
+        files.write(target / source.name.replace(_TEMPLATE_NAME, name), text, option="--directory")
 
     prefix = programs.install_prefix()
     where = shlex.quote(str(target))

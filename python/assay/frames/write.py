@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
-from assay.errors import AssayError
+from assay import files
 from assay.frames.data import Data
 
 Format = Literal["csv", "parquet"]
@@ -29,7 +28,7 @@ def write_tables(data: Data, campaign: int | None, form: Format, directory: Path
         "verdicts": lambda: data.verdicts(campaign),
         "findings": lambda: data.findings(campaign),
     }
-    files = []
+    written = []
     for name, table in tables.items():
         frame = table()
         for column in frame.columns:
@@ -38,20 +37,6 @@ def write_tables(data: Data, campaign: int | None, form: Format, directory: Path
             elif frame[column].map(type).nunique() > 1 and frame[column].dtype == object:
                 # The levels of one factor may be words and numbers, which no Parquet column can be.
                 frame[column] = frame[column].map(str, na_action="ignore")
-        file = directory / f"{name}.{form}"
-        part = file.with_name(f"{file.name}.part")
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            if form == "csv":
-                frame.to_csv(part, index=False)
-            else:
-                frame.to_parquet(part, index=False)
-            part.replace(file)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink()
-            raise AssayError(
-                f"cannot write {file}: {error.strerror}; choose another folder with --output"
-            ) from error
-        files.append(file)
-    return files
+        content = frame.to_csv(index=False) if form == "csv" else frame.to_parquet(index=False)
+        written.append(files.write(directory / f"{name}.{form}", content))
+    return written

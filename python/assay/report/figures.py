@@ -3,12 +3,12 @@
 import json
 import textwrap
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import vl_convert
 
+from assay import files
 from assay.errors import AssayError
 from assay.report.charts import Figure, figures, specifications
 from assay.report.charts.drawings import Specification
@@ -49,19 +49,7 @@ def write_figure(specification: Specification, figure: Figure, form: Format, dir
         AssayError: the folder cannot be written.
     """
     content = _convert(_for_paper(specification, figure), form)
-    file = directory / f"{figure.name}.{form}"
-    part = file.with_name(f"{file.name}.part")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise AssayError(
-            f"cannot write {file}: {error.strerror}; choose another folder with --output"
-        ) from error
-    return file
+    return files.write(directory / f"{figure.name}.{form}", content)
 
 
 def _chosen(report: Report, names: Collection[str]) -> Iterator[Figure]:
