@@ -406,9 +406,9 @@ def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], sto
     told = [text.rstrip("\n") for text in index.texts["td"]]
     reasons = sum(trial.reason == ATTACK for trial in store.trials(1))
     assert told.count(ATTACK) == reasons + 1 + 2  # those, the host's name, and one of each environment
-    assert [text.strip() for text in index.texts["h3"] if text.startswith("As ")] == [
-        "As 40 trials told",
-        "As 13 trials told",
+    assert [text.strip() for text in index.texts["h3"] if text.startswith("Reported by ")] == [
+        "Reported by 40 trials",
+        "Reported by 13 trials",
     ]
 
 

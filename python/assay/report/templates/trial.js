@@ -107,7 +107,7 @@ const PERCENTILES = { p50: "50%", p90: "90%", p99: "99%", p99_9: "99.9%", p99_99
 const COUNTED_FROM = {
   start: "Counted from the start of each.",
   arrival: "Counted from the moment at which each was due.",
-  mixed: "In an open loop counted from the moment at which each was due, else from its start.",
+  mixed: "In an open loop counted from the moment at which each was due, otherwise from its start.",
 };
 
 // The share of operations that took longer than each bucket ends, on two logarithmic scales: what is rare is

@@ -11,7 +11,7 @@ function counted(counts) {
 
 function conditions() {
   title.textContent = "Trials";
-  facts.textContent = "A condition leads to its trials.";
+  facts.textContent = "Click a condition to see its trials.";
   const rows = campaign.conditions.map(({ name, counts }, i) =>
     [create("a", { href: `#condition-${i + 1}` }, name), counted(counts)]);
   return [table("Conditions", ["condition", "trials"], rows)];

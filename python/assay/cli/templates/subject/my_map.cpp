@@ -1,8 +1,7 @@
-// A subject of your own: a hash map behind a mutex, for you to replace by what you want to measure.
-//
-// Where a thread needs something of its own inside the map (an epoch, hazard pointers), let
-// attach() return a handle of yours that owns it and has insert, erase and find; see
-// assay/maps/concept.h, also for range, size, snapshot and iterate, which a map may have besides.
+// Your own subject: a hash map behind a mutex. Replace it with what you want to measure.
+// If a thread needs something of its own inside the map (an epoch, hazard pointers), let attach()
+// return your own handle that owns it and has insert, erase and find; see assay/maps/concept.h,
+// also for range, size, snapshot and iterate, which a map may have besides.
 // Other types of keys and values: assay/trial/subject.h.
 #include <cstdint>
 #include <mutex>
