@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.report.charts.comparison import TRIALS_HEADING, comparison
-from assay.report.charts.cost import cost
+from assay.report.charts.chart import TRIALS_HEADING, own
+from assay.report.charts.comparison import comparison
+from assay.report.charts.defaults import cost, inside
 from assay.report.charts.distribution import distribution
 from assay.report.charts.drawings import Specification
 from assay.report.charts.drawn import Drawn
 from assay.report.charts.host import host
-from assay.report.charts.inside import inside
 from assay.report.charts.latency import latency
-from assay.report.charts.own import own
 from assay.report.charts.panels import Panels, short
 from assay.report.gather import Report
 

@@ -15,20 +15,36 @@ from assay.plan.types import Level
 from assay.report.charts import style
 from assay.report.charts.style import Series
 
+Row = list[Any]
 Specification = dict[str, Any]
 
 TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
 TO_TRIAL = "'trial.html#' + datum.trial"
 
+LEAST, MOST = 1e-150, 1e150
+"""Numbers of other sizes are not drawn: ratios and squares of those between them are numbers, too."""
+SAME = 1e-7  # relative distance of numbers that a chart shows in one place
+
 HEIGHT = 240  # of a chart's plane, pixels
 MEDIAN_COLUMNS = ("part", "series", "x", "at", "value", "low", "high", "values", "condition", "label")
 HISTOGRAM_COLUMNS = ("series", "from", "to", "count", "condition")
-HEAT_MAP_COLUMNS = ("x", "y", "value", "dark", "condition")
+HEAT_MAP_COLUMNS = ("x", "y", "value", "condition")
 BOX_COLUMNS = ("x", "series", "least", "lower", "median", "upper", "most", "values", "condition")
+CURVE_COLUMNS = ("series", "value", "share", "trial")
 TIME_COLUMNS = ("time", "value", "series", "trial")
 CAP = 9  # length of the caps of an interval, pixels
 LEGEND_CHARACTERS = 24  # in a line of a title that must fit below a narrow plane
 LONG_NAMES = 44  # characters of all names on an axis, beyond which they are slanted
+
+
+def drawable(value: Any) -> bool:
+    """Tell whether axes can show a value, if it is a number; a chart's drawing computes with doubles."""
+    return not isinstance(value, int | float) or value == 0 or LEAST <= abs(value) <= MOST
+
+
+def same(low: float, high: float) -> bool:
+    """Tell whether two numbers are too near to each other to be told apart in a chart."""
+    return high - low <= SAME * max(abs(low), abs(high))
 
 
 @dataclass(frozen=True)
@@ -48,8 +64,10 @@ class Across:
     @property
     def numeric(self) -> bool:
         """Whether the levels are numbers that differ, so that their distances mean something."""
-        return len(set(self.levels)) > 1 and all(
-            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
+        return (
+            all(isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels)
+            and all(map(drawable, self.levels))
+            and not same(min(map(float, self.levels)), max(map(float, self.levels)))
         )
 
     @property
@@ -100,22 +118,6 @@ class Across:
 
 
 @dataclass(frozen=True)
-class OfMetric:
-    """The horizontal axis of a metric: column `at`."""
-
-    title: str
-    numeric: bool = True
-
-    def numeric_axis(self) -> Any:
-        """Return the axis of column `at`."""
-        return (
-            alt.X("at:Q", title=self.title)
-            .scale(zero=False)
-            .axis(labelExpr=_number("x"), grid=False, tickCount=5)
-        )
-
-
-@dataclass(frozen=True)
 class Up:
     """The vertical axis of a number.
 
@@ -152,10 +154,11 @@ class Up:
             return cls(title, log)
         low, high = min(values), max(values)
         if log:
-            ratio = (high / low) ** 0.05 if high > low else 1.1
+            ratio = 1.1 if same(low, high) else (high / low) ** 0.05
             return cls(title, log, (low / ratio, high * ratio))
-        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-        return cls(title, log, (min(low, 0) if zero else low - room, high + room))
+        room = 0.05 * (abs(high) if same(low, high) else high - low) or 1.0
+        begin = 0 if zero and low >= 0 else low - room
+        return cls(title, log, (begin, 0 if zero and high < 0 else high + room))
 
 
 def _number(channel: Literal["x", "y"]) -> str:
@@ -207,28 +210,26 @@ def _median_tooltip(series: Series, x: str | None, value: str) -> list[Any]:
     )
 
 
-def lines(
-    across: Across | OfMetric,
-    up: Up,
-    series: Series,
-    *,
-    best: bool = False,
-    boundaries: bool = False,
-    hollow: bool = False,
-) -> Specification:
+def lines(across: Across | Up, up: Up, series: Series, parts: Collection[str] = ()) -> Specification:
     """Draw medians with intervals over a factor, one line for each series.
 
     Columns: MEDIAN_COLUMNS, where part is "point", "hollow", "boundary" or "best", x the level, and at where
     a numeric level is drawn. A line over a metric runs through its conditions in their order; it breaks at a
-    hollow point, whose median is not typical. Parts that no chart has are left out.
+    hollow point, whose median is not typical. `parts` are those that some chart has.
     A boundary is a vertical rule at `at`; the best, where there is one, a horizontal rule at `value`.
     """
     base = _rows(TO_CONDITION)
     medians = base.transform_filter("datum.part == 'point' || datum.part == 'hollow'")
     along_typical = medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
-    named = isinstance(across, Across) and not across.numeric
-    x = across.named_axis(series) if isinstance(across, Across) and named else {"x": across.numeric_axis()}
-    along = {"order": alt.Order("condition:Q")} if isinstance(across, OfMetric) else {}
+    if isinstance(across, Up):
+        x = {
+            "x": alt.X("at:Q", title=across.described())
+            .scale(across.scale(zero=False))
+            .axis(across.axis("x"))
+        }
+    else:
+        x = {"x": across.numeric_axis()} if across.numeric else across.named_axis(series)
+    along = {"order": alt.Order("condition:Q")} if isinstance(across, Up) else {}
     color = series.color()
     y = alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
     tooltip = _median_tooltip(series, across.title, up.title)
@@ -240,9 +241,9 @@ def lines(
         medians.mark_rule(strokeWidth=1.6).encode(
             y=alt.Y("low:Q", title=up.described()), y2="high:Q", color=color, tooltip=tooltip, **x
         ),
-        *_points(base, 55, hollow, y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x),
+        *_points(base, 55, parts, y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x),
     ]
-    if boundaries and not named:
+    if "boundary" in parts:
         boundary = base.transform_filter(alt.datum.part == "boundary")
         layers = [
             boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY).encode(x=x["x"]),
@@ -251,7 +252,7 @@ def lines(
             ),
             *layers,
         ]
-    if best:
+    if "best" in parts:
         rule = base.transform_filter(alt.datum.part == "best")
         about = _tooltip(("label:N", "best with 1 thread"), ("value:Q", up.title))
         layers = [
@@ -266,16 +267,16 @@ def lines(
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
 
-def _points(base: Any, size: int, hollow: bool, **encoding: Any) -> list[Any]:
+def _points(base: Any, size: int, parts: Collection[str], **encoding: Any) -> list[Any]:
     """Return the medians as filled points and, where there are any, those that are not typical as hollow."""
     filled = base.transform_filter(alt.datum.part == "point").mark_point(filled=True, size=size, opacity=1)
-    if not hollow:
+    if "hollow" not in parts:
         return [filled.encode(**encoding)]
     empty = base.transform_filter(alt.datum.part == "hollow").mark_point(filled=False, size=size, opacity=1)
     return [filled.encode(**encoding), empty.encode(**encoding)]
 
 
-def rows(up: Up, series: Series, *, hollow: bool = False) -> Specification:
+def rows(up: Up, series: Series, parts: Collection[str] = ()) -> Specification:
     """Draw medians with intervals, one row for each series. Columns and parts as those of `lines`."""
     base = _rows(TO_CONDITION)
     y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
@@ -287,7 +288,7 @@ def rows(up: Up, series: Series, *, hollow: bool = False) -> Specification:
             x=alt.X("low:Q", title=up.described()), x2="high:Q", y=y, color=color, tooltip=tooltip
         ),
         *_points(
-            base, 70, hollow, x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
+            base, 70, parts, x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
         ),
     )
     return style.to_dict(chart, {"step": 30})
@@ -363,8 +364,8 @@ def cumulative(
 ) -> Specification:
     """Draw distributions as cumulative curves: the share of trials, or of `what`, with at most each value.
 
-    Of ratios, the band of the smallest effect is drawn with them. Columns: series, value, share, trial (None
-    where there is none to lead to); of `what` other than trials there is none at all.
+    Of ratios, the band of the smallest effect is drawn with them. Columns: CURVE_COLUMNS, where trial may
+    be None; of `what` other than trials it always is.
     """
     base = _rows(TO_TRIAL)
     y_title = f"share of {what}"
@@ -425,13 +426,12 @@ def _since_first_trial(unit: str) -> Any:
     return alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False)
 
 
-def host_over_time(title: str, unit: str, boundary: float | None) -> Specification:
+def host_over_time(up: Up, unit: str, boundary: float | None) -> Specification:
     """Draw calibrations over the time of the campaign, by their side of the boundary where there is one.
 
     Columns: time, value, when ("before" or "after" the trial), side ("fast" or "slow", None without a
     boundary), trial.
     """
-    up = Up(title, log=True)
     sides = {"color": alt.value(style.COLORS[0])} if boundary is None else style.states(style.SIDES, "side")
     points = (
         _rows(TO_TRIAL)
@@ -442,7 +442,7 @@ def host_over_time(title: str, unit: str, boundary: float | None) -> Specificati
             href="href:N",
             tooltip=_tooltip(
                 ("time:Q", unit),
-                ("value:Q", title),
+                ("value:Q", up.title),
                 ("when:N", "calibration"),
                 ("trial:Q", "trial"),
             ),
@@ -545,7 +545,7 @@ def histogram(title: str, ends: tuple[float, float], most: int | None, series: S
 
 
 def heat_map(across: Across, down: Across, value: Up) -> Specification:
-    """Draw medians as colours, with their numbers. Columns: HEAT_MAP_COLUMNS; dark ones get a light text."""
+    """Draw medians as colours, with their numbers, which are light on dark. Columns: HEAT_MAP_COLUMNS."""
     base = _rows(TO_CONDITION)
     levels = [str(level) for level in down.levels]
     x = across.named_axis(style.ONE)["x"]
@@ -554,6 +554,8 @@ def heat_map(across: Across, down: Across, value: Up) -> Specification:
         scheme="viridis", type="log" if value.log else "linear", domain=list(value.domain or ())
     )
     tooltip = _tooltip(("x:N", across.title), ("y:N", down.title), ("value:Q", value.title))
+    low, high = value.domain or (0.0, 1.0)
+    middle = (low * high) ** 0.5 if value.log else (low + high) / 2
     layers = [
         base.mark_rect(stroke=style.GREY, strokeWidth=0.5).encode(
             x=x,
@@ -568,7 +570,7 @@ def heat_map(across: Across, down: Across, value: Up) -> Specification:
             x=x,
             y=y,
             text=alt.Text("value:Q", format=".3~s"),
-            color=alt.condition("datum.dark", alt.value("#ffffff"), alt.value("#000000")),
+            color=alt.condition(alt.datum.value < middle, alt.value("#ffffff"), alt.value("#000000")),
             href="href:N",
             tooltip=tooltip,
         ),

@@ -1,15 +1,15 @@
-"""What a module of this package yields for one figure."""
+"""What a module of this package yields for one figure, and figures that share their axes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.report.charts.drawings import Specification
-from assay.words import condition_name
+from assay.report.charts.drawings import LEAST, MOST, Row, Specification, drawable
+from assay.words import condition_name, counted
 
-WIDE = 30  # where the largest is so many times the smallest, a logarithmic scale is needed to see both
+WIDE = 30  # where the largest is this many times the smallest, a logarithmic scale is needed to see both
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,61 @@ class Drawn:
     section: str
     kind: str
     title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    specification: Callable[[], Specification]
+    columns: Sequence[str] = ()
+    rows: Sequence[Row] = ()
+    specification: Callable[[], Specification] = dict
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a figure, with its title and note."""
+
+    title: str
+    rows: Sequence[Row]
+    note: str = ""
+
+
+def together(
+    section: str,
+    kind: str,
+    columns: Sequence[str],
+    tables: Sequence[Table],
+    specification: Callable[[Sequence[Row]], Specification],
+) -> list[Drawn]:
+    """Return a figure for each table, all on the axes that all their rows need.
+
+    Rows with numbers that axes cannot show are left out, and the note says so.
+
+    Args:
+        specification: every row that is drawn -> what draws them.
+    """
+    kept = [[row for row in table.rows if all(map(drawable, row))] for table in tables]
+    every = [row for rows in kept for row in rows]
+    return [
+        Drawn(
+            section,
+            kind,
+            table.title,
+            columns,
+            rows,
+            partial(specification, every),
+            " ".join(filter(None, (table.note, left_out(len(table.rows) - len(rows))))),
+        )
+        for table, rows in zip(tables, kept, strict=True)
+    ]
+
+
+def left_out(marks: int, what: str = "mark") -> str:
+    """Return that some marks are not drawn since their numbers are not drawable; nothing of none."""
+    if not marks:
+        return ""
+    return f"Not drawn: {counted(marks, what)} with numbers below {LEAST:g} or above {MOST:g}."
+
+
+def column(rows: Sequence[Row], *places: int) -> list[float]:
+    """Return the numbers in some places of the rows."""
+    return [row[place] for row in rows for place in places if row[place] is not None]
 
 
 def titled(what: str, shared: Mapping[str, Level]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.plan.types import PlannedTrial
 from assay.report.charts import figures
-from assay.report.charts.own import own
+from assay.report.charts.chart import own
 from assay.report.charts.panels import Panels
 from example_report import example_report, experiment_text
 

@@ -1,62 +1,65 @@
 """The host over the campaign: its calibrations, and the modes that they tell apart."""
 
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from assay.analysis.types import HostModes
 from assay.report.charts import drawings
-from assay.report.charts.drawn import Drawn
+from assay.report.charts.drawings import Row, Specification, Up
+from assay.report.charts.drawn import Drawn, Table, column, together
 from assay.report.charts.panels import Panels, since_first, thinned, unit_of_time
+from assay.report.gather import Report
 
 CALIBRATIONS = {
     "core_to_core_ns": "One way between cores (ns)",
     "memory_ns": "Load from memory (ns)",
     "arithmetic_ns": "Step of arithmetic (ns)",
 }
+COLUMNS = ("time", "value", "when", "side", "trial")
 TRIALS = 500  # at most in one figure, each with two calibrations
 
 
 def host(panels: Panels) -> Iterator[Drawn]:
     """Yield one figure for each calibration that there is."""
-    report = panels.report
-    modes = report.analysis.host_modes
     for metric, what in CALIBRATIONS.items():
-        calibrated = [
-            trial
-            for trial in report.trials
-            if metric in trial.calibration_before or metric in trial.calibration_after
-        ]
-        boundary = modes.boundary if modes is not None and modes.metric == metric else None
-        kept, every = thinned(calibrated, TRIALS)
-        rows: list[list[Any]] = [
-            [
-                since_first(report, trial),
-                values[metric],
-                when,
-                None if boundary is None else "slow" if values[metric] > boundary else "fast",
-                trial.id,
-            ]
-            for trial in kept
-            for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
-            if metric in values
-        ]
-        notes = [_said(modes)] if modes is not None and modes.metric == metric else []
-        if every > 1:
-            notes.append(f"Calibrations of every {every}th trial are drawn.")
-        if rows:
-            yield Drawn(
-                section="host",
-                kind=metric,
-                title=what,
-                columns=("time", "value", "when", "side", "trial"),
-                rows=rows,
-                specification=partial(drawings.host_over_time, what, unit_of_time(report), boundary),
-                note=" ".join(notes),
-            )
+        yield from _calibration(panels.report, metric, what)
 
 
-def _said(modes: HostModes) -> str:
+def _calibration(report: Report, metric: str, what: str) -> list[Drawn]:
+    calibrated = [
+        trial
+        for trial in report.trials
+        if metric in trial.calibration_before or metric in trial.calibration_after
+    ]
+    modes = report.analysis.host_modes
+    modes = modes if modes is not None and modes.metric == metric else None
+    boundary = None if modes is None else modes.boundary
+    kept, every = thinned(calibrated, TRIALS)
+    rows: list[Row] = [
+        [
+            since_first(report, trial),
+            values[metric],
+            when,
+            None if boundary is None else "slow" if values[metric] > boundary else "fast",
+            trial.id,
+        ]
+        for trial in kept
+        for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
+        if values.get(metric, 0) > 0
+    ]
+    if not rows:
+        return []
+    notes = [] if modes is None else [_modes(modes)]
+    if every > 1:
+        notes.append(f"Calibrations of every {every}th trial are drawn.")
+
+    def specification(rows: Sequence[Row]) -> Specification:
+        up = Up.sharing(what, [*column(rows, 1), *([] if boundary is None else [boundary])], log=True)
+        return drawings.host_over_time(up, unit_of_time(report), boundary)
+
+    return together("host", metric, COLUMNS, [Table(what, rows, " ".join(notes))], specification)
+
+
+def _modes(modes: HostModes) -> str:
     """Return what the calibrations say of the host's modes."""
     if modes.boundary is None:
         return "The calibrations show one mode of the host."

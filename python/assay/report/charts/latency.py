@@ -1,14 +1,12 @@
 """How long operations take: percentiles of their latency, of all and of each kind and role."""
 
 import re
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from assay.report.charts import drawings
-from assay.report.charts.drawings import Across, Up
-from assay.report.charts.drawn import Drawn, titled
-from assay.report.charts.panels import Panels, of_metric, summary
+from assay.report.charts.drawings import Across, Row, Specification, Up
+from assay.report.charts.drawn import Drawn, Table, column, titled, together
+from assay.report.charts.panels import Panels, summary
 
 PERCENTILES = {
     "p50": "50%",
@@ -18,7 +16,7 @@ PERCENTILES = {
     "p99_99": "99.99%",
     "max": "longest timed",
 }
-"""As metrics name them -> the share of operations that took at most so long.
+"""As metrics name them -> the share of operations that took at most this long.
 
 The longest is of those that were timed and ended: sampling misses longer ones, and an operation that never
 ended is not among them.
@@ -31,14 +29,7 @@ _OF = re.compile(r"(?:role_(?P<role>[a-z0-9_]+)_)?latency_(?:(?P<kind>[a-z]+)_)?
 
 def latency(panels: Panels) -> Iterator[Drawn]:
     """Yield for each context the percentiles of all operations, then of each role and of each kind."""
-    metrics = {
-        name
-        for condition in panels.conditions
-        for trial in condition.trials
-        for name in trial.metrics
-        if "latency_" in name
-    }
-    stems = sorted({found[1] for name in metrics if (found := _METRIC.fullmatch(name))})
+    stems = sorted({match[1] for name in panels.reported if (match := _METRIC.fullmatch(name))})
     roles = [stem for stem in stems if stem.startswith("role_")]
     kinds = [stem for stem in stems if stem not in roles and stem != "latency_"]
     yield from _of(panels, "latency", [stem for stem in stems if stem == "latency_"])
@@ -47,33 +38,32 @@ def latency(panels: Panels) -> Iterator[Drawn]:
             yield from _of(panels, kind, group)
 
 
-def _of(panels: Panels, kind: str, stems: list[str]) -> Iterator[Drawn]:
-    """Yield the figures of one kind: one for each context and stem, all on one scale."""
+def _of(panels: Panels, kind: str, stems: list[str]) -> list[Drawn]:
+    """Return the figures of one kind: one for each context and stem, all on one scale."""
     across = Across("share of operations", list(PERCENTILES.values()))
-    tables: list[tuple[str, list[list[Any]]]] = []
+    note = "Each point: the median over trials of that percentile, with its 95% interval."
+    tables = []
     for panel in panels.contexts():
         for stem in stems:
-            rows: list[list[Any]] = []
+            rows: list[Row] = []
             for condition in panel.conditions:
                 name = panels.name(panels.factor, condition.levels[panels.factor])
                 for percentile, share in PERCENTILES.items():
-                    found = summary(condition, of_metric(f"{stem}{percentile}_ns"))
-                    if found is not None and found[0] > 0:
-                        rows.append(["point", name, share, None, *found, condition.number, None])
-            tables.append((titled(_title(stem), panel.shared), rows))
-    ends = [end for _, rows in tables for row in rows for end in row[4:7] if end]
-    up = Up.sharing("nanoseconds", ends, log=True)
-    for title, rows in tables:
-        if rows:
-            yield Drawn(
-                section="latency",
-                kind=kind,
-                title=title,
-                columns=drawings.MEDIAN_COLUMNS,
-                rows=rows,
-                specification=partial(drawings.lines, across, up, panels.levels),
-                note="Each point: the median over trials of that percentile, with its 95% interval.",
-            )
+                    values = condition.values(panels.value(f"{stem}{percentile}_ns"))
+                    median = summary([value for value, _ in values])
+                    if median is not None and median[0] > 0:
+                        ends = (end if end is None or end > 0 else median[0] for end in median[1:3])
+                        rows.append(
+                            ["point", name, share, None, median[0], *ends, median[3], condition.number, None]
+                        )
+            if rows:
+                tables.append(Table(titled(_title(stem), panel.shared), rows, note))
+
+    def specification(rows: Sequence[Row]) -> Specification:
+        up = Up.sharing("nanoseconds", column(rows, 4, 5, 6), log=True)
+        return drawings.lines(across, up, panels.levels)
+
+    return together("latency", kind, drawings.MEDIAN_COLUMNS, tables, specification)
 
 
 def _title(stem: str) -> str:

@@ -1,10 +1,10 @@
 """The tables behind the charts: the trials of a report by condition and panel, summarised and thinned."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, isfinite
+from math import ceil, inf, isnan
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,8 +26,19 @@ INHERITED = {
 }
 STEPS = 200  # at most in one cumulative curve
 
+FAULTS, SWITCHES = "Page faults per million operations", "Context switches per million operations"
+MEMORY = "Peak resident memory (MiB)"
+EVENTS = {
+    FAULTS: ("minor_page_faults", "major_page_faults"),
+    SWITCHES: ("voluntary_context_switches", "involuntary_context_switches"),
+}
+MIB = 2**20
+NOMINAL = "Operations: throughput times nominal duration."
+
 Value = Callable[[StoredTrial], float | None]
-Row = TypeVar("Row")
+T = TypeVar("T")
+Summary = tuple[float, float | None, float | None, int]
+"""Median, both ends of its 95% interval (None with too few values), number of values."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +54,9 @@ class Condition:
     trials: Sequence[StoredTrial]
 
     def values(self, value: Value) -> list[tuple[float, StoredTrial]]:
-        """Return the finite values of the trials that have one."""
-        found = ((value(trial), trial) for trial in self.trials)
-        return [(number, trial) for number, trial in found if number is not None and isfinite(number)]
+        """Return the values of the trials that have one."""
+        numbers = ((value(trial), trial) for trial in self.trials)
+        return [(number, trial) for number, trial in numbers if number is not None and not isnan(number)]
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,40 @@ class Panels:
         ]
 
     @cached_property
+    def reported(self) -> frozenset[str]:
+        """Return the metrics that some valid trial reports."""
+        return frozenset(
+            name for condition in self.conditions for trial in condition.trials for name in trial.metrics
+        )
+
+    def value(self, name: str) -> Value:
+        """Return what gives a metric of a trial, or one of FAULTS, SWITCHES and MEMORY."""
+        if name in EVENTS:
+            return lambda trial: self._per_million(trial, EVENTS[name])
+        if name == MEMORY:
+            return lambda trial: (
+                None if (value := metric(trial, "peak_resident_bytes")) is None else value / MIB
+            )
+        return lambda trial: metric(trial, name)
+
+    def _per_million(self, trial: StoredTrial, names: Sequence[str]) -> float | None:
+        """Return the sum of some counts for each million of operations.
+
+        Where trials report no number of operations, it is their throughput times the nominal duration.
+        """
+        counts = [count for name in names if (count := metric(trial, name)) is not None]
+        operations = metric(trial, "operations")
+        if operations is None:
+            ms: float = self.settings(trial).get("duration_ms", 0)
+            operations = (metric(trial, "throughput") or 0) * ms / 1e3
+        return sum(counts) / operations * 1e6 if counts and operations > 0 else None
+
+    def typical(self, condition: Condition) -> bool:
+        """Whether the median of the compared metric may stand for its values in a condition."""
+        shape = self.report.analysis.conditions[condition.number - 1].shape
+        return not shape.modes and not shape.note
+
+    @cached_property
     def by_threads(self) -> bool:
         """Whether several numbers of threads were run, so that metrics can be drawn over them."""
         return len(self.experiment.factors.get("threads", ())) > 1
@@ -122,22 +167,24 @@ class Panels:
         """Return the trial settings of a condition, or of a trial's, before any perturbation."""
         return self._settings[tuple(of.levels[factor] for factor in self.experiment.factors)]
 
-    def over_threads(self) -> Iterator[Panel]:
-        """Yield one panel for each context, less the number of threads where that is drawn across."""
-        return self.cut({self.factor, "threads"} if self.by_threads else {self.factor})
+    def over_threads(self) -> list[Panel]:
+        """Return one panel for each context, less the number of threads where that is drawn across."""
+        return self._cut({self.factor, "threads"} if self.by_threads else {self.factor})
 
-    def contexts(self) -> Iterator[Panel]:
-        """Yield one panel for each context."""
-        return self.cut({self.factor})
+    def contexts(self) -> list[Panel]:
+        """Return one panel for each context."""
+        return self._cut({self.factor})
 
-    def cut(self, free: set[str]) -> Iterator[Panel]:
-        """Yield one panel for each combination of the factors that are not free."""
-        panels: dict[tuple[tuple[str, Level], ...], list[Condition]] = defaultdict(list)
-        for condition in self.conditions:
-            shared = tuple((name, level) for name, level in condition.levels.items() if name not in free)
-            panels[shared].append(condition)
-        for shared, conditions in panels.items():
-            yield Panel(dict(shared), conditions)
+    def _cut(self, free: set[str]) -> list[Panel]:
+        return cut(self.conditions, [factor for factor in self.experiment.factors if factor not in free])
+
+
+def cut(conditions: Sequence[Condition], factors: Collection[str]) -> list[Panel]:
+    """Return one panel for each combination of the levels of some factors."""
+    panels: dict[tuple[Level, ...], list[Condition]] = defaultdict(list)
+    for condition in conditions:
+        panels[tuple(condition.levels[factor] for factor in factors)].append(condition)
+    return [Panel(dict(zip(factors, levels, strict=True)), members) for levels, members in panels.items()]
 
 
 def names_of(levels: Sequence[Level]) -> dict[Level, str]:
@@ -150,14 +197,19 @@ def names_of(levels: Sequence[Level]) -> dict[Level, str]:
     return dict(zip(levels, names, strict=True))
 
 
-def of_metric(name: str) -> Value:
-    """Return what gives a metric of a trial."""
-    return lambda trial: trial.metrics.get(name)
+def metric(trial: StoredTrial, name: str) -> float | None:
+    """Return a metric of a trial; an integer beyond every double is infinite."""
+    value = trial.metrics.get(name)
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
-def summary(condition: Condition, value: Value) -> tuple[float, float | None, float | None, int] | None:
+def summary(values: Sequence[float]) -> Summary | None:
     """Return median, both ends of its 95% interval (None with too few) and number of values; None of none."""
-    values = [number for number, _ in condition.values(value)]
     if not values:
         return None
     interval = median_interval(values)
@@ -171,7 +223,7 @@ def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, floa
     It begins at the smallest value with a share of 0 and no trial. Where there are more values, every n-th is
     kept and both extremes.
     """
-    ordered = sorted(values, key=lambda each: (each[0], each[1].id))
+    ordered = sorted(values, key=lambda value: (value[0], value[1].id))
     every = ceil(len(ordered) / STEPS)
     kept = sorted({0, len(ordered) - 1, *range(every - 1, len(ordered), every)}) if ordered else []
     curve = [(ordered[place][0], (place + 1) / len(ordered), ordered[place][1].id) for place in kept]
@@ -180,7 +232,8 @@ def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, floa
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float, float, float]:
     """Return the least value, the lower quartile, the median, the upper quartile and the largest value."""
-    least, lower, middle, upper, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    with np.errstate(all="ignore"):  # of values near the limits of a double
+        least, lower, middle, upper, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     return float(least), float(lower), float(middle), float(upper), float(most)
 
 
@@ -198,12 +251,12 @@ def _seconds(report: Report, trial: StoredTrial) -> float:
     return (trial.started_at - report.trials[0].started_at).total_seconds()
 
 
-def thinned(rows: Sequence[Row], most: int) -> tuple[Sequence[Row], int]:
+def thinned(rows: Sequence[T], most: int) -> tuple[Sequence[T], int]:
     """Return every n-th row so that there are at most `most`, and n."""
     every = max(1, ceil(len(rows) / most))
     return rows[::every], every
 
 
 def short(value: Any) -> Any:
-    """Return a number with six digits, which is more than a chart shows; anything else as it is."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    """Return a number with nine digits, which is more than a chart shows; anything else as it is."""
+    return float(f"{value:.9g}") if isinstance(value, float) else value
