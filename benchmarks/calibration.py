@@ -32,8 +32,7 @@ from assay.analysis import (
 )
 from assay.analysis.aa import binomial_interval
 from assay.analysis.verdicts import Question, decide, estimates
-from assay.experiment.types import Blocks, Design, Experiment
-from assay.experiment.types import Comparison as Asked
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 from simulation import NOISES, Array, host_campaign, log_ratios
@@ -202,11 +201,11 @@ def tables(campaigns: int) -> list[Table]:
             tuple(
                 partial(two_modes, blocks, effect, half)
                 for blocks, effect in (
-                    (Blocks(12), 0.0),
-                    (Blocks(12), 0.05),
-                    (Blocks(20), 0.0),
-                    (Blocks(24, until="verdict"), 0.0),
-                    (Blocks(24, until="verdict"), 0.05),
+                    (Blocks(most=12), 0.0),
+                    (Blocks(most=12), 0.05),
+                    (Blocks(most=20), 0.0),
+                    (Blocks(most=24, until="verdict"), 0.0),
+                    (Blocks(most=24, until="verdict"), 0.05),
                 )
             ),
         ),
@@ -275,7 +274,7 @@ def wrong_verdicts(effect: float, smallest_effect: float) -> tuple[Verdict, ...]
 def fixed(noise: str, blocks: int, campaigns: int) -> Row:
     """One comparison after a fixed number of blocks."""
     data = log_ratios(NOISES[noise], _rng("fixed", noise, blocks), campaigns, blocks)
-    said = judged(data, looks(Blocks(blocks))[-1])
+    said = judged(data, looks(Blocks(most=blocks))[-1])
     low, high = said.low[:, 0], said.high[:, 0]
     others = {"Student": student_interval(data[:, 0]), "Wilcoxon": wilcoxon_interval(data[:, 0])}
     width, best, coverage = min(
@@ -340,7 +339,7 @@ def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row
     """Sixteen comparisons, of which all or half are of identical code."""
     rng = _rng("family", noise, blocks)
     planted = np.tile([0.1, 0.1, 0, 0], 4)
-    look = looks(Blocks(blocks))[-1]
+    look = looks(Blocks(most=blocks))[-1]
     data = log_ratios(NOISES[noise], rng, campaigns, blocks, contexts=4, levels=5)
     said = judged(data, look)
     half = judged(data + planted[:, None], look)
@@ -444,16 +443,21 @@ def host_experiment(blocks: Blocks) -> Experiment:
     return Experiment(
         name="two-modes",
         question="?",
-        factors={"subject": subjects, "threads": threads},
-        comparison=Asked("throughput", "subject", "a", 100 * TINY_EFFECT, "higher", across=("threads",)),
-        design=Design(blocks, None, (), 0),
+        comparison=ComparisonDesign(
+            metric="throughput",
+            factor="subject",
+            baseline="a",
+            smallest_effect_percent=100 * TINY_EFFECT,
+            better="higher",
+            across=("threads",),
+        ),
+        design=Design(blocks=blocks),
         programs={},
         fixed={"pinning": "compact"},
         changes={
             "subject": {subject: {} for subject in subjects},
             "threads": {number: {"threads": number} for number in threads},
         },
-        source="",
         path=Path("two-modes.toml"),
     )
 

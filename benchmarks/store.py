@@ -17,6 +17,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from assay.analysis import median_interval
+from assay.experiment import parse
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
@@ -144,10 +145,7 @@ def _fill(path: Path) -> float:
     with Store.open(path) as store:
         begin = time.perf_counter()
         campaign = store.begin_campaign(
-            experiment="store-benchmark",
-            question="How long do commands take on a large store?",
-            source=SOURCE,
-            directory=str(path.parent),
+            experiment=parse(SOURCE, path.parent / "store-benchmark.toml"),
             plan=plan,
             host={"name": "here", "processors": 2, "kernel": "6.1"},
         )

@@ -166,10 +166,7 @@ def fill(path: Path) -> Store:
     plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
     store = Store.open(path)
     campaign = store.begin_campaign(
-        experiment=experiment.name,
-        question=experiment.question,
-        source=EXPERIMENT,
-        directory=str(path.parent),
+        experiment=experiment,
         plan=plan,
         host={"name": ATTACK, "processors": 2},
     )

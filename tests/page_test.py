@@ -346,10 +346,7 @@ smallest_effect_percent = 5
     plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
     with Store.open(tmp_path / "assay.sqlite") as store:
         campaign = store.begin_campaign(
-            experiment="own",
-            question="?",
-            source=source,
-            directory=str(tmp_path / "here"),
+            experiment=experiment,
             plan=plan,
             host={},
         )
@@ -365,10 +362,7 @@ def begun(path: Path, source: str, directory: Path) -> str:
     plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
     with Store.open(path / "assay.sqlite") as store:
         campaign = store.begin_campaign(
-            experiment=experiment.name,
-            question="?",
-            source=source,
-            directory=str(directory),
+            experiment=experiment,
             plan=plan,
             host={},
         )
@@ -424,9 +418,7 @@ def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
     experiment = parse(source, tmp_path / "example.toml")
     plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
     with Store.open(tmp_path / "assay.sqlite") as store:
-        campaign = store.begin_campaign(
-            experiment="example", question="?", source=source, directory="/", plan=plan, host={}
-        )
+        campaign = store.begin_campaign(experiment=experiment, plan=plan, host={})
         page = write_page(gather(store, campaign), store, tmp_path / "site")
     assert "seed = 77" in (page.parent / "experiment.toml").read_text(encoding="utf-8")
     assert "assay run" not in page.read_text(encoding="utf-8")
@@ -480,11 +472,9 @@ def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_pat
 
 def second_campaign(store: Store) -> int:
     """Begin another campaign of the same experiment, in which nothing has run."""
-    first = store.campaign(1)
-    plan = make_plan(parse(first.source, Path("example.toml")), 78, lambda _: "/bin/true", 1000)
-    return store.begin_campaign(
-        experiment=first.experiment, question="Again?", source=first.source, directory="/", plan=plan, host={}
-    )
+    experiment = store.experiment(1).model_copy(update={"question": "Again?"})
+    plan = make_plan(experiment, 78, lambda _: "/bin/true", 1000)
+    return store.begin_campaign(experiment=experiment, plan=plan, host={})
 
 
 def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_store: Store) -> None:
@@ -640,9 +630,7 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
     path = tmp_path / "assay.sqlite"
     names = ("throughput", "generation_share", "throughput_drift", "throughput_variation")
     with Store.open(path) as store:
-        campaign = store.begin_campaign(
-            experiment="example", question="?", source=source, directory="/", plan=plan, host={}
-        )
+        campaign = store.begin_campaign(experiment=experiment, plan=plan, host={})
         for trial in plan.trials:
             told = {"protocol": 1, "status": "valid", "metrics": dict.fromkeys(names, 1.7e308)}
             base = outcome(0, trial.levels)

@@ -95,10 +95,7 @@ def fill(path: Path) -> Store:
     plan = make_plan(experiment, 5, lambda _: "/bin/true", 1000)
     store = Store.open(path)
     campaign = store.begin_campaign(
-        experiment="sided",
-        question=experiment.question,
-        source=EXPERIMENT,
-        directory=str(path.parent),
+        experiment=experiment,
         plan=plan,
         host={},
     )

@@ -20,6 +20,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from assay.errors import AssayError
+from assay.experiment.testing import experiment
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store, runner_lock, schema, store
@@ -56,9 +57,7 @@ def begin(store: Store, trials: int = PLANNED) -> int:
         )
         for ordinal in range(trials)
     )
-    return store.begin_campaign(
-        experiment="maps", question="", source="", directory="/", plan=Plan(1, plan), host={}
-    )
+    return store.begin_campaign(experiment=experiment("maps"), plan=Plan(1, plan), host={})
 
 
 def record_all(store: Store, campaign: int) -> None:
@@ -205,7 +204,7 @@ def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
         def make_ready(engine: Engine, together: Barrier = together) -> None:
             engine.connect().close()
             together.wait()
-            store._bring_up_to_date(engine)
+            store._create(engine)
             engine.dispose()
 
         with ThreadPoolExecutor(len(engines)) as threads:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.modes import disagreement, gap, host_modes
-from assay.experiment.types import Blocks, Comparison, Design, Experiment
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other")
@@ -22,16 +22,20 @@ def experiment() -> Experiment:
     return Experiment(
         name="example",
         question="?",
-        factors={"subject": SUBJECTS, "threads": THREADS},
-        comparison=Comparison("throughput", "subject", "base", 5.0, "higher"),
-        design=Design(Blocks(10), 1, (), 0.0),
+        comparison=ComparisonDesign(
+            metric="throughput",
+            factor="subject",
+            baseline="base",
+            smallest_effect_percent=5.0,
+            better="higher",
+        ),
+        design=Design(blocks=Blocks(most=10), seed=1),
         programs={},
         fixed={"pinning": "cores_first"},
         changes={
             "subject": {name: {"subject": name} for name in SUBJECTS},
             "threads": {count: {"threads": count} for count in THREADS},
         },
-        source="",
         path=Path("example.toml"),
     )
 
@@ -306,11 +310,11 @@ def test_placements_have_boundaries_of_their_own() -> None:
 def test_the_same_threads_pinned_elsewhere_are_another_placement() -> None:
     # Cores that share no cache: both pinnings have one mode, however far apart they are.
     pinnings = ("cores_first", "spread")
-    experiment_ = replace(
-        experiment(),
-        factors={"pinning": pinnings},
-        changes={"pinning": {name: {"pinning": name} for name in pinnings}},
-        fixed={"threads": 2},
+    experiment_ = experiment().model_copy(
+        update={
+            "changes": {"pinning": {name: {"pinning": name} for name in pinnings}},
+            "fixed": {"threads": 2},
+        }
     )
     trials = [
         replace(trial(group, center, center), levels={"pinning": name})

@@ -10,7 +10,7 @@ import pytest
 
 from assay.analysis.intervals import sign_flips
 from assay.analysis.planning import ComparisonForecast, forecast
-from assay.experiment.types import Blocks, Comparison, Design, Experiment
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other")
@@ -22,16 +22,16 @@ def experiment(blocks: Blocks | None = None, metric: str = "throughput") -> Expe
     return Experiment(
         name="example",
         question="?",
-        factors={"threads": THREADS, "subject": SUBJECTS},
-        comparison=Comparison(metric, "subject", "base", 5.0, "higher"),
-        design=Design(blocks or Blocks(20), 1, (), 0.0),
+        comparison=ComparisonDesign(
+            metric=metric, factor="subject", baseline="base", smallest_effect_percent=5.0, better="higher"
+        ),
+        design=Design(blocks=blocks or Blocks(most=20), seed=1),
         programs={},
         fixed={"duration_ms": 200, "interval_ms": 10, "pinning": "cores_first"},
         changes={
-            "subject": {name: {"subject": name} for name in SUBJECTS},
             "threads": {count: {"threads": count} for count in THREADS},
+            "subject": {name: {"subject": name} for name in SUBJECTS},
         },
-        source="",
         path=Path("example.toml"),
     )
 
@@ -110,7 +110,7 @@ def test_a_small_pilot_allows_for_what_it_does_not_know() -> None:
     # Over many pilots of 8 blocks, 80% of the campaigns that they ask for are narrow enough.
     attained = []
     for seed in range(20):
-        found = forecast([campaign(8, noisy(0.05, seed))], experiment(Blocks(8)), 7)
+        found = forecast([campaign(8, noisy(0.05, seed))], experiment(Blocks(most=8)), 7)
         for one in found.comparisons:
             assert one.blocks is not None
             attained.append(np.mean(widths(0.05, one.blocks) <= 7))
@@ -167,7 +167,7 @@ def test_tiny_campaigns_allow_for_the_mean_of_each() -> None:
     attained = []
     for seed in range(20):
         noise = noisy(0.05, seed)
-        found = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(8)), 7)
+        found = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(most=8)), 7)
         for one in found.comparisons:
             assert one.pairs == 12
             assert one.blocks is not None
@@ -185,7 +185,7 @@ def test_pairs_of_tiny_campaigns_say_less_than_those_of_one(campaigns: int, enou
 
 def test_blocks_after_the_last_look_count_too() -> None:
     # The look at 8 blocks is the last one that 11 blocks reach.
-    found = forecast([campaign(11, noisy(0.05))], experiment(Blocks(60, until=5.0)), 5)
+    found = forecast([campaign(11, noisy(0.05))], experiment(Blocks(most=60, until=5.0)), 5)
     assert {one.pairs for one in found.comparisons} == {11}
 
 
@@ -235,13 +235,15 @@ def test_repeats_cost_time() -> None:
 
 
 def test_a_time_budget_limits_the_planned_blocks() -> None:
-    found = forecast([campaign(10, noisy(0.02))], experiment(Blocks(1000, minutes=1.0)), 5)
+    found = forecast([campaign(10, noisy(0.02))], experiment(Blocks(most=1000, minutes=1.0)), 5)
     assert found.planned == 30  # of 2 s each
 
 
 def test_an_early_end_asks_for_more_confidence() -> None:
     trials = [campaign(20, noisy(0.05))]
-    fixed, early = (forecast(trials, experiment(each), 5) for each in (Blocks(60), Blocks(60, until=5.0)))
+    fixed, early = (
+        forecast(trials, experiment(each), 5) for each in (Blocks(most=60), Blocks(most=60, until=5.0))
+    )
     assert fixed.confidence == pytest.approx(0.95)
     assert early.confidence > 0.95
     for one, other in zip(fixed.comparisons, early.comparisons, strict=True):
@@ -260,7 +262,7 @@ def test_few_pairs_have_no_forecast(blocks: int) -> None:
 
 
 def test_one_planned_block_gives_no_interval() -> None:
-    found = forecast([campaign(8, noisy(0.02))], experiment(Blocks(1)), 5)
+    found = forecast([campaign(8, noisy(0.02))], experiment(Blocks(most=1)), 5)
     assert {one.planned_width_percent for one in found.comparisons} == {None}
 
 

@@ -43,20 +43,20 @@ def test_more_comparisons_only_put_the_first_look_off(blocks: Blocks, comparison
 
 
 def test_a_fixed_number_of_blocks_has_one_look_at_95_percent() -> None:
-    assert looks(Blocks(20)) == (Look(1, 1, 20, 0.95),)
+    assert looks(Blocks(most=20)) == (Look(1, 1, 20, 0.95),)
 
 
 def test_a_look_that_could_decide_nothing_is_left_out() -> None:
-    assert [look.blocks for look in looks(Blocks(60, until="verdict"))] == [12, 18, 27, 41, 60]
-    assert [look.blocks for look in looks(Blocks(60, until="verdict"), 16)] == [18, 27, 41, 60]
-    assert [look.blocks for look in looks(Blocks(20, until=3.0), 16)] == [8, 13, 20]
+    assert [look.blocks for look in looks(Blocks(most=60, until="verdict"))] == [12, 18, 27, 41, 60]
+    assert [look.blocks for look in looks(Blocks(most=60, until="verdict"), 16)] == [18, 27, 41, 60]
+    assert [look.blocks for look in looks(Blocks(most=20, until=3.0), 16)] == [8, 13, 20]
 
 
 # What verdicts rest on
 
 
 def test_before_the_first_look_there_is_none_and_after_it_the_last_one_reached() -> None:
-    blocks = Blocks(60, until="verdict")
+    blocks = Blocks(most=60, until="verdict")
     assert reached(blocks, 11, 1) is None
     assert [reached(blocks, complete, 1) for complete in (12, 17, 18, 60)] == [
         looks(blocks)[index] for index in (0, 0, 1, 4)
@@ -64,22 +64,22 @@ def test_before_the_first_look_there_is_none_and_after_it_the_last_one_reached()
 
 
 def test_with_a_time_budget_the_look_is_at_the_blocks_that_were_completed() -> None:
-    blocks = Blocks(1000, minutes=10)
+    blocks = Blocks(most=1000, minutes=10)
     assert reached(blocks, 37, 1) == Look(1, 1, 37, 0.95)
     assert reached(blocks, 0, 1) is None
 
 
 def test_a_fixed_number_of_blocks_has_no_look_before_all_have_ended() -> None:
-    assert reached(Blocks(20), 19, 1) is None
-    assert reached(Blocks(20), 20, 1) == Look(1, 1, 20, 0.95)
+    assert reached(Blocks(most=20), 19, 1) is None
+    assert reached(Blocks(most=20), 20, 1) == Look(1, 1, 20, 0.95)
 
 
 @pytest.mark.parametrize(
     ("blocks", "complete", "said"),
     [
-        (Blocks(40), 10, "10 of 40 blocks have ended, and verdicts rest on all of them"),
-        (Blocks(40, minutes=1), 0, "0 of 40 blocks have ended, and verdicts rest on all of them"),
-        (Blocks(40, until="verdict"), 10, "the first planned look at the results has not been reached"),
+        (Blocks(most=40), 10, "10 of 40 blocks have ended, and verdicts rest on all of them"),
+        (Blocks(most=40, minutes=1), 0, "0 of 40 blocks have ended, and verdicts rest on all of them"),
+        (Blocks(most=40, until="verdict"), 10, "the first planned look at the results has not been reached"),
     ],
 )
 def test_why_there_is_no_look_yet_is_said(blocks: Blocks, complete: int, said: str) -> None:
@@ -108,24 +108,24 @@ def analysis(*comparisons: Comparison, look: Look | None = FIRST) -> Analysis:
 
 
 def test_it_may_end_when_no_comparison_is_undecided() -> None:
-    until = Blocks(60, until="verdict")
+    until = Blocks(most=60, until="verdict")
     assert settled(analysis(comparison("faster"), comparison("equivalent")), until)
     assert not settled(analysis(comparison("faster"), comparison("undecided")), until)
 
 
 def test_it_may_end_when_every_interval_is_narrow_enough() -> None:
     narrow, wide = comparison("undecided", 1.0, 1.02), comparison("faster", 1.1, 1.2)
-    assert "3%" in settled(analysis(narrow), Blocks(60, until=3.0))
-    assert not settled(analysis(narrow, wide), Blocks(60, until=3.0))
-    assert not settled(analysis(narrow, replace(narrow, interval=None)), Blocks(60, until=3.0))
+    assert "3%" in settled(analysis(narrow), Blocks(most=60, until=3.0))
+    assert not settled(analysis(narrow, wide), Blocks(most=60, until=3.0))
+    assert not settled(analysis(narrow, replace(narrow, interval=None)), Blocks(most=60, until=3.0))
 
 
 def test_further_metrics_do_not_decide() -> None:
     found = replace(analysis(comparison("faster")), also=(comparison("undecided", 0.1, 9),))
-    assert settled(found, Blocks(60, until="verdict"))
-    assert settled(found, Blocks(60, until=3.0))
+    assert settled(found, Blocks(most=60, until="verdict"))
+    assert settled(found, Blocks(most=60, until=3.0))
 
 
 def test_it_may_not_end_between_looks_or_without_being_asked_to() -> None:
-    assert not settled(analysis(comparison("faster"), look=None), Blocks(60, until="verdict"))
-    assert not settled(analysis(comparison("faster")), Blocks(60))
+    assert not settled(analysis(comparison("faster"), look=None), Blocks(most=60, until="verdict"))
+    assert not settled(analysis(comparison("faster")), Blocks(most=60))

@@ -22,14 +22,13 @@ from assay.analysis import (
     summarise,
     verdict,
 )
-from assay.experiment.types import Blocks, Design, Experiment
-from assay.experiment.types import Comparison as Asked
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other", "third")
 THREADS = (1, 2)
-TEN = Blocks(10)
+TEN = Blocks(most=10)
 
 
 def experiment(
@@ -41,13 +40,18 @@ def experiment(
     return Experiment(
         name="example",
         question="?",
-        factors={"subject": SUBJECTS, "threads": THREADS},
-        comparison=Asked("throughput", "subject", "base", 5.0, better, **comparison),  # type: ignore[arg-type]
-        design=Design(blocks, 1, exclude, 0.0),
+        comparison=ComparisonDesign(
+            metric="throughput",
+            factor="subject",
+            baseline="base",
+            smallest_effect_percent=5.0,
+            better=better,  # type: ignore[arg-type]
+            **comparison,
+        ),
+        design=Design(blocks=blocks, seed=1, exclude=exclude),
         programs={},
         fixed={},
         changes={"subject": {name: {} for name in SUBJECTS}, "threads": {n: {"threads": n} for n in THREADS}},
-        source="",
         path=Path("example.toml"),
     )
 
@@ -135,7 +139,7 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
         twice = subject == "other" and threads == 2
         return throughput((200 if twice else 100) * (1 + block) * rng.uniform(0.999, 1.001))
 
-    analysis = summarise(campaign(8, change), experiment(blocks=Blocks(8)))
+    analysis = summarise(campaign(8, change), experiment(blocks=Blocks(most=8)))
     assert len(analysis.comparisons) == 4
     found = only(analysis.comparisons, "other", 2)
     assert found.verdict == "faster"
@@ -147,7 +151,7 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
 
 def test_five_blocks_are_undecided_and_say_why() -> None:
     trials = campaign(5, lambda _, s, __: throughput(9 if s == "other" else 1))
-    analysis = summarise(trials, experiment(blocks=Blocks(5)))
+    analysis = summarise(trials, experiment(blocks=Blocks(most=5)))
     found = only(analysis.comparisons, "other", 1)
     assert (found.verdict, found.interval) == ("undecided", None)
     assert found.ratio == pytest.approx(9)
@@ -159,7 +163,7 @@ def test_five_blocks_are_undecided_and_say_why() -> None:
 )
 def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], said: str) -> None:
     trials = campaign(1, lambda _, s, __: other if s == "other" else throughput(1))
-    found = only(summarise(trials, experiment(blocks=Blocks(1))).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(most=1))).comparisons, "other", 1)
     assert said in found.reason
 
 
@@ -295,32 +299,34 @@ def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_sa
     trials = campaign(
         8, change
     )  # two of 2**8 flips are as far above: p is 2 * 2 / 2**8, and times 4 above 5%
-    found = only(summarise(trials, experiment(blocks=Blocks(8))).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1)
     assert found.p == pytest.approx(4 / 2**8)
     assert found.p_adjusted == pytest.approx(16 / 2**8)
     assert found.interval is not None
     assert found.interval.low > 1
     assert found.verdict == "undecided"
     assert found.reason == "the interval excludes 1, but among 4 comparisons chance alone does that"
-    uncorrected = experiment(correction="none", blocks=Blocks(8))
+    uncorrected = experiment(correction="none", blocks=Blocks(most=8))
     alone = only(summarise(trials, uncorrected).comparisons, "other", 1)
     assert (alone.verdict, alone.reason) == ("faster", "")
 
 
 def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None:
     trials = campaign(7, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = only(summarise(trials, experiment(blocks=Blocks(7))).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
     assert found.reason == "7 pairs are too few for a verdict among 4 comparisons: it takes 8"
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    assert only(summarise(trials, experiment(blocks=Blocks(8))).comparisons, "other", 1).verdict == "faster"
+    assert (
+        only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1).verdict == "faster"
+    )
 
 
 def test_equivalence_is_corrected_too() -> None:
     trials = campaign(7, lambda *_: throughput(1))
-    found = only(summarise(trials, experiment(blocks=Blocks(7))).comparisons, "other", 1)
+    found = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
     assert found.verdict == "undecided"
     assert "too few for a verdict among 4" in found.reason
-    uncorrected = experiment(correction="none", blocks=Blocks(7))
+    uncorrected = experiment(correction="none", blocks=Blocks(most=7))
     assert only(summarise(trials, uncorrected).comparisons, "other", 1).verdict == "equivalent"
 
 
@@ -333,16 +339,16 @@ def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: t
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = summarise(trials, experiment(across=("threads",), blocks=Blocks(8)))
+    found = summarise(trials, experiment(across=("threads",), blocks=Blocks(most=8)))
     family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
     assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
     assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
-    few = summarise(trials[: 7 * 6], experiment(across=("threads",), blocks=Blocks(7)))
+    few = summarise(trials[: 7 * 6], experiment(across=("threads",), blocks=Blocks(most=7)))
     assert "7 pairs are too few for a verdict among 6 comparisons" in few.comparisons[0].reason
 
 
 def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggregates() -> None:
-    until = Blocks(30, until="verdict", fewest=10)
+    until = Blocks(most=30, until="verdict", fewest=10)
     trials = campaign(10, lambda *_: throughput(1))
     look = summarise(trials, experiment(blocks=until)).look
     assert look is not None
@@ -352,7 +358,7 @@ def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggr
 
 def test_further_metrics_are_not_corrected_for_the_aggregates() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    asked = experiment(across=("threads",), also={"throughput": "higher"}, blocks=Blocks(8))
+    asked = experiment(across=("threads",), also={"throughput": "higher"}, blocks=Blocks(most=8))
     assert {one.p_adjusted for one in summarise(trials, asked).also} == {4 * 2 / 2**8, 1.0}
 
 
@@ -389,7 +395,7 @@ def on_a_host_with_modes(block: int, subject: str, threads: int) -> dict[str, An
 
 
 def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_shown() -> None:
-    found = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(12)))
+    found = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(most=12)))
     assert found.host_modes is not None
     two = only(found.comparisons, "other", 2)
     assert (two.pairs, two.dropped, two.ratio) == (11, {"host changed": 1}, 1)
@@ -403,8 +409,8 @@ def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_sh
 
 def test_the_verdicts_in_a_mode_are_corrected_too() -> None:
     trials = campaign(11, on_a_host_with_modes)
-    corrected = summarise(trials, experiment(blocks=Blocks(11)))
-    alone = summarise(trials, experiment(blocks=Blocks(11), correction="none"))
+    corrected = summarise(trials, experiment(blocks=Blocks(most=11)))
+    alone = summarise(trials, experiment(blocks=Blocks(most=11), correction="none"))
     fast = [only(found.comparisons, "other", 1).modes["fast"] for found in (corrected, alone)]
     assert [(one.pairs, one.verdict) for one in fast] == [(7, "undecided"), (7, "equivalent")]
 
@@ -416,7 +422,7 @@ def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> No
         levels: dict[str, Level] = {"subject": subject, "threads": 2}
         repeated = trial(len(trials), 5, 1000, levels, **calibrated(50, 50, 100))
         trials.append(dataclasses.replace(repeated, repeats=repeats))
-    two = only(summarise(trials, experiment(blocks=Blocks(12))).comparisons, "other", 2)
+    two = only(summarise(trials, experiment(blocks=Blocks(most=12))).comparisons, "other", 2)
     assert (two.pairs, two.dropped) == (12, {"host changed": 1})
     assert two.all_groups.pairs == 13
 
@@ -450,7 +456,7 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
 
 
 def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() -> None:
-    until = experiment(blocks=Blocks(60, until="verdict"))
+    until = experiment(blocks=Blocks(most=60, until="verdict"))
     trials = campaign(11, lambda _, s, __: throughput(9 if s == "other" else 1))
     found = summarise(trials, until)
     assert found.look is None
@@ -460,7 +466,7 @@ def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() 
 
 
 def test_only_blocks_that_the_look_covers_count() -> None:
-    until = experiment(blocks=Blocks(60, until="verdict"))
+    until = experiment(blocks=Blocks(most=60, until="verdict"))
     trials = campaign(20, lambda block, s, _: throughput(9 if s == "other" and block < 18 else 1))
     found = summarise(trials, until)
     assert found.look is not None
@@ -476,7 +482,7 @@ def test_only_blocks_that_the_look_covers_count() -> None:
 
 def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
     """The host's second mode shows itself only after the look at 12 blocks."""
-    until = experiment(blocks=Blocks(60, until="verdict"), correction="none")
+    until = experiment(blocks=Blocks(most=60, until="verdict"), correction="none")
 
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         if block >= 12:
@@ -492,7 +498,7 @@ def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
 
 
 def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
-    budget = experiment(blocks=Blocks(1000, minutes=10))
+    budget = experiment(blocks=Blocks(most=1000, minutes=10))
     found = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
     assert found.look == Look(1, 1, 8, 0.95)
     assert {one.pairs for one in found.comparisons} == {8}

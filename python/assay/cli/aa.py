@@ -1,6 +1,5 @@
 """`assay aa`: whether the laboratory stays silent about identical code."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -26,23 +25,6 @@ def aa(
     from assay.cli.run import carry_out
     from assay.experiment import load
 
-    read = load(experiment, identical=True)
-    alarms = false_alarms(carry_out(read, store, as_json, source=_stating_it(read.source)).analysis)
+    alarms = false_alarms(carry_out(load(experiment, identical=True), store, as_json).analysis)
     if not alarms.compatible:
         raise AssayError(alarms.summary)
-
-
-def _stating_it(source: str) -> str:
-    """Return an experiment's text with `identical = true`.
-
-    `assay resume` and `assay report` know the stored text alone, and read the same by it.
-    """
-    from assay.experiment.lines import Lines
-
-    stated = tomllib.loads(source).get("identical")
-    if stated is None:
-        return f"identical = true\n{source}"
-    lines = source.split("\n")
-    at = Lines(source).of(("identical",)) - 1
-    lines[at] = lines[at].replace("false", "true", 1)
-    return "\n".join(lines)

@@ -1,14 +1,13 @@
 """`assay audit`: what the rules say of an experiment and its campaign."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
-from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +76,7 @@ def _audit_campaign(number: int | None, path: Path) -> _Audited:
 
     with Store.open(path, create=False) as store:
         campaign = store.campaign(number)
-        return _Audited([], "", campaign, _of_campaign(store, campaign, _as_it_was(campaign)))
+        return _Audited([], "", campaign, _of_campaign(store, campaign, store.experiment(campaign.id)))
 
 
 def _audit_file(file: Path, path: Path) -> _Audited:
@@ -96,33 +95,20 @@ def _audit_file(file: Path, path: Path) -> _Audited:
         if not campaigns:
             return _Audited(of_file, f"{path} has no campaign of {experiment.name} yet.", None, [])
         for campaign in campaigns:
-            if _asks_the_same(experiment, campaign):
+            if _asks_the_same(experiment, store.experiment(campaign.id)):
                 return _Audited(of_file, "", campaign, _of_campaign(store, campaign, experiment))
         latest = campaigns[0]
         note = (
             f"{file} asks something else since campaign {latest.id} was run: what is said of the campaign is"
             " about the experiment as it was."
         )
-        return _Audited(of_file, note, latest, _of_campaign(store, latest, _as_it_was(latest)))
+        return _Audited(of_file, note, latest, _of_campaign(store, latest, store.experiment(latest.id)))
 
 
-def _as_it_was(campaign: "CampaignSummary") -> "Experiment":
-    from assay.experiment import parse
-
-    return parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
-
-
-def _asks_the_same(experiment: "Experiment", campaign: "CampaignSummary") -> bool:
+def _asks_the_same(experiment: "Experiment", campaign: "Experiment") -> bool:
     """Tell whether a campaign planned and compared the same; charts and rules of one's own may differ."""
-    try:
-        was = _as_it_was(campaign)
-    except AssayError:  # it was written for another version
-        return False
-    one, other = (
-        replace(each, question="", source="", path=Path(), validations=(), charts=())
-        for each in (experiment, was)
-    )
-    return one == other
+    differing = {"question", "path", "validations", "charts"}
+    return experiment.model_dump(exclude=differing) == campaign.model_dump(exclude=differing)
 
 
 def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> "list[Finding]":

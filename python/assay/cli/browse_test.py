@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from assay.cli.commands import app
 from assay.errors import AssayError
+from assay.experiment.testing import experiment
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
@@ -56,9 +57,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     with Store.open(path) as opened:
         for outcomes in ([good, bad], []):
-            campaign = opened.begin_campaign(
-                experiment="maps", question="", source="", directory="/", plan=Plan(1, trials), host={}
-            )
+            campaign = opened.begin_campaign(experiment=experiment("maps"), plan=Plan(1, trials), host={})
             for ordinal, outcome in enumerate(outcomes):
                 opened.record(campaign, ordinal, outcome)
     monkeypatch.setenv("ASSAY_STORE", str(path))

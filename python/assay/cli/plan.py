@@ -88,26 +88,20 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
     """Return campaign -> its ended trials, for the latest campaigns that measured the same on this host."""
     found: dict[int, list[StoredTrial]] = {}
     for campaign in reversed(store.campaigns()):
-        if campaign.ended and _measured_the_same(campaign, experiment):
+        if campaign.ended and _measured_the_same(store, campaign, experiment):
             found[campaign.id] = store.trials(campaign.id)
         if len(found) == LATEST:
             break
     return found
 
 
-def _measured_the_same(campaign: "CampaignSummary", experiment: "Experiment") -> bool:
+def _measured_the_same(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> bool:
     """Tell whether a campaign ran the conditions of an experiment on this host, with the same metric."""
     import os
     import platform
 
-    from assay.experiment import parse
-
     host = (campaign.host.get("name"), campaign.host.get("processors"))
     if campaign.experiment != experiment.name or host != (platform.node(), len(os.sched_getaffinity(0))):
-        return False
-    try:
-        was = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
-    except AssayError:  # it was written for another version
         return False
 
     def measured(one: "Experiment") -> tuple[Any, ...]:
@@ -115,7 +109,7 @@ def _measured_the_same(campaign: "CampaignSummary", experiment: "Experiment") ->
         conditions = [(condition, one.settings(condition)) for condition in one.conditions()]
         return asked.metric, asked.factor, asked.baselines(), conditions, one.programs
 
-    return measured(was) == measured(experiment)
+    return measured(store.experiment(campaign.id)) == measured(experiment)
 
 
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
@@ -139,16 +133,15 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
 
 
 def _run_pilot(store: "Store", experiment: "Experiment", path: Path) -> int:
-    from dataclasses import replace
-
     from assay.cli.run import run_campaign
     from assay.experiment.types import Blocks
     from assay.store import runner_lock
 
     # The plan is the experiment's own, which ends early: what is stored of it stays true.
-    design = replace(experiment.design, blocks=Blocks(max(experiment.design.blocks.most, PILOT_BLOCKS)))
+    blocks = Blocks(most=max(experiment.design.blocks.most, PILOT_BLOCKS))
+    design = experiment.design.model_copy(update={"blocks": blocks})
     with runner_lock(path):
-        return run_campaign(store, replace(experiment, design=design), pilot=PILOT_BLOCKS)
+        return run_campaign(store, experiment.model_copy(update={"design": design}), pilot=PILOT_BLOCKS)
 
 
 def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:

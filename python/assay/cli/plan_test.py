@@ -64,10 +64,7 @@ def measured(
     chance = random.Random(2)
     with Store.open(Path("results/assay.sqlite")) as store:
         campaign = store.begin_campaign(
-            experiment=experiment.name,
-            question="",
-            source=experiment.source,
-            directory=str(Path.cwd()),
+            experiment=experiment,
             plan=trials,
             host=host,
         )

@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.words import printable
 
 if TYPE_CHECKING:
-    from assay.experiment import Experiment, Offer
+    from assay.experiment import Experiment, SubjectOffer
     from assay.plan.types import Plan
     from assay.report import Report
     from assay.runner.course import Judgement
@@ -56,7 +56,6 @@ def resume(
 
     Example: `assay resume 3`
     """
-    from assay.experiment import parse
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
@@ -71,20 +70,17 @@ def resume(
             if opened.campaign(number).finished:
                 typer.echo(f"Nothing to resume: campaign {number} is finished.", err=True)
                 return
-        summary = opened.campaign(number)
-        experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
-        with _carried_out(opened, experiment, number):
+        with _carried_out(opened, opened.experiment(number), number):
             _report(opened, number, as_json)
 
 
-def carry_out(experiment: "Experiment", path: Path, as_json: bool, *, source: str | None = None) -> "Report":
+def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
 
     Args:
         experiment: what to run.
         path: of the store.
         as_json: whether verdicts are printed as JSON.
-        source: the text that the store is to keep, where it is not that of the experiment's file.
 
     Raises:
         AssayError: it cannot run, or a trial was not valid.
@@ -95,7 +91,7 @@ def carry_out(experiment: "Experiment", path: Path, as_json: bool, *, source: st
     with (
         Store.open(path) as opened,
         runner_lock(path),
-        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan, source)) as campaign,
+        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan)) as campaign,
     ):
         return _report(opened, campaign, as_json)
 
@@ -139,7 +135,7 @@ def check_machine(experiment: "Experiment") -> None:
 
     from assay import programs
     from assay.experiment import (
-        Engine,
+        EngineOffer,
         check_engines,
         check_latest,
         check_memory,
@@ -154,7 +150,7 @@ def check_machine(experiment: "Experiment") -> None:
     check_engines(
         experiment,
         {
-            each["name"]: Engine(each["state_bits"], each["available"], each["shared"])
+            each["name"]: EngineOffer(each["state_bits"], each["available"], each["shared"])
             for each in programs.engines(trial)
         },
     )
@@ -190,11 +186,11 @@ def _plan(experiment: "Experiment") -> "Plan":
     )
 
 
-def _offer(entry: Mapping[str, Any]) -> "Offer":
+def _offer(entry: Mapping[str, Any]) -> "SubjectOffer":
     """Return what a subject offers, of its entry in the list of its program."""
-    from assay.experiment import Offer
+    from assay.experiment import SubjectOffer
 
-    return Offer(
+    return SubjectOffer(
         structure=entry["structure"],
         max_threads=entry["max_threads"],
         types=frozenset((key, value) for key, value in entry["types"]),
@@ -210,16 +206,9 @@ def _host() -> dict[str, object]:
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
 
 
-def _begin(store: "Store", experiment: "Experiment", plan: "Plan", source: str | None = None) -> int:
+def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
     """Write a new campaign to a store, and return its number."""
-    return store.begin_campaign(
-        experiment=experiment.name,
-        question=experiment.question,
-        source=experiment.source if source is None else source,
-        directory=str(experiment.path.parent.absolute()),
-        plan=plan,
-        host=_host(),
-    )
+    return store.begin_campaign(experiment=experiment, plan=plan, host=_host())
 
 
 @contextmanager

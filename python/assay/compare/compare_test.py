@@ -9,6 +9,7 @@ import pytest
 from assay.analysis import looks
 from assay.compare import Side, campaign_side, compare, condition_side
 from assay.errors import AssayError
+from assay.experiment import parse
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
@@ -68,10 +69,7 @@ def side(tmp_path: Path) -> Iterator[MakeSide]:
         opened.append(store)
         plan = Plan(1, tuple(planned(most_threads)))
         campaign = store.begin_campaign(
-            experiment="maps",
-            question="Which?",
-            source=source,
-            directory="/",
+            experiment=parse(source, Path("/maps.toml")),
             plan=plan,
             host={"name": host, "processors": 2, "kernel": "6"},
         )
@@ -182,9 +180,10 @@ def test_units_that_differ_are_refused(side: MakeSide) -> None:
 
 def test_a_metric_that_one_side_lacks_is_refused(side: MakeSide) -> None:
     one, other = side("one", flat), side("other", flat)
-    comparison = replace(one.experiment.comparison, metric="speed")
+    comparison = one.experiment.comparison.model_copy(update={"metric": "speed"})
+    changed = one.experiment.model_copy(update={"comparison": comparison})
     with pytest.raises(AssayError, match=r"one: no valid trial of campaign 1 .* reports speed"):
-        compare([replace(one, experiment=replace(one.experiment, comparison=comparison)), other])
+        compare([replace(one, experiment=changed), other])
 
 
 def test_nothing_in_common_is_refused(side: MakeSide) -> None:

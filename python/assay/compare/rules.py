@@ -3,7 +3,6 @@
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Protocol
 
 from assay.compare.sides import Side
@@ -210,7 +209,7 @@ def _asked(experiment: Experiment) -> dict[str, str]:
     said: dict[str, str] = {}
     for name, program in experiment.programs.items():
         extract = program.extract
-        rules = extract if isinstance(extract, str) else json.dumps([asdict(rule) for rule in extract])
+        rules = extract if isinstance(extract, str) else json.dumps([rule.model_dump() for rule in extract])
         said |= {
             f"subjects.{name}.program": str(program.path),
             f"subjects.{name}.arguments": json.dumps(program.arguments),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, parse
+from assay.experiment import Experiment
 from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial
@@ -47,7 +47,7 @@ def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
         AssayError: there is no such campaign.
     """
     summary = store.campaign(campaign)
-    experiment = parse(summary.source, Path(summary.directory) / f"{summary.experiment}.toml")
+    experiment = store.experiment(summary.id)
     return Side(name, store.path.resolve(), summary, experiment, tuple(store.trials(summary.id)))
 
 

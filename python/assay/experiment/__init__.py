@@ -9,15 +9,15 @@ from assay.experiment.checks import (
     check_subjects,
 )
 from assay.experiment.load import load, parse
-from assay.experiment.types import Comparison, Design, Engine, Experiment, Level, Offer
+from assay.experiment.types import ComparisonDesign, Design, EngineOffer, Experiment, Level, SubjectOffer
 
 __all__ = [
-    "Comparison",
+    "ComparisonDesign",
     "Design",
-    "Engine",
+    "EngineOffer",
     "Experiment",
     "Level",
-    "Offer",
+    "SubjectOffer",
     "check_engines",
     "check_latest",
     "check_memory",

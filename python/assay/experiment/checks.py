@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from assay.experiment.source import Source
-from assay.experiment.types import Engine, Experiment, Level, Offer
+from assay.experiment.types import EngineOffer, Experiment, Level, SubjectOffer
 from assay.experiment.workload import OPERATIONS
 from assay.words import nearest, show
 
 _BYTES_OF_A_NUMBER = 8
 
 
-def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
+def check_subjects(experiment: Experiment, known: Mapping[str, SubjectOffer]) -> None:
     """Check that every condition's subject exists and offers what the condition asks of it.
 
     Args:
@@ -48,7 +48,7 @@ def check_subjects(experiment: Experiment, known: Mapping[str, Offer]) -> None:
     _check_structures(source, experiment, known)
 
 
-def _check_structures(source: Source, experiment: Experiment, known: Mapping[str, Offer]) -> None:
+def _check_structures(source: Source, experiment: Experiment, known: Mapping[str, SubjectOffer]) -> None:
     """Check that subjects of `assay-trial` are compared with those alone whose operations do the same."""
     baselines = experiment.baseline_by_context()
     for condition in experiment.conditions():
@@ -67,7 +67,7 @@ def _check_structures(source: Source, experiment: Experiment, known: Mapping[str
             raise source.mistake(source.origin(experiment, condition, "subject"), why)
 
 
-def _beyond(subject: str, offer: Offer, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _beyond(subject: str, offer: SubjectOffer, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each setting that asks more than a subject offers, and why that cannot be."""
     threads = settings["threads"]
     if offer.max_threads is not None and threads > offer.max_threads:
@@ -115,7 +115,7 @@ def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Coll
     )
 
 
-def check_engines(experiment: Experiment, known: Mapping[str, Engine]) -> None:
+def check_engines(experiment: Experiment, known: Mapping[str, EngineOffer]) -> None:
     """Check that every engine exists and does what is asked of it on this processor.
 
     Programs of one's own may have others.

@@ -7,9 +7,9 @@ import pytest
 
 from assay.errors import AssayError
 from assay.experiment import (
-    Engine,
+    EngineOffer,
     Experiment,
-    Offer,
+    SubjectOffer,
     check_engines,
     check_latest,
     check_memory,
@@ -36,8 +36,8 @@ key_range = 100
 """  # further settings begin on line 14
 FIND = "mix = { insert = 5, erase = 5, find = 90 }\n"
 RANGE = "mix = { insert = 0, erase = 0, find = 50, range = 50 }\n"
-WITH_RANGE = Offer(operations=frozenset({"insert", "erase", "find", "range"}))
-WITH_STRINGS = Offer(types=frozenset({("uint64", "uint64"), ("bytes", "uint64")}))
+WITH_RANGE = SubjectOffer(operations=frozenset({"insert", "erase", "find", "range"}))
+WITH_STRINGS = SubjectOffer(types=frozenset({("uint64", "uint64"), ("bytes", "uint64")}))
 
 
 def read(more: str) -> Experiment:
@@ -49,18 +49,18 @@ def read(more: str) -> Experiment:
     [
         (
             RANGE,
-            Offer(),
+            SubjectOffer(),
             ":14: trial.mix: two has no range; it has insert, erase and find; leave the condition out: "
             '[design] exclude = [{ subject = "two" }]',
         ),
         (
             f'[[role]]\nname = "a"\nthreads = 1\n{RANGE}',
-            Offer(),
+            SubjectOffer(),
             ":14: role: two has no range; it has insert, erase and find; leave",
         ),
         (
             f"{FIND}key_type = {{ bytes = 16 }}",
-            Offer(),
+            SubjectOffer(),
             ":15: trial.key_type: two holds keys of uint64, not bytes; leave the condition out",
         ),
         (
@@ -70,19 +70,19 @@ def read(more: str) -> Experiment:
         ),
         (
             f'{FIND}[[role]]\nname = "a"\nthreads = 2\n',
-            Offer(max_threads=1),
+            SubjectOffer(max_threads=1),
             ":15: role: two cannot run with 2 threads, its limit is 1; leave the condition out",
         ),
         (
             f'{FIND}keys = "sparse"',
-            Offer(structure="queue"),
+            SubjectOffer(structure="queue"),
             ":15: trial.keys: two is a queue, whose keys grow with every one popped, and sparse ones too"
             " fast; leave the condition out",
         ),
     ],
 )
-def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: Offer, message: str) -> None:
-    everything = Offer(
+def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: SubjectOffer, message: str) -> None:
+    everything = SubjectOffer(
         types=frozenset((key, value) for key in ("uint64", "bytes") for value in ("uint64", "uint32")),
         operations=WITH_RANGE.operations,
     )
@@ -93,7 +93,9 @@ def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: Offer, messa
 def test_what_subjects_offer_may_be_asked_of_them() -> None:
     check_subjects(read(RANGE), {"one": WITH_RANGE, "two": WITH_RANGE})
     check_subjects(read(f"{FIND}key_type = {{ bytes = 8 }}"), {"one": WITH_STRINGS, "two": WITH_STRINGS})
-    check_subjects(read(FIND.replace("90 }", "90, range = 0 }")), {"one": Offer(), "two": Offer()})
+    check_subjects(
+        read(FIND.replace("90 }", "90, range = 0 }")), {"one": SubjectOffer(), "two": SubjectOffer()}
+    )
 
 
 def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
@@ -102,10 +104,10 @@ def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
     with pytest.raises(
         AssayError, match=r":14: trial\.mix: one has no range; .*; ask that of another subject$"
     ):
-        check_subjects(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": Offer()})
+        check_subjects(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": SubjectOffer()})
 
 
-MAP, MULTIMAP, QUEUE = Offer(), Offer(structure="multimap"), Offer(structure="queue")
+MAP, MULTIMAP, QUEUE = SubjectOffer(), SubjectOffer(structure="multimap"), SubjectOffer(structure="queue")
 WORKLOADS = """
 [factors.workload]
 a = { mix = { insert = 20, erase = 20, find = 60 } }
@@ -121,7 +123,9 @@ OWN = f'{FIND}[subjects.two]\nprogram = "/bin/true"\n'
         (QUEUE, MAP, "two is a map, and one, with which it is compared, a queue: their inserts and"),
     ],
 )
-def test_subjects_of_different_structure_are_not_compared(one: Offer, two: Offer, said: str) -> None:
+def test_subjects_of_different_structure_are_not_compared(
+    one: SubjectOffer, two: SubjectOffer, said: str
+) -> None:
     with pytest.raises(AssayError) as caught:
         check_subjects(read(FIND), {"one": one, "two": two})
     assert str(caught.value).startswith(f"x.toml:4: factors.subject: {said}")
@@ -151,10 +155,10 @@ def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None
 
 
 ENGINES = {
-    "xoshiro256pp": Engine(256, available=True),
-    "rdrand": Engine(0, available=True),
-    "other": Engine(64, available=False),
-    "c_rand": Engine(992, available=True, shared=True),
+    "xoshiro256pp": EngineOffer(256, available=True),
+    "rdrand": EngineOffer(0, available=True),
+    "other": EngineOffer(64, available=False),
+    "c_rand": EngineOffer(992, available=True, shared=True),
 }
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import stat
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -45,7 +44,7 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     source = Source(path, text)
     for subject, program in experiment.programs.items():
         _check_program(source, ("subjects", subject, "program"), program)
-    return replace(experiment, digests=read_digests(source, experiment))
+    return experiment.model_copy(update={"digests": read_digests(source, experiment)})
 
 
 def _check_program(source: Source, key: KeyPath, program: Program) -> None:

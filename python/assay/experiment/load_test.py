@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, Offer, check_processors, check_subjects, load, parse
+from assay.experiment import Experiment, SubjectOffer, check_processors, check_subjects, load, parse
 from assay.experiment.schema import (
     BlocksTable,
     ChartTable,
@@ -150,16 +150,16 @@ def test_workloads_and_the_correction_are_read() -> None:
 @pytest.mark.parametrize(
     ("written", "blocks"),
     [
-        ("20", Blocks(20)),
-        ("1", Blocks(1)),
-        ('{ until = "verdict" }', Blocks(60, until="verdict", fewest=8)),
-        ('{ until = "verdict", at_least = 6, at_most = 6 }', Blocks(6, until="verdict", fewest=6)),
-        ("{ until_width_percent = 2, at_most = 100 }", Blocks(100, until=2, fewest=8)),
-        ("{ minutes = 10, at_most = 7 }", Blocks(7, minutes=10)),
+        ("20", Blocks(most=20)),
+        ("1", Blocks(most=1)),
+        ('{ until = "verdict" }', Blocks(most=60, until="verdict", fewest=8)),
+        ('{ until = "verdict", at_least = 6, at_most = 6 }', Blocks(most=6, until="verdict", fewest=6)),
+        ("{ until_width_percent = 2, at_most = 100 }", Blocks(most=100, until=2, fewest=8)),
+        ("{ minutes = 10, at_most = 7 }", Blocks(most=7, minutes=10)),
         # A block takes 7 x (250 + 40) ms at least.
-        ("{ minutes = 7 }", Blocks(207, minutes=7)),
-        ("{ minutes = 0.001 }", Blocks(1, minutes=0.001)),
-        ("{ minutes = 1_000_000 }", Blocks(200_000 // 7, minutes=1_000_000)),
+        ("{ minutes = 7 }", Blocks(most=207, minutes=7)),
+        ("{ minutes = 0.001 }", Blocks(most=1, minutes=0.001)),
+        ("{ minutes = 1_000_000 }", Blocks(most=200_000 // 7, minutes=1_000_000)),
     ],
 )
 def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: str, blocks: Blocks) -> None:
@@ -233,12 +233,12 @@ def test_validations_are_read() -> None:
     )
     text = TEXT + "".join(f'[[validate]]\nmetric = "size"\n{rule}\n' for rule in rules)
     assert parse(text, FILE).validations == (
-        Validation("size", "present", None, None, "error"),
-        Validation("size", "positive", None, None, "note"),
-        Validation("size", "equal", (3, 3), None, "error"),
-        Validation("size", "between", (1, 2.5), None, "error"),
-        Validation("size", "increase", None, "threads", "error"),
-        Validation("size", "decrease", None, "threads", "warning"),
+        Validation(metric="size", must="present", severity="error"),
+        Validation(metric="size", must="positive", severity="note"),
+        Validation(metric="size", must="equal", bounds=(3, 3), severity="error"),
+        Validation(metric="size", must="between", bounds=(1, 2.5), severity="error"),
+        Validation(metric="size", must="increase", factor="threads", severity="error"),
+        Validation(metric="size", must="decrease", factor="threads", severity="warning"),
     )
 
 
@@ -267,18 +267,23 @@ value = "throughput"
 """
     assert parse(text, FILE).charts == (
         Chart(
-            "lines",
-            "throughput over threads",
-            "threads",
-            "throughput",
-            None,
-            "subject",
-            "mix",
-            {"mix": ("updates",), "threads": (1, 2)},
+            kind="lines",
+            title="throughput over threads",
+            x="threads",
+            y="throughput",
+            color="subject",
+            facet="mix",
+            filter={"mix": ("updates",), "threads": (1, 2)},
         ),
-        Chart("lines", "Mine", "prefill_ms", "throughput", None, None, None, {}),
-        Chart("histogram", "distribution of throughput", "throughput", None, None, None, None, {}),
-        Chart("heat_map", "throughput by threads and mix", "threads", "mix", "throughput", None, None, {}),
+        Chart(kind="lines", title="Mine", x="prefill_ms", y="throughput"),
+        Chart(kind="histogram", title="distribution of throughput", x="throughput"),
+        Chart(
+            kind="heat_map",
+            title="throughput by threads and mix",
+            x="threads",
+            y="mix",
+            value="throughput",
+        ),
     )
 
 
@@ -328,9 +333,9 @@ b = {{ pattern = "b (.*)", unit = "ms" }}
 c = {{ line = "C c" }}
 """
     assert parse(text, FILE).programs["mine"].extract == (
-        Extraction("a", r"a: (\d+)", None, ""),
-        Extraction("b", "b (.*)", None, "ms"),
-        Extraction("c", None, "C c", ""),
+        Extraction(metric="a", pattern=r"a: (\d+)"),
+        Extraction(metric="b", pattern="b (.*)", unit="ms"),
+        Extraction(metric="c", line="C c"),
     )
 
 
@@ -848,34 +853,38 @@ def test_mistakes_of_one_kind_are_all_named() -> None:
     ("known", "message"),
     [
         (
-            {"one": Offer(), "too": Offer()},
+            {"one": SubjectOffer(), "too": SubjectOffer()},
             ':4: factors.subject: there is no subject "two"; did you mean too?',
         ),
         (
-            {"one": Offer(), "two": Offer(max_threads=1)},
+            {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)},
             ":5: factors.threads: two cannot run with 2 threads, its limit is 1; leave the condition out: "
             '[design] exclude = [{ subject = "two", threads = 2 }]',
         ),
     ],
 )
-def test_subjects_must_exist_and_stay_within_their_threads(known: dict[str, Offer], message: str) -> None:
+def test_subjects_must_exist_and_stay_within_their_threads(
+    known: dict[str, SubjectOffer], message: str
+) -> None:
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
         check_subjects(read(), known)
 
 
 def test_an_excluded_condition_may_have_too_many_threads() -> None:
-    check_subjects(read(', mix = ["updates"]', ""), {"one": Offer(), "two": Offer(max_threads=1)})
+    check_subjects(
+        read(', mix = ["updates"]', ""), {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)}
+    )
 
 
 def test_a_subject_of_ours_knows_no_parameters() -> None:
     text = changed("duration_ms = 250", "parameters = { a = 1 }")
     why = ":11: trial.parameters: one is a subject of assay-trial, which knows no parameters; leave them to"
     with pytest.raises(AssayError, match=re.escape(f"{FILE}{why}")):
-        check_subjects(parse(text, FILE), {"one": Offer(), "two": Offer()})
+        check_subjects(parse(text, FILE), {"one": SubjectOffer(), "two": SubjectOffer()})
 
 
 def test_the_remedy_for_too_many_threads_is_one() -> None:
-    known = {"one": Offer(), "two": Offer(max_threads=1)}
+    known = {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)}
     with pytest.raises(AssayError) as caught:
         check_subjects(read(), known)
     rule = str(caught.value).rpartition("[design] ")[2]
@@ -920,8 +929,8 @@ def with_program(folder: Path, mode: int | None) -> Path:
 
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
-    assert experiment.programs == {"two": Program(tmp_path / "two")}
-    check_subjects(experiment, {"one": Offer()})
+    assert experiment.programs == {"two": Program(path=tmp_path / "two")}
+    check_subjects(experiment, {"one": SubjectOffer()})
 
 
 @pytest.mark.parametrize(
@@ -950,7 +959,7 @@ def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, w
 def test_a_program_may_not_take_the_name_of_a_subject(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
     with pytest.raises(AssayError, match=r":20: subjects\.two: assay-trial has a subject of this name"):
-        check_subjects(experiment, {"one": Offer(), "two": Offer()})
+        check_subjects(experiment, {"one": SubjectOffer(), "two": SubjectOffer()})
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def read_program(source: Source, name: str, table: SubjectTable) -> Program:
     if extract != "protocol" and "/" not in table.program:
         found = shutil.which(table.program)
         path = Path(found).absolute() if found else Path(table.program)
-    return Program(path, tuple(table.arguments), table.build, extract)
+    return Program(path=path, arguments=tuple(table.arguments), build=table.build, extract=extract)
 
 
 def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
@@ -43,9 +43,9 @@ def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -
         if metric in PROCESS_METRICS:
             raise source.mistake((*at, metric), "is measured of every command; give yours another name")
         if isinstance(rule, str):
-            read.append(Extraction(metric, rule, None, ""))
+            read.append(Extraction(metric=metric, pattern=rule))
         else:
-            read.append(Extraction(metric, rule.pattern, rule.line, rule.unit))
+            read.append(Extraction(metric=metric, pattern=rule.pattern, line=rule.line, unit=rule.unit))
     return tuple(read)
 
 

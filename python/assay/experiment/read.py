@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from assay.experiment.charts import read_chart
@@ -12,7 +11,7 @@ from assay.experiment.programs import check_placeholders, check_units, read_prog
 from assay.experiment.roles import RolesMistakeError
 from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
 from assay.experiment.source import Source
-from assay.experiment.types import Blocks, Comparison, Design, Experiment, Level, Validation
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Validation
 from assay.experiment.workload import MOST_THREADS, largest_key_range
 from assay.words import show
 
@@ -54,7 +53,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
             raise source.mistake(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
-        comparison = replace(comparison, factor="copy", baseline="a", stand_ins=())
+        comparison = comparison.model_copy(update={"factor": "copy", "baseline": "a", "stand_ins": ()})
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
@@ -63,7 +62,6 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     experiment = Experiment(
         name=document.name,
         question=question,
-        factors=factors,
         comparison=comparison,
         design=Design(
             blocks=_blocks(document.design.blocks),
@@ -111,7 +109,7 @@ def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
 
 def _comparison(
     source: Source, table: ComparisonTable, factors: Factors, units: Mapping[str, str]
-) -> Comparison:
+) -> ComparisonDesign:
     source.known(("comparison", "factor"), table.factor, factors, "factor")
     baseline, *stand_ins = _baselines(source, table, factors)
     also: dict[str, Better] = {}
@@ -130,7 +128,7 @@ def _comparison(
             raise source.mistake(at, f"{factor} is named twice; remove it here")
         if stand_ins:
             raise source.mistake(at, "workloads are put together against one baseline; name one alone")
-    return Comparison(
+    return ComparisonDesign(
         metric=table.metric,
         factor=table.factor,
         baseline=baseline,
@@ -164,11 +162,11 @@ def _better(metric: str, units: Mapping[str, str]) -> Better:
 
 def _blocks(table: int | BlocksTable) -> Blocks:
     if isinstance(table, int):
-        return Blocks(table)
+        return Blocks(most=table)
     if table.minutes is not None:
-        return Blocks(table.at_most or 1, minutes=table.minutes)
+        return Blocks(most=table.at_most or 1, minutes=table.minutes)
     return Blocks(
-        table.most,
+        most=table.most,
         until=table.until or table.until_width_percent,
         fewest=table.fewest,
     )
@@ -176,7 +174,7 @@ def _blocks(table: int | BlocksTable) -> Blocks:
 
 def _exclude(
     source: Source, rules: Sequence[Mapping[str, Any]], factors: Factors
-) -> tuple[Mapping[str, tuple[Level, ...]], ...]:
+) -> tuple[dict[str, tuple[Level, ...]], ...]:
     for index, rule in enumerate(rules):
         if not rule:
             why = "an empty rule would leave every condition out; name a factor"
@@ -197,14 +195,18 @@ def _validation(source: Source, index: int, table: ValidateTable, factors: Facto
             if len(factors[factor]) == 1:
                 why = f"{factor} has one level, with which nothing can change; name another factor"
                 raise source.mistake((*at, key), why)
-            return Validation(table.metric, must, None, factor, table.severity)  # type: ignore[arg-type]
+            return _demand(table, must, factor=factor)
     if table.is_ is not None:
-        return Validation(table.metric, table.is_, None, None, table.severity)
+        return _demand(table, table.is_)
     if table.equals is not None:
-        return Validation(table.metric, "equal", (table.equals, table.equals), None, table.severity)
+        return _demand(table, "equal", bounds=(table.equals, table.equals))
     assert table.between is not None  # the schema demands one
     low, high = table.between
-    return Validation(table.metric, "between", (low, high), None, table.severity)
+    return _demand(table, "between", bounds=(low, high))
+
+
+def _demand(table: ValidateTable, must: str, **rest: Any) -> Validation:
+    return Validation(metric=table.metric, must=must, severity=table.severity, **rest)  # type: ignore[arg-type]
 
 
 def _check_size(source: Source, experiment: Experiment) -> None:
@@ -300,4 +302,6 @@ def _filling_the_time(experiment: Experiment) -> Experiment:
         for settings in every
     )
     most = min(math.ceil(60 * blocks.minutes / shortest_s), _MOST_TRIALS // len(every), _MOST_BLOCKS)
-    return replace(experiment, design=replace(experiment.design, blocks=replace(blocks, most=most)))
+    filling = blocks.model_copy(update={"most": most})
+    design = experiment.design.model_copy(update={"blocks": filling})
+    return experiment.model_copy(update={"design": design})

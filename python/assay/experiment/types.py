@@ -1,10 +1,15 @@
-"""The plain types of an experiment, as the plan, the audit and the report read it."""
+"""The resolved experiment, as the plan, the audit and the report read it and as the store keeps it.
+
+What is here is written to stores as JSON, which later versions have to read: see `Experiment.version`.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from assay.experiment.roles import with_threads
 from assay.findings import Severity
@@ -12,8 +17,14 @@ from assay.findings import Severity
 Level = str | int | float
 
 
+class Part(BaseModel):
+    """A part of a resolved experiment: it does not change, and its JSON gives the same part again."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
 @dataclass(frozen=True)
-class Offer:
+class SubjectOffer:
     """What a subject of `assay-trial` can do.
 
     Attributes:
@@ -30,7 +41,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineOffer:
     """An engine of random numbers that `assay-trial` has.
 
     Attributes:
@@ -44,8 +55,7 @@ class Engine:
     shared: bool = False
 
 
-@dataclass(frozen=True)
-class Comparison:
+class ComparisonDesign(Part):
     """What the verdicts are about.
 
     Attributes:
@@ -65,7 +75,7 @@ class Comparison:
     baseline: Level
     smallest_effect_percent: float
     better: Literal["higher", "lower"]
-    also: Mapping[str, Literal["higher", "lower"]] = field(default_factory=dict)
+    also: dict[str, Literal["higher", "lower"]] = Field(default_factory=dict)
     across: tuple[str, ...] = ()
     correction: Literal["holm", "none"] = "holm"
     stand_ins: tuple[Level, ...] = ()
@@ -79,8 +89,7 @@ class Comparison:
         return " or ".join(str(level) for level in self.baselines())
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(Part):
     """How many times each condition is run.
 
     Attributes:
@@ -97,8 +106,7 @@ class Blocks:
     fewest: int = 8
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(Part):
     """How often and with what chance the conditions are run.
 
     Attributes:
@@ -110,14 +118,13 @@ class Design:
     """
 
     blocks: Blocks
-    seed: int | None
-    exclude: tuple[Mapping[str, tuple[Level, ...]], ...]
-    key_range_percent: float
+    seed: int | None = None
+    exclude: tuple[dict[str, tuple[Level, ...]], ...] = ()
+    key_range_percent: float = 0
     repeat: int = 2
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Extraction(Part):
     """How one metric is found in what a program prints.
 
     Attributes:
@@ -128,13 +135,12 @@ class Extraction:
     """
 
     metric: str
-    pattern: str | None
-    line: str | None
-    unit: str
+    pattern: str | None = None
+    line: str | None = None
+    unit: str = ""
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Part):
     """A program of one's own that is a subject.
 
     Attributes:
@@ -151,8 +157,7 @@ class Program:
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
 
 
-@dataclass(frozen=True)
-class Validation:
+class Validation(Part):
     """A rule of the user's own about a metric: one [[validate]].
 
     Attributes:
@@ -165,13 +170,12 @@ class Validation:
 
     metric: str
     must: Literal["present", "positive", "equal", "between", "increase", "decrease"]
-    bounds: tuple[float, float] | None
-    factor: str | None
+    bounds: tuple[float, float] | None = None
+    factor: str | None = None
     severity: Severity
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(Part):
     """A chart of the user's own: one [[chart]]. Names are factors or metrics.
 
     Attributes:
@@ -185,42 +189,73 @@ class Chart:
     kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
     title: str
     x: str
-    y: str | None
-    value: str | None
-    color: str | None
-    facet: str | None
-    filter: Mapping[str, tuple[Level, ...]]
+    y: str | None = None
+    value: str | None = None
+    color: str | None = None
+    facet: str | None = None
+    filter: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Experiment:
+class _LevelChanges(Part):
+    level: Level
+    settings: dict[str, Any]
+
+
+def _by_level(levels: Any) -> Any:
+    """Return level -> settings, of the list that JSON has because its keys are strings."""
+    if not isinstance(levels, list):
+        return levels
+    changes = [_LevelChanges.model_validate(entry) for entry in levels]
+    if len({change.level for change in changes}) < len(changes):
+        raise ValueError("has a level twice; remove one")
+    return {change.level: change.settings for change in changes}
+
+
+def _listed(changes: Mapping[Level, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"level": level, "settings": settings} for level, settings in changes.items()]
+
+
+Changes = Annotated[
+    dict[Level, dict[str, Any]],
+    BeforeValidator(_by_level),
+    PlainSerializer(_listed, when_used="json"),
+]
+"""Level -> the settings that it changes."""
+
+
+class Experiment(Part):
     """A question about software, as one TOML file asks it.
 
     Attributes:
-        factors: factor -> its levels, in the order of the file.
+        version: of this shape; a reader of stored experiments has to know it.
         programs: subject -> the program of one's own that runs it.
         fixed: setting -> value where no factor changes it; defaults are filled in.
-        changes: factor -> level -> the settings that this level changes.
-        source: the file's text.
+        changes: factor -> level -> the settings that this level changes, in the order of the file.
         path: the file.
+        source: the file's text, which is kept beside the JSON and not in it.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
     """
 
+    version: Literal[1] = 1
     name: str
     question: str
-    factors: Mapping[str, tuple[Level, ...]]
-    comparison: Comparison
+    comparison: ComparisonDesign
     design: Design
-    programs: Mapping[str, Program]
-    fixed: Mapping[str, Any]
-    changes: Mapping[str, Mapping[Level, Mapping[str, Any]]]
-    source: str
+    programs: dict[str, Program] = Field(default_factory=dict)
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    changes: dict[str, Changes]
     path: Path
+    source: Annotated[str, Field(exclude=True, repr=False)] = ""
     identical: bool = False
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def factors(self) -> dict[str, tuple[Level, ...]]:
+        """Return factor -> its levels, in the order of the file."""
+        return {factor: tuple(levels) for factor, levels in self.changes.items()}
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
@@ -243,7 +278,7 @@ class Experiment:
 
     def context(self, condition: Mapping[str, Level]) -> tuple[Level, ...]:
         """Return the levels of a condition less that of the compared factor."""
-        return tuple(condition[factor] for factor in self.factors if factor != self.comparison.factor)
+        return tuple(condition[factor] for factor in self.changes if factor != self.comparison.factor)
 
     def baseline_by_context(self) -> dict[tuple[Level, ...], Level]:
         """Return context -> the level that its others are compared with, for those that have one."""

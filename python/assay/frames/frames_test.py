@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.errors import AssayError
+from assay.experiment import parse
 from assay.frames import FORMATS, Data, write_tables
 from assay.frames.write import Format
 from assay.plan.types import Plan, PlannedTrial
@@ -98,10 +99,7 @@ def recorded(path: Path, source: str, factor: str) -> Iterator[Data]:
     )
     with Store.open(path) as store:
         campaign = store.begin_campaign(
-            experiment="maps",
-            question="Which?",
-            source=source,
-            directory="/",
+            experiment=parse(source, Path("/maps.toml")),
             plan=plan,
             host={"name": "here"},
         )

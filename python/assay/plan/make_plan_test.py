@@ -1,6 +1,5 @@
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import protocol
-from assay.experiment.types import Blocks, Comparison, Design, Experiment, Extraction, Level, Program
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Extraction, Level, Program
 from assay.plan.make_plan import COMMAND_TIMEOUT_S, default_timeout_s, make_plan, repeat_group
 from assay.plan.types import Plan, PlannedTrial
 
@@ -28,7 +27,7 @@ def experiment(
     threads: int = 2,
     blocks: int = 3,
     percent: float = 2,
-    exclude: tuple[Mapping[str, tuple[Level, ...]], ...] = (),
+    exclude: tuple[dict[str, tuple[Level, ...]], ...] = (),
     **fixed: object,
 ) -> Experiment:
     names = tuple(f"map_{number}" for number in range(subjects))
@@ -36,16 +35,20 @@ def experiment(
     return Experiment(
         name="x",
         question="?",
-        factors={"threads": counts, "subject": names},
-        comparison=Comparison("throughput", "subject", "map_0", 3, "higher"),
-        design=Design(Blocks(blocks), None, exclude, percent),
+        comparison=ComparisonDesign(
+            metric="throughput",
+            factor="subject",
+            baseline="map_0",
+            smallest_effect_percent=3,
+            better="higher",
+        ),
+        design=Design(blocks=Blocks(most=blocks), exclude=exclude, key_range_percent=percent),
         programs={},
         fixed=FIXED | fixed,
         changes={
             "threads": {count: {"threads": count} for count in counts},
             "subject": {name: {"subject": name} for name in names},
         },
-        source="",
         path=Path("x.toml"),
     )
 
@@ -191,11 +194,11 @@ def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
     weights = {"kind": "empirical", "file": "/w"}
     roles = [{"name": "a", "threads": 1, "distribution": weights}, {"name": "b"}]
     asked = experiment(threads=2, roles=roles, distribution=weights)
-    asked = replace(
-        asked,
-        factors={**asked.factors, "threads": (2, 3)},
-        changes={**asked.changes, "threads": {count: {"threads": count} for count in (2, 3)}},
-        digests={"/w": "0x" + "0" * 16},
+    asked = asked.model_copy(
+        update={
+            "changes": {**asked.changes, "threads": {count: {"threads": count} for count in (2, 3)}},
+            "digests": {"/w": "0x" + "0" * 16},
+        }
     )
     known = weights | {"digest": "0x" + "0" * 16}
     plan = plan_of(asked)
@@ -207,7 +210,7 @@ def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
             {"name": "b", "threads": trial.request["threads"] - 1},
         ]
     group = [trial for trial in plan.trials if trial.group == 0]
-    unread = replace(asked, digests={})
+    unread = asked.model_copy(update={"digests": {}})
     again = repeat_group(unread, group, campaign_seed=1, number=1, group_number=99, first_ordinal=999)
     assert all(trial.request["distribution"] == known for trial in again)
 
@@ -228,16 +231,17 @@ def test_strings_and_arrays_take_their_time() -> None:
 
 # Commands
 
-RULES = (Extraction("a", "a(.)", None, ""),)
+RULES = (Extraction(metric="a", pattern="a(.)"),)
 
 
 def command() -> Experiment:
     """Return an experiment that compares a command with a map."""
-    asked = experiment(subjects=2)
-    return replace(
-        asked,
-        programs={"map_1": Program(Path("/x"), ("-{threads}", "{seed}", "{{{level}}"), extract=RULES)},
-        fixed=FIXED | {"parameters": {"level": 9}},
+    arguments = ("-{threads}", "{seed}", "{{{level}}")
+    return experiment(subjects=2).model_copy(
+        update={
+            "programs": {"map_1": Program(path=Path("/x"), arguments=arguments, extract=RULES)},
+            "fixed": FIXED | {"parameters": {"level": 9}},
+        }
     )
 
 
@@ -254,9 +258,8 @@ def test_a_command_has_arguments_with_each_trials_own_values_and_its_rules() -> 
 
 def test_what_a_command_has_not_is_neither_perturbed_nor_requested() -> None:
     fixed = {"threads": 1, "pinning": "none", "timeout_s": 5}
-    asked = replace(
-        command(), fixed=fixed, programs={f"map_{n}": Program(Path("/x"), extract=()) for n in (0, 1)}
-    )
+    programs = {f"map_{n}": Program(path=Path("/x"), extract=()) for n in (0, 1)}
+    asked = command().model_copy(update={"fixed": fixed, "programs": programs})
     for trial in plan_of(asked).trials:
         assert trial.request.keys() == {"protocol", "seed", "subject", "threads", "pinning"}
         assert trial.perturbation.keys() == {"environment_bytes"}

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
 from assay.audit import audit
-from assay.experiment import Experiment, parse
+from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store import Store
@@ -49,7 +48,7 @@ def gather(store: Store, campaign_id: int) -> Report:
         AssayError: there is no such campaign.
     """
     campaign = store.campaign(campaign_id)
-    experiment = parse(campaign.source, Path(campaign.directory) / f"{campaign.experiment}.toml")
+    experiment = store.experiment(campaign_id)
     trials = store.trials(campaign_id)
     analysis = summarise(trials, experiment)
     told = next((trial.id for trial in trials if trial.environment is not None), None)

@@ -6,7 +6,6 @@ import shlex
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +141,12 @@ def _again(report: Report, file: Path) -> tuple[str, str | None]:
     if not at_home:
         text = _PROGRAM.sub(lambda found: found[1] + _absolute(found[2], directory), text)
     if asked.design.seed is None:
-        seeded = rf"\1\nseed = {campaign.seed}"
-        text = re.sub(r"^(\s*\[\s*design\s*\].*)$", seeded, text, count=1, flags=re.MULTILINE)
-    wanted = replace(asked, path=place, source="", design=replace(asked.design, seed=campaign.seed))
+        with_seed = rf"\1\nseed = {campaign.seed}"
+        text = re.sub(r"^(\s*\[\s*design\s*\].*)$", with_seed, text, count=1, flags=re.MULTILINE)
+    seeded = asked.design.model_copy(update={"seed": campaign.seed})
+    wanted = asked.model_copy(update={"path": place, "source": "", "design": seeded})
     try:
-        if replace(parse(text, place), source="") == wanted:
+        if parse(text, place).model_copy(update={"source": ""}) == wanted:
             run = f"assay run {shlex.quote(str(place))}"
             copy = f"cp {shlex.quote(str(file))} {shlex.quote(str(place))} && " if at_home else ""
             return text, copy + run

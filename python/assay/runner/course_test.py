@@ -76,9 +76,7 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         plan = make_plan(self.experiment, 1, lambda subject: f"/bin/{subject}", 1000)
-        self.campaign = self.store.begin_campaign(
-            experiment="x", question="?", source="", directory="/", plan=plan, host={}
-        )
+        self.campaign = self.store.begin_campaign(experiment=self.experiment, plan=plan, host={})
 
     def step(self) -> None:
         self.steps += 1
@@ -257,8 +255,8 @@ def test_repetitions_have_fresh_seeds(store: Store) -> None:
 
 def until_verdict() -> Experiment:
     asked = experiment()
-    blocks = replace(asked.design.blocks, until="verdict", fewest=2)
-    return replace(asked, design=replace(asked.design, blocks=blocks))
+    blocks = asked.design.blocks.model_copy(update={"until": "verdict", "fewest": 2})
+    return asked.model_copy(update={"design": asked.design.model_copy(update={"blocks": blocks})})
 
 
 def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:

@@ -74,12 +74,12 @@ def test_lines_that_are_none_or_too_many_are_refused(printed: str, reason: str) 
         extract(printed, "lines")
 
 
-PATTERN = Extraction("rate", r"^rate: ([\d.eE+-]*)(?: MB/s)?$", None, "MB/s")
-LINE = Extraction("rate", None, "Mean rate", "MB/s")
+PATTERN = Extraction(metric="rate", pattern=r"^rate: ([\d.eE+-]*)(?: MB/s)?$", unit="MB/s")
+LINE = Extraction(metric="rate", line="Mean rate", unit="MB/s")
 
 
 def test_each_rule_finds_its_metric() -> None:
-    rules = (Extraction("a", r"a: (\S+)", None, ""), Extraction("b", None, "The B", "ms"))
+    rules = (Extraction(metric="a", pattern=r"a: (\S+)"), Extraction(metric="b", line="The B", unit="ms"))
     assert extract("x a: 1.5\nThe B = 2e3\n", rules) == {"a": 1.5, "b": 2000}
 
 
@@ -106,7 +106,7 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
         (PATTERN, "rate: 1e999", "gives '1e999', which is no finite number"),
         (PATTERN, "rate: 1e", "gives '1e', which is no finite number"),
         (
-            Extraction("a", "a(b)?", None, ""),
+            Extraction(metric="a", pattern="a(b)?"),
             "a",
             "a: the pattern 'a(b)?' gives '', which is no finite number",
         ),
@@ -126,11 +126,11 @@ def test_a_pattern_that_would_take_ages_is_given_up(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("assay.runner.extract.SEARCH_LIMIT_S", 0.05)
     before = signal.getsignal(signal.SIGVTALRM)
     with pytest.raises(ValueError, match=r"takes more than 0\.05 s to look for; make it simpler"):
-        extract("a" * 60 + "b", [Extraction("a", "^(?:a+)+(c)$", None, "")])
+        extract("a" * 60 + "b", [Extraction(metric="a", pattern="^(?:a+)+(c)$")])
     assert signal.getsignal(signal.SIGVTALRM) is before
 
 
-@pytest.mark.parametrize("rules", ["lines", [LINE, Extraction("a", None, "a", "")]])
+@pytest.mark.parametrize("rules", ["lines", [LINE, Extraction(metric="a", line="a")]])
 def test_lines_without_a_metric_cost_no_memory(rules: Any) -> None:
     printed = "=\nx=y\n" * 50_000
     tracemalloc.start()
@@ -162,7 +162,7 @@ def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
 
     pairs = extract_module._pairs
     monkeypatch.setattr(extract_module, "_pairs", noted)
-    rules = [Extraction(name, None, name, "") for name in "ab"]
+    rules = [Extraction(metric=name, line=name) for name in "ab"]
     assert extract("a=1\nc=1\nb=2", rules) == {"a": 1, "b": 2}
     assert looked_at == ["a", "b"]
     with pytest.raises(ValueError, match=r"b: the line 'b=\.\.\.' is in the output more than once"):
@@ -187,7 +187,7 @@ def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
 )
 def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"' gives {part}")):
-        extract(printed, [Extraction("a", pattern, None, "")])
+        extract(printed, [Extraction(metric="a", pattern=pattern)])
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) ->
     ],
 )
 def test_a_whole_number_is_taken_whatever_stands_beside_it(pattern: str, printed: str, value: float) -> None:
-    assert extract(printed, [Extraction("a", pattern, None, "")]) == {"a": value}
+    assert extract(printed, [Extraction(metric="a", pattern=pattern)]) == {"a": value}
 
 
 @given(st.text())
 def test_whatever_is_printed_gives_finite_numbers_or_a_reason_of_one_line(printed: str) -> None:
-    for rules in ("lines", (PATTERN, LINE), (Extraction("a", r"(?s)(.*)", None, ""),)):
+    for rules in ("lines", (PATTERN, LINE), (Extraction(metric="a", pattern=r"(?s)(.*)"),)):
         try:
             found = extract(printed, rules)
         except ValueError as error:

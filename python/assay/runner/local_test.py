@@ -452,10 +452,10 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
         ("a=1\\na=2", "lines", "a: there are two lines a=..."),
         (
             "a=1",
-            (Extraction("a", r"b=(\d)", None, ""),),
+            (Extraction(metric="a", pattern=r"b=(\d)"),),
             r"a: the pattern 'b=(\d)' is nowhere in the output",
         ),
-        ("a=1\\na=1", (Extraction("a", r"a=(\d)", None, ""),), "is in the output more than once"),
+        ("a=1\\na=1", (Extraction(metric="a", pattern=r"a=(\d)"),), "is in the output more than once"),
     ],
 )
 def test_a_command_in_whose_output_a_metric_is_not_found_once_is_invalid(

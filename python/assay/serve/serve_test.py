@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from datasette.app import Datasette  # type: ignore[import-untyped]
 
+from assay.experiment.testing import experiment
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.serve import command
@@ -20,9 +21,7 @@ def served(tmp_path: Path) -> Datasette:
     path = tmp_path / "assay.sqlite"
     trial = PlannedTrial(0, 0, 0, {"subject": "<b>"}, {"seed": 9}, "/bin/x", {}, 1.0, 512)
     with Store.open(path) as store:
-        campaign = store.begin_campaign(
-            experiment="maps", question="", source="", directory="/", plan=Plan(1, (trial,)), host={}
-        )
+        campaign = store.begin_campaign(experiment=experiment("maps"), plan=Plan(1, (trial,)), host={})
         store.record(campaign, 0, _valid({"throughput": 3.0}))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("the report")

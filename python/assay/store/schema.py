@@ -33,7 +33,7 @@ from assay.plan.types import Level
 APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
-VERSION = "0002"
+VERSION = "0003"
 """The revision of the schema that this Assay reads and writes."""
 
 metadata = MetaData()
@@ -89,13 +89,17 @@ class ViewColumnColumns(TypedColumns):
 
 
 class CampaignColumns(TypedColumns):
-    """One execution of an experiment."""
+    """One execution of an experiment.
+
+    `resolved` is the experiment as JSON, which alone is read again; `source` is the text that it came from.
+    """
 
     id = Column(Integer, primary_key=True)
     experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
     question = Column(Text, nullable=False)
     seed = Column(Integer, nullable=False)
     source = Column(Text, nullable=False)
+    resolved = Column(Text, nullable=False)
     directory = Column(Text, nullable=False)
     host: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
     started_at: Column[datetime] = Column(Utc, nullable=False)

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -28,7 +27,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
-from assay.experiment.types import Extraction
+from assay.experiment.types import Experiment, Extraction
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
@@ -40,13 +39,13 @@ from assay.store.schema import (
     campaign,
     decision,
     environment,
-    experiment,
     finding,
     planned_trial,
     record,
     trial,
     view_column,
 )
+from assay.store.schema import experiment as experiments
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
 
@@ -82,11 +81,11 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
-        """Open the store at `path`; bring an older one up to date; create a missing one and its folders.
+        """Open the store at `path`; create a missing one and its folders.
 
         Raises:
-            AssayError: it is missing and not to be created, is no store, is damaged, comes from a newer
-                Assay, or its folder cannot be written.
+            AssayError: it is missing and not to be created, is no store, is damaged, comes from an
+                older or newer Assay, or its folder cannot be written.
         """
         file = located(path)
         if not create and not file.exists():
@@ -99,7 +98,7 @@ class Store:
         try:
             with explained(path, "run again"):
                 if not _is_current(engine, path, file):
-                    _bring_up_to_date(engine)
+                    _create(engine)
         except BaseException:
             engine.dispose()
             raise
@@ -120,27 +119,25 @@ class Store:
     def begin_campaign(
         self,
         *,
-        experiment: str,
-        question: str,
-        source: str,
-        directory: str,
+        experiment: Experiment,
         plan: Plan,
         host: Mapping[str, Any],
     ) -> int:
         """Write a new campaign with its whole plan in one transaction, and return its number.
 
-        A campaign is resumed from what is written here; nothing is planned twice.
+        A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
         """
         with self._write("run again") as connection:
-            experiment_id = _experiment_id(connection, experiment)
+            experiment_id = _experiment_id(connection, experiment.name)
             campaign_id = connection.execute(
                 insert(campaign).returning(campaign.c.id),
                 {
                     "experiment_id": experiment_id,
-                    "question": question,
+                    "question": experiment.question,
                     "seed": plan.seed,
-                    "source": source,
-                    "directory": directory,
+                    "source": experiment.source,
+                    "resolved": experiment.model_dump_json(),
+                    "directory": str(experiment.path.parent.absolute()),
                     "host": host,
                     "started_at": datetime.now(UTC),
                 },
@@ -151,6 +148,18 @@ class Store:
         self._experiments[campaign_id] = experiment_id
         self._known[experiment_id] = known
         return campaign_id
+
+    def experiment(self, campaign_id: int) -> Experiment:
+        """Return the experiment of a campaign, as it was resolved when the campaign began.
+
+        Raises:
+            AssayError: there is no such campaign.
+        """
+        statement = select(campaign.c.resolved, campaign.c.source).where(campaign.c.id == campaign_id)
+        with self._read() as connection:
+            self._experiment_of(connection, campaign_id)
+            row = connection.execute(statement).one()
+        return Experiment.model_validate_json(row.resolved).model_copy(update={"source": row.source})
 
     def extend(
         self, campaign_id: int, trials: Sequence[PlannedTrial], decision: Decision | None = None
@@ -319,7 +328,7 @@ class Store:
                 counts.setdefault(campaign_id, {})[status] = count
             stops = select(decision.c.campaign_id, decision.c.reason).where(decision.c.kind == "stop")
             stopped = dict(connection.execute(stops).all())
-            statement = select(campaign, experiment.c.name).join_from(campaign, experiment)
+            statement = select(campaign, experiments.c.name).join_from(campaign, experiments)
             return [
                 CampaignSummary(
                     id=row.id,
@@ -452,8 +461,8 @@ class Store:
         if campaign is not None and abs(campaign) > _LARGEST:
             raise self._no_campaign(campaign)
         with self._read() as connection:
-            statement = select(schema.campaign.c.id, experiment.c.view_name).join_from(
-                schema.campaign, experiment
+            statement = select(schema.campaign.c.id, experiments.c.view_name).join_from(
+                schema.campaign, experiments
             )
             if campaign is not None:
                 statement = statement.where(schema.campaign.c.id == campaign)
@@ -551,6 +560,12 @@ def _is_current(engine: Engine, path: Path, file: Path) -> bool:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application == schema.APPLICATION_ID:
             version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+            if version < schema.VERSION:
+                raise AssayError(
+                    f"{path} has schema version {version}, which this Assay does not read (it reads "
+                    f"{schema.VERSION}): move it away (mv {path} {path}.old) and run again, or choose "
+                    "another store with --store"
+                )
             if version > schema.VERSION:
                 raise AssayError(
                     f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
@@ -579,7 +594,7 @@ def _has_its_length(connection: Connection, file: Path) -> bool:
     return bool(file.stat().st_size >= pages * page_size)
 
 
-def _bring_up_to_date(engine: Engine) -> None:
+def _create(engine: Engine) -> None:
     # Imported here because it takes longer than most queries.
     from assay.store.migrations import migrate  # noqa: PLC0415
 
@@ -602,13 +617,15 @@ def _bring_up_to_date(engine: Engine) -> None:
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
-    found = connection.execute(select(experiment.c.id).where(experiment.c.name == name)).scalar_one_or_none()
+    found = connection.execute(
+        select(experiments.c.id).where(experiments.c.name == name)
+    ).scalar_one_or_none()
     if found is not None:
         return found
     taken = [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
     stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
     return connection.execute(
-        insert(experiment).values(name=name, view_name=free_name(stem, taken)).returning(experiment.c.id)
+        insert(experiments).values(name=name, view_name=free_name(stem, taken)).returning(experiments.c.id)
     ).scalar_one()
 
 
@@ -638,7 +655,7 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
                     "extract": (
                         each.extract
                         if isinstance(each.extract, str)
-                        else [asdict(rule) for rule in each.extract]
+                        else [rule.model_dump() for rule in each.extract]
                     ),
                     "repeats": each.repeats,
                 }
@@ -675,7 +692,7 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     )
     every = [(cast(Kind, kind), name) for kind, name in connection.execute(statement)]
     view = connection.execute(
-        select(experiment.c.view_name).where(experiment.c.id == experiment_id)
+        select(experiments.c.view_name).where(experiments.c.id == experiment_id)
     ).scalar_one()
     connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
     connection.exec_driver_sql(create_view(view, experiment_id, every))
@@ -702,14 +719,14 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             planned_trial.c.arguments,
             planned_trial.c.extract,
             planned_trial.c.repeats,
-            experiment.c.name.label("experiment"),
+            experiments.c.name.label("experiment"),
             record.c.outcome,
             record.c.environment,
         )
         .select_from(trial)
         .join(planned_trial)
         .join(campaign, campaign.c.id == trial.c.campaign_id)
-        .join(experiment)
+        .join(experiments)
         .join(record, record.c.trial_id == trial.c.id)
         .where(trial.c.id.in_(trial_ids))
     )

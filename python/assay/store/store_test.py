@@ -4,7 +4,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
+from assay.experiment.testing import experiment as small_experiment
 from assay.experiment.types import Extraction
 from assay.findings import Finding
 from assay.plan.types import Level, Plan, PlannedTrial
@@ -133,10 +134,7 @@ def begin(store: Store, trials: int | list[PlannedTrial] = 4, experiment: str = 
     if isinstance(trials, int):
         trials = [planned(ordinal) for ordinal in range(trials)]
     return store.begin_campaign(
-        experiment=experiment,
-        question="Which is faster?",
-        source="name = 'maps'",
-        directory="/experiments",
+        experiment=small_experiment(experiment, source="name = 'maps'"),
         plan=Plan(seed=7, trials=tuple(trials)),
         host={"name": "here", "processors": 2},
     )
@@ -390,7 +388,10 @@ def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
 
 
 def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(store: Store) -> None:
-    rules = (Extraction("seconds", "took ([0-9.]+)", None, "s"), Extraction("ops", None, "OPS", ""))
+    rules = (
+        Extraction(metric="seconds", pattern="took ([0-9.]+)", unit="s"),
+        Extraction(metric="ops", line="OPS"),
+    )
     trials = [
         replace(planned(0), arguments=("--seed", "7"), extract=rules),
         replace(planned(1), extract="lines"),
@@ -401,7 +402,7 @@ def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(
     store.record(campaign, 0, measured(1))
     record = store.record_of(1)
     assert (record["arguments"], record["repeats"]) == (["--seed", "7"], None)
-    assert record["extract"] == [asdict(rule) for rule in rules]
+    assert record["extract"] == [rule.model_dump() for rule in rules]
 
 
 def test_derived_metrics_stand_beside_the_reported_ones_and_never_replace_them(store: Store) -> None:

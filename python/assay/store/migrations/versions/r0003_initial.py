@@ -1,9 +1,9 @@
-"""The first schema: experiments, campaigns, plans, trials and their records."""
+"""The first schema: experiments, campaigns, plans, trials, their records, decisions and audits."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "0003"
 down_revision = None
 
 
@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("question", sa.Text, nullable=False),
         sa.Column("seed", sa.Integer, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
+        sa.Column("resolved", sa.Text, nullable=False),
         sa.Column("directory", sa.Text, nullable=False),
         sa.Column("host", sa.JSON, nullable=False),
         sa.Column("started_at", sa.DateTime, nullable=False),
@@ -47,6 +48,9 @@ def upgrade() -> None:
         sa.Column("perturbation", sa.JSON, nullable=False),
         sa.Column("timeout_s", sa.Float, nullable=False),
         sa.Column("memory_limit_mb", sa.Integer, nullable=False),
+        sa.Column("arguments", sa.JSON, nullable=False),
+        sa.Column("extract", sa.JSON, nullable=False),
+        sa.Column("repeats", sa.Integer, nullable=True),
     )
     op.create_table(
         "trial",
@@ -77,7 +81,45 @@ def upgrade() -> None:
         sa.Column("outcome", sa.JSON, nullable=False),
         sa.Column("environment", sa.String(64), sa.ForeignKey("environment.sha256")),
     )
-    for table in ("campaign", "planned_trial", "trial", "record", "environment"):
+    op.create_table(
+        "decision",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("campaign_id", sa.Integer, sa.ForeignKey("campaign.id"), nullable=False),
+        sa.Column("block", sa.Integer, nullable=False),
+        sa.Column("at", sa.DateTime, nullable=False),
+        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("reason", sa.Text, nullable=False),
+        sa.Column("content", sa.JSON, nullable=False),
+    )
+    op.create_index("decision_by_campaign", "decision", ["campaign_id"])
+    op.create_table(
+        "audit",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("campaign_id", sa.Integer, sa.ForeignKey("campaign.id"), nullable=False),
+        sa.Column("audited_at", sa.DateTime, nullable=False),
+    )
+    op.create_index("audit_by_campaign", "audit", ["campaign_id"])
+    op.create_table(
+        "finding",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("audit_id", sa.Integer, sa.ForeignKey("audit.id"), nullable=False),
+        sa.Column("rule", sa.Text, nullable=False),
+        sa.Column("severity", sa.String(16), nullable=False),
+        sa.Column("message", sa.Text, nullable=False),
+        sa.Column("places", sa.JSON, nullable=False),
+        sa.Column("evidence", sa.JSON, nullable=False),
+        sa.Column("remedy", sa.Text, nullable=False),
+        sa.Column("trials", sa.JSON, nullable=False),
+    )
+    op.create_index("finding_by_audit", "finding", ["audit_id"])
+    op.execute(
+        "CREATE VIEW findings AS SELECT a.campaign_id AS campaign, a.audited_at, f.rule, f.severity, "
+        "f.message, f.places, f.evidence, f.remedy, f.trials "
+        "FROM audit AS a JOIN finding AS f ON f.audit_id = a.id "
+        "WHERE a.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)"
+    )
+    kept = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "finding")
+    for table in kept:
         for event in ("UPDATE", "DELETE"):
             op.execute(
                 f"CREATE TRIGGER {table}_refuses_{event.lower()} BEFORE {event} ON {table} "
