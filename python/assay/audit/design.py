@@ -12,6 +12,9 @@ from assay.experiment import placeholders
 from assay.findings import Finding, Severity
 from assay.words import condition_name, counted
 
+ADVISED = 10
+"""Pairs below which the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
+
 
 class TooFewBlocks:
     """Comparisons with so few pairs that no verdict is possible, or one odd trial decides it."""
@@ -19,8 +22,6 @@ class TooFewBlocks:
     id = "too-few-blocks"
     title = "Too few blocks"
     source = f"{TYPICAL_VALUES}; {REASONABLE_TIME}"
-
-    advised = 10  # up to here the 95% interval ends within the most extreme 2.5% of fewer than 1024 means
 
     def check(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield a finding for comparisons below what is needed, and one for those below what is advised."""
@@ -31,7 +32,7 @@ class TooFewBlocks:
         needed = fewest_pairs(1, _confidence(evidence))
         bounds: tuple[tuple[Severity, int, int, str], ...] = (
             ("error", 0, needed, "give no 95% interval"),
-            ("warning", needed, self.advised, "give a fragile 95% interval"),
+            ("warning", needed, ADVISED, "give a fragile 95% interval"),
         )
         for severity, low, high, effect in bounds:
             few = {name: count for name, count in pairs.items() if low <= count < high}
@@ -42,8 +43,7 @@ class TooFewBlocks:
                     f" pairs, which {effect}.",
                     tuple(f"{name}: {count}" for name, count in few.items()),
                     {"comparisons": len(few), "fewest_pairs": min(few.values())},
-                    f"Set design.blocks to {max(needed, self.advised)} or more, and see to trials that do not"
-                    " count.",
+                    f"{_more_blocks(evidence)}; fix trials that do not count.",
                     severity,
                 )
 
@@ -75,7 +75,7 @@ class FamilyTooLarge:
                     f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
                     (),
                     {"comparisons": family, "pairs": most, "pairs_needed": needed},
-                    f"Set design.blocks to {needed} or more, or ask less in one experiment.",
+                    f"{_more_blocks(evidence)}; or ask less in one experiment.",
                     severity,
                 )
 
@@ -193,6 +193,19 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
     if evidence.has_run:
         return [comparison.pairs for comparison in comparisons]
     return [evidence.experiment.design.blocks.most] * len(comparisons)
+
+
+def _more_blocks(evidence: Evidence) -> str:
+    """Return how many blocks are enough for all that an experiment asks, and why so many."""
+    analysis = evidence.analysis
+    family = 1
+    if evidence.experiment.comparison.correction != "none":
+        family = max(1, _family(analysis), len(analysis.also))
+    needed = fewest_pairs(family, _confidence(evidence))
+    if needed > ADVISED:
+        blocked = f"none of {family} comparisons can have a verdict"
+        return f"Set design.blocks to {needed} or more: with fewer, {blocked}"
+    return f"Set design.blocks to {ADVISED} or more: with fewer, a single pair can decide a verdict"
 
 
 def _family(analysis: Analysis) -> int:

@@ -1,5 +1,6 @@
 """What the rules say of an experiment, before it runs and after."""
 
+import re
 from typing import Any
 
 import pytest
@@ -83,8 +84,16 @@ def test_a_family_that_is_too_large(blocks: str, threads: str, correction: str, 
         finding = said["family-too-large"]
         assert finding.severity == "error"
         needed = int(finding.evidence["pairs_needed"])
-        assert f"design.blocks to {needed} or more" in finding.remedy
+        assert f"design.blocks to {max(needed, 10)} or more" in finding.remedy
         assert "family-too-large" not in before(blocks=str(needed), threads=threads)
+
+
+@pytest.mark.parametrize("blocks", ["5", "6", "8", "9"])
+def test_all_findings_ask_for_the_same_number_of_blocks(blocks: str) -> None:
+    remedies = [finding.remedy for finding in before(blocks=blocks, threads=THREADS).values()]
+    asked = [found[1] for remedy in remedies if (found := re.search(r"design.blocks to (\d+)", remedy))]
+    assert asked
+    assert set(asked) == {"11"}
 
 
 def test_a_family_that_lost_pairs_is_too_large() -> None:
