@@ -245,7 +245,7 @@ def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assa
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("Hopscotch!", "is no name for a subject"),
+        ("Hopscotch!", "for a subject"),
         ("a" * 65, "at most 64"),
         ("std_map_mutex", "has a subject std_map_mutex already"),
     ],

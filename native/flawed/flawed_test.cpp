@@ -172,7 +172,7 @@ TEST_P(flawed_map, that_counts_one_more_differs_from_the_walk) {
 
 TEST_P(flawed_map, that_visits_one_element_twice_differs_from_the_walk) {
   EXPECT_THAT(trial_of("snapshot_visits_twice", GetParam(), {45, 45, 9.9, 0, 0, 0.1}).problems,
-              ElementsAre(HasSubstr("as many elements as the walk, but other ones")));
+              ElementsAre(HasSubstr("as many elements as the walk, but different ones")));
 }
 
 TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) {

@@ -86,7 +86,7 @@ request parse(std::istream& in) {
   for (const json& each : parts) {
     const std::string part = text(each, "parts");
     if (part != "bits" && part != "keys" && part != "streams" && part != "speed") {
-      throw std::invalid_argument("parts: must be of bits, keys, streams and speed, not " +
+      throw std::invalid_argument("parts: must be among bits, keys, streams and speed, not " +
                                   host::shown(each));
     }
     found.parts.insert(part);

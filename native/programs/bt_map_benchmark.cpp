@@ -73,7 +73,7 @@ double growth(Fill fill) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!told || status != 0) throw std::runtime_error("a child did not tell its memory");
+  if (!told || status != 0) throw std::runtime_error("a child process did not report its memory");
   return grown;
 }
 
@@ -149,7 +149,7 @@ figures finding_many() {
 int main(int argc, char** argv) try {
   std::string allocator;
   CLI::App cli("Measures bt_map's memory and its searches for many keys at once.");
-  cli.add_option("--allocator", allocator, "that must be in the process");
+  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
   CLI11_PARSE(cli, argc, argv);
   if (!allocator.empty()) host::require_allocator(allocator);
   figures told;

@@ -51,7 +51,7 @@ void write_operations(const assay::trial::request& request, std::size_t count) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2) throw assay::trial::bad_request("the number of operations is the one argument");
+  if (argc != 2) throw assay::trial::bad_request("the only argument is the number of operations");
   std::ostringstream text;
   text << std::cin.rdbuf();
   write_operations(assay::trial::parse_request(text.str()), std::stoul(argv[1]));

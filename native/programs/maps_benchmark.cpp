@@ -81,7 +81,7 @@ Number parse(const std::string& text, const std::string& whole) {
   const char* const end = text.data() + text.size();
   if (const auto [stop, error] = std::from_chars(text.data(), end, number);
       error != std::errc() || stop != end) {
-    throw std::invalid_argument(whole + ": \"" + text + "\" is no number");
+    throw std::invalid_argument(whole + ": \"" + text + "\" is not a number");
   }
   return number;
 }
@@ -282,7 +282,7 @@ int main(int argc, char** argv) try {
       ->allow_extra_args(false);
   cli.add_option("--layout", layout)->check(CLI::IsMember({"dense", "sparse"}));
   cli.add_option("--numbers", bits, "bits of keys and values")->check(CLI::IsMember({32U, 64U}));
-  cli.add_option("--allocator", allocator, "that must be in the process");
+  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
   cli.add_option("--rounds", rounds)->check(CLI::Range(1U, 1000U));
   cli.add_option("--warm-up-ms", warm_up_ms, "of each turn")->check(CLI::Range(0U, 10'000U));
   cli.add_option("--measured-ms", measured_ms, "of each turn")->check(CLI::Range(1U, 10'000U));

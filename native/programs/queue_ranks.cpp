@@ -136,7 +136,7 @@ int main(int argc, char** argv) try {
   std::string allocator;
   CLI::App cli("Measures how many lower entries there are when one is popped.");
   cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
-  cli.add_option("--allocator", allocator, "that must be in the process");
+  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
   CLI11_PARSE(cli, argc, argv);
 
   if (!allocator.empty()) host::require_allocator(allocator);

@@ -55,7 +55,7 @@ allocator allocator_in_use() {
 void require_allocator(std::string_view name) {
   const allocator found = allocator_in_use();
   if (found.name == name) return;
-  throw std::invalid_argument("the allocator is to be " + std::string(name) + ", but malloc is " +
+  throw std::invalid_argument("the allocator must be " + std::string(name) + ", but malloc is " +
                               (found.name == found.library ? "" : found.name + "'s, ") + "in " +
                               found.library + "; load it by LD_PRELOAD, as `assay run` does");
 }

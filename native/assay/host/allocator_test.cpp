@@ -36,7 +36,7 @@ TEST(allocator, that_is_required_must_be_there) {
     require_allocator("jemalloc");
     FAIL() << "jemalloc is here";
   } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("is to be jemalloc"), HasSubstr(found.library),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("must be jemalloc"), HasSubstr(found.library),
                                     HasSubstr("LD_PRELOAD")));
   }
 }

@@ -1,9 +1,9 @@
 // What the trial loop expects of a multimap or a priority queue: a bag of entries, each of which is
 // a key and a value.
 //
-// It is entered through handles and walked at rest as a map is (concept.h). But an entry that is
-// inserted is one that is not there, as the caller knows; so an insert answers nothing, and what an
-// erase answers is the entry that it has removed:
+// It is entered through handles and walked at rest as a map is (concept.h). But the caller of an
+// insert knows that the entry is not there, so an insert returns nothing, and an erase returns the
+// entry that it has removed:
 //
 //     my_multimap bag;
 //     auto handle = bag.attach();                 // in each thread that will use the bag
@@ -18,7 +18,7 @@
 //
 //     bag.for_each([](std::uint32_t key, std::uint32_t value) { ... });  // while no call runs
 //
-// Functions that answer with an optional are to be inlined, for the reason that concept.h gives.
+// Functions that return an optional should be inlined, for the reason that concept.h gives.
 
 #ifndef ASSAY_MAPS_BAG_CONCEPT_H_
 #define ASSAY_MAPS_BAG_CONCEPT_H_
@@ -43,7 +43,7 @@ concept queue_handle = requires(Handle& handle, K key, V value) {
 };
 
 // As concurrent_map. But for_each may take all entries out, as long as it puts them back before it
-// calls `visit`: most queues can be looked at in no other way.
+// calls `visit`: most queues cannot be looked at in any other way.
 template <class Bag, class K, class V>
 concept concurrent_bag = requires(Bag& bag, void (*visit)(K, V)) {
   requires(multimap_handle<decltype(bag.attach()), K, V> !=

@@ -55,9 +55,9 @@
 // and nothing twice.
 //
 // No operation is lock-free: each waits for a thread that holds a lock which it needs, a search for
-// as long as the leaf or an internal node on its way is being changed. Nor is any free of
-// starvation: each begins again when a leaf that it needs was changed meanwhile, and somebody else
-// has then got on. Locks are held for a few instructions, in which neither memory is asked for nor
+// as long as the leaf or an internal node on its way is being changed. Any of them can starve: each
+// begins again when a leaf that it needs was changed meanwhile, and another thread has then made
+// progress. Locks are held for a few instructions, in which neither memory is asked for nor
 // anything of the user's is called, but for the disturbed snapshot operations, which copy elements
 // and compare keys meanwhile.
 //
@@ -67,10 +67,10 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that lets an exception pass
-// has changed nothing. Destructors must not throw. `Compare` is a strict weak order, called from
-// many threads at once and while locks are held: it does not call the map. Copies and what is given
-// to the map to call may, by another handle.
+// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
+// nothing. Destructors must not throw. `Compare` is a strict weak order, called from many threads
+// at once and while locks are held: it does not call the map. Copies, and functions given to the
+// map, may call it through another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -114,7 +114,7 @@
 
 namespace assay {
 
-// The layout. docs/guide/bt_map.md says what each of them gains.
+// The layout. docs/guide/bt_map.md says what each part gains.
 struct bt_settings {
   // Of a leaf and an internal node, in elements and children: 6 to 64. With 64-bit keys and values
   // these take 768 and 384 bytes, which allocators have sizes for.
@@ -153,13 +153,15 @@ class bt_map {
                 "nor references.");
   static_assert(bt::order<Compare, K>,
                 "the fourth parameter of bt_map does not order its keys: `less(key, key)` answers "
-                "true or false, also where `less` is constant. std::less<K> needs K to have <.");
-  static_assert(bt::synchronisation<Synchronisation>,
-                "the fifth parameter of bt_map is no way of synchronisation: use bt::optimistic, "
-                "bt::optimistic_replacing or bt::coarse<Lock>.");
-  static_assert(std::derived_from<Settings, bt_settings>,
-                "the sixth parameter of bt_map is no layout: use bt_settings, bt_capacities<Leaf, "
-                "Internal> or a type that is derived from them.");
+                "true or false, also if `less` is constant. std::less<K> needs K to have <.");
+  static_assert(
+      bt::synchronisation<Synchronisation>,
+      "the fifth parameter of bt_map is not a way of synchronisation: use bt::optimistic, "
+      "bt::optimistic_replacing or bt::coarse<Lock>.");
+  static_assert(
+      std::derived_from<Settings, bt_settings>,
+      "the sixth parameter of bt_map is not a layout: use bt_settings, bt_capacities<Leaf, "
+      "Internal> or a type that is derived from them.");
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of bt_map is not a reclamation policy: use reclaim::epochs or "
                 "reclaim::none, or a type that does what assay/reclaim/concept.h asks of one.");
@@ -217,8 +219,8 @@ class bt_map {
   }
 
   // Removes all elements, and frees at once the memory of these and of all that were erased before.
-  // At rest. Of what was erased nothing is freed under reclaim::none, nor under a policy of one's
-  // own without free_all(), which frees it as ever. Throws std::bad_alloc, with nothing changed.
+  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
+  // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
   void clear() {
     auto* const empty = new leaf;
     delete_tree(root_.exchange(types::edge_to(empty), memory_order_acq_rel));
@@ -1091,7 +1093,7 @@ class bt_map {
     return std::all_of(leaves.begin(), leaves.end(),
                        [](const arrival& one) { return one.at->lock.is_still(one.seen); });
   }
-  // After so many walks that met changes, leaves are locked.
+  // After this many walks that met changes, leaves are locked.
   static constexpr unsigned undisturbed_attempts = 8;
 
   // At rest.
@@ -1175,8 +1177,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   template <class F>
   bool update(parameter<K> key, F f) {
     static_assert(std::is_invocable_r_v<V, F&, const V&>,
-                  "what bt_map's update() is given to call takes the value, or a reference to a "
-                  "constant one, and answers with the new one.");
+                  "the function given to bt_map's update() takes the value, or a reference to a "
+                  "constant one, and returns the new value.");
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
     fresh_entry fresh;
@@ -1237,7 +1239,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
     if (keys.size() != found.size()) {
       throw std::invalid_argument(
-          "bt_map::find_many: as many places for values as keys are needed");
+          "bt_map::find_many: needs as many places for values as there are keys");
     }
     [[maybe_unused]] const auto guard = me_.pin();
     group each;
@@ -1442,7 +1444,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
-  // this thread is pinned; numbers that were replaced and put back are no difference.
+  // this thread is pinned; numbers that were replaced and put back make no difference.
   static bool is_same(const entry& old, const entry& now) {
     if constexpr (words::has_value) {
       // Numbers such as 0.0 and -0.0, or not-a-numbers, are compared as the bits that they are.

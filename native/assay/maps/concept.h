@@ -13,7 +13,7 @@
 //
 // A map whose threads need nothing inside it gets its handle from plain_handle.h.
 //
-// A handle may offer more, and is asked for nothing that it does not offer:
+// A handle may offer more, and nobody calls what it does not offer:
 //
 //     handle.range(10, 42, visit);   // visits the keys 10 <= key <= 42 in ascending order
 //     handle.size();                 // how many elements there are
@@ -22,7 +22,7 @@
 //
 // gcc 12 assembles an optional number that a call returns in memory, a byte after a word, and reads
 // it back whole, which waits until both are written: 5 to 7 ns, half of what a search takes in a
-// small map. Where that is not to be measured, find() is to be [[gnu::always_inline]], as in every
+// small map. To keep that out of the measurement, make find() [[gnu::always_inline]], as in every
 // subject here.
 //
 // What these promise, apart from their order, is how they take part in other threads' updates. A
@@ -35,9 +35,9 @@
 // the visit began.
 //
 // A map whose operations can run for long may take a `std::stop_token` as a last argument. It then
-// answers with an optional of the ordinary answer, empty when it gave up because a stop was
-// requested, in which case the call must have had no effect. Visits have no ordinary answer: those
-// that take a token answer with whether they finished.
+// returns an optional of the ordinary answer, empty if it gave up because a stop was requested; the
+// call must then have had no effect. Visits have no ordinary answer: those that take a token return
+// whether they finished.
 
 #ifndef ASSAY_MAPS_CONCEPT_H_
 #define ASSAY_MAPS_CONCEPT_H_
@@ -50,8 +50,8 @@
 
 namespace assay {
 
-// How a map over any type takes a key or a value: a number by value, so that it stays in a
-// register also where the call is not inlined.
+// How a map over any type takes a key or a value: a number by value, so that it stays in a register
+// even if the call is not inlined.
 template <class T>
 using parameter = std::conditional_t<std::is_arithmetic_v<T>, T, const T&>;
 
@@ -73,7 +73,7 @@ concept stoppable_map_handle =
       { handle.find(key, stop) } -> std::same_as<std::optional<std::optional<V>>>;
     };
 
-// The least that a map may rely on of what it is given to call with elements. It is cheap to copy,
+// What a map may rely on when it is given a function to call with elements. It is cheap to copy,
 // and its copies act as one.
 template <class K, class V>
 struct any_visitor {
@@ -131,7 +131,7 @@ template <class Handle, class K, class V>
 concept offers_iterate = plain_iterate<Handle, K, V> || stoppable_iterate<Handle, K, V>;
 
 // A map from K to V that threads enter through handles. `for_each` is called only while the map is
-// quiescent, that is, while no thread is inside a call to a handle. What it is given to call may
+// quiescent, that is, while no thread is inside a call to a handle. The function given to it may
 // throw, to end a walk early, and `for_each` must let the exception pass.
 template <class Map, class K, class V>
 concept concurrent_map = requires(Map& map, void (*visit)(K, V)) {

@@ -1,6 +1,6 @@
 // The words that an elb_tree changes one at a time: entries, and how they are coded.
 //
-// A word is 0 where there is no entry, and its highest bit says that it changes no more (Bonnichsen
+// A word is 0 if there is no entry, and its highest bit says that it changes no more (Bonnichsen
 // 2016, listing 5.3). So words of 64 bits hold entries of up to 63, and those of 128 up to 127. An
 // entry's word is one more than the entry, so that no entry is 0; what is left out, where an entry
 // takes all bits that there are, is the greatest.
@@ -187,7 +187,7 @@ inline constexpr unsigned bits = 8 * sizeof(T);
 template <>
 inline constexpr unsigned bits<bool> = 1;
 
-// The word that has room for entries of so many bits.
+// The word that has room for entries of this many bits.
 template <unsigned Bits>
   requires(Bits <= 127)
 using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
@@ -217,7 +217,7 @@ struct coding<Entry> {
   static Entry decode(word held) { return static_cast<Entry>(held - 1); }
 };
 
-// A key and a value of so many bits, in the order of keys, and then of values. They begin at the
+// A key and a value of this many bits, in the order of keys, and then of values. They begin at the
 // highest bit that a word has for entries: so the upper part of a wide one tells most of them
 // apart.
 template <class K, class V, unsigned KeyBits = bits<K>, unsigned ValueBits = bits<V>>
@@ -231,7 +231,7 @@ struct element {
 template <class K, class V, unsigned KeyBits, unsigned ValueBits>
 struct coding<element<K, V, KeyBits, ValueBits>> {
   static_assert(0 < KeyBits && KeyBits <= bits<K> && 0 < ValueBits && ValueBits <= bits<V>,
-                "a key or a value is to be kept in more bits than it has, or in none");
+                "key_bits or value_bits is 0, or more than the key or the value has");
   static_assert(KeyBits + ValueBits <= 127,
                 "a key and a value have together at most 127 bits: keep one of them in fewer, by "
                 "key_bits or value_bits of the settings");
@@ -242,7 +242,7 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
     const word all = packed(from);
     if (all == read_only<word> - 1) {
       throw std::out_of_range(
-          "elb_tree: the greatest key with the greatest value is no entry where they fill a word");
+          "elb_tree: the greatest key with the greatest value is not an entry if they fill a word");
     }
     return all + 1;
   }
@@ -296,7 +296,7 @@ constexpr unsigned value_bits() {
 template <class K, class V, class Settings>
 using element_of = element<K, V, key_bits<K, Settings>(), value_bits<V, Settings>()>;
 
-// The least and the greatest number of so many bits.
+// The least and the greatest number of this many bits.
 template <class T, unsigned Bits>
 inline constexpr T least = static_cast<T>(std::numeric_limits<T>::min() >> (bits<T> - Bits));
 template <class T, unsigned Bits>

@@ -90,7 +90,7 @@ void expect_ordered_elements() {
     ascending.pop_back();
     EXPECT_EQ(
         message_of([&] { code::encode(highest); }),
-        "elb_tree: the greatest key with the greatest value is no entry where they fill a word");
+        "elb_tree: the greatest key with the greatest value is not an entry if they fill a word");
     EXPECT_TRUE(code::last(highest) == code::encode(ascending.back()));
     EXPECT_TRUE(code::first(highest) == code::encode(ascending.back()) + 1);
   }

@@ -11,13 +11,13 @@
 //     handle.erase(7);                                             // 1001, the smaller one
 //     handle.erase(7, 1002);                                       // true
 //
-// A key with a value is there once: who inserts it knows that it is not there, nor being inserted
-// by another thread. Of what an operation answers, elb_tree.h says what is promised, where entries
-// are keys with values; in short, it is right about what was there all the time, and may or may
-// not see what came or went meanwhile.
+// A key with a value is there once: the caller of insert() must know that it is not there, nor
+// being inserted by another thread. elb_tree.h says what each answer promises, where entries are
+// keys with values. In short, it is right about what was there all the time, and may or may not see
+// what came or went meanwhile.
 //
 // Keys and values are integers of together at most 127 bits. Up to 63 bits make words of 64, else
-// of 128, which take twice the memory and more time (docs/guide/elb_trees.md). Where the types have
+// of 128, which take twice the memory and more time (docs/guide/elb_trees.md). If the types have
 // more bits than are used, the settings say how many are: listing 5.3 has keys of 31 and values of
 // 32.
 //

@@ -8,16 +8,16 @@
 //     handle.push(10, 2);
 //     handle.try_pop();                                                // {10, 2}
 //
-// A key with a value is in the queue once: who pushes it knows that it is not there, nor being
-// pushed by another thread. Numbers of events, or addresses, are such values.
+// A key with a value is in the queue once: the caller of push() must know that it is not there, nor
+// being pushed by another thread. Numbers of events, or addresses, are such values.
 //
 // Promises
 // --------
-// - push(key, value) adds what try_pop() returns once, to one thread.
+// - push(key, value) adds an entry that try_pop() returns once, to one thread.
 // - try_pop() returns an entry that was in the queue during the call, and no lower one was there
-//   all the time from the beginning of the call to its end. It returns none only if none was. So
-//   one that is pushed meanwhile may be lower than what is returned, also where it was pushed
-//   first: even of one thread that pushes in ascending order, a later entry may be popped before an
+//   all the time from the beginning of the call to its end. It returns none only if none was. So an
+//   entry that is pushed meanwhile may be lower than what is returned, even if it was pushed first:
+//   even of one thread that pushes in ascending order, a later entry may be popped before an
 //   earlier one. What was pushed before a pop began is not passed over.
 // - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity,
 //   less one, of what was there all the time is lower. It returns none only if none was. Threads

@@ -19,18 +19,18 @@
 // Let O be the entries that were in the tree all the time from the beginning of a call to its end,
 // and U those that were in it at any moment between (Bonnichsen 2016, section A.3).
 //
-// - insert(e) adds e if it is not in U (theorem A.16). To make sure of that is for the caller: what
-//   happens otherwise is that e may be in the tree twice. Debug builds abort where they see it.
+// - insert(e) adds e if it is not in U (theorem A.16). The caller must make sure of that: otherwise
+//   e may be in the tree twice. Debug builds abort if they see it.
 // - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
 //   (A.12).
 // - erase(lo, hi) removes an entry in [lo, hi] that is in U, and none of those in O is smaller
-//   (A.15), or it answers that there was none in O (A.14). It returns what it has removed, to this
-//   call alone.
+//   (A.15), or it answers that there was none in O (A.14). No other call returns what it has
+//   removed.
 //
 // Each of them is lock-free, apart from the allocator and, with reclaim::epochs, from threads that
-// stall and hold up the freeing of memory. What a call that throws std::bad_alloc was asked for has
-// not been done, but that a visit may have met entries. It may leave a balancing, which the next
-// call that passes goes on with, also a search, and which needs memory again.
+// stall and hold up the freeing of memory. A call that throws std::bad_alloc has done nothing,
+// except that a visit may have met entries. It may leave a balancing unfinished: the next call that
+// passes, also a search, continues it, and needs memory again.
 //
 // The idea
 // --------
@@ -134,7 +134,7 @@
 
 namespace assay {
 
-// How wide nodes are, and when they are balanced. A program may have settings of its own:
+// How wide nodes are, and when they are balanced. A program may have its own settings:
 //
 //     struct tighter : assay::elb_nodes<32> {
 //       static constexpr std::size_t sparse = 8;
@@ -143,10 +143,10 @@ template <std::size_t Entries, std::size_t Children = Entries>
 struct elb_nodes {
   static constexpr std::size_t leaf_capacity = Entries;
   static constexpr std::size_t internal_capacity = Children;
-  // A leaf of more entries is split, one of so many or fewer joined with its sibling.
+  // A leaf with more entries is split; one with at most this many is joined with its sibling.
   static constexpr std::size_t dense = std::max<std::size_t>(5, Entries * 13 / 16);
   static constexpr std::size_t sparse = std::max<std::size_t>(1, Entries / 8);
-  // An internal node of so many or fewer children is joined with its sibling.
+  // An internal node with at most this many children is joined with its sibling.
   static constexpr std::size_t sparse_internal = std::max<std::size_t>(1, Children / 8);
 };
 // Those of section 5.5.2, which are dense above 26 and sparse up to 4; of 5.5.3, of its queues; and
@@ -196,7 +196,7 @@ class elb_tree {
 
   static constexpr std::size_t leaf_capacity = Settings::leaf_capacity;
   static constexpr std::size_t internal_capacity = Settings::internal_capacity;
-  // Two nodes of together so many entries or children become one (section 5.4).
+  // Two nodes with at most this many entries or children together become one (section 5.4).
   static constexpr std::size_t few(std::size_t capacity) { return 2 * (capacity + 2) / 3; }
 
   // A status: 0, a step, or step 2 with where the parent is among the children of the grandparent,
@@ -341,7 +341,7 @@ class elb_tree {
     }
 
     // About how many entries there are: the mean of 64 ways down that turn at random, each as if
-    // all nodes were as full as those on it. At rest it is right on the average. Lock-free. Throws
+    // all nodes were as full as those on it. At rest it is right on average. Lock-free. Throws
     // std::bad_alloc.
     [[nodiscard]] std::uint64_t approximate_size() { return tree_->estimate(random_, me_); }
 
@@ -387,8 +387,8 @@ class elb_tree {
   // a node without children or with too many. After a call that threw std::bad_alloc a balancing
   // may be left, which this tells of, until calls have passed. At rest. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
-    if (above_.size != 1) return "the fake root has not one child";
-    if (above_.status.load(memory_order_acquire) != 0) return "the real root's balancing was left";
+    if (above_.size != 1) return "the fake root does not have one child";
+    if (above_.status.load(memory_order_acquire) != 0) return "the root's balancing is unfinished";
     if (root().height == 0) return "the real root is a leaf";
     std::unordered_set<const void*> met;
     return broken_below(root(), 0, greatest, met);
@@ -399,7 +399,8 @@ class elb_tree {
 
  private:
   // --- operations --------------------------------------------------------------------------------
-  // Each way down has a guard of its own, as it may retire nodes: a guard has memory for so many.
+  // Each way down has its own guard, as it may retire nodes, and a guard has memory for a limited
+  // number.
 
   // Calls operate.template operator()<Set>(), all that it calls compiled for the best vector
   // instructions.
@@ -976,7 +977,7 @@ class elb_tree {
   [[nodiscard]] static std::optional<std::string> broken_below(
       const internal& node, word from, word upto, std::unordered_set<const void*>& met) {
     if (!met.insert(&node).second) return "an internal node has two parents";
-    if (node.status.load(memory_order_acquire) != 0) return "a balancing was left";
+    if (node.status.load(memory_order_acquire) != 0) return "a balancing is unfinished";
     if (node.size < 1) return "an internal node has no child";
     if (node.size > internal_capacity) return "an internal node is too large";
     for (std::size_t i = 0; i < node.size; ++i) {
@@ -987,7 +988,7 @@ class elb_tree {
       const void* const child = node.child(i);
       if (node.height > 1) {
         const auto& below = *static_cast<const internal*>(child);
-        if (below.height + 1 != node.height) return "the leaves are not all as deep";
+        if (below.height + 1 != node.height) return "the leaves are not all at the same depth";
         if (auto broken = broken_below(below, low, high, met)) return broken;
       } else {
         if (!met.insert(child).second) return "a leaf has two parents";

@@ -500,12 +500,12 @@ TEST(elb_tree, tells_of_every_damage) {
   while (lowest->height > 1) lowest = &elb_damage::below(*lowest, 0);
   auto& places = elb_damage::leaf_below(*lowest, 1).places;
 
-  EXPECT_EQ(damage.told(above.size, 2U), "the fake root has not one child");
-  EXPECT_EQ(damage.told(above.status, 2U), "the real root's balancing was left");
+  EXPECT_EQ(damage.told(above.size, 2U), "the fake root does not have one child");
+  EXPECT_EQ(damage.told(above.status, 2U), "the root's balancing is unfinished");
   elb_damage::internal flat(0, 0);
   EXPECT_EQ(damage.told(above.children[0], &flat), "the real root is a leaf");
-  EXPECT_EQ(damage.told(root.status, 2U), "a balancing was left");
-  EXPECT_EQ(damage.told(internal.status, 3U), "a balancing was left");
+  EXPECT_EQ(damage.told(root.status, 2U), "a balancing is unfinished");
+  EXPECT_EQ(damage.told(internal.status, 3U), "a balancing is unfinished");
   EXPECT_EQ(damage.told(internal.size, 0U), "an internal node has no child");
   EXPECT_EQ(damage.told(internal.size, 7U), "an internal node is too large");
   EXPECT_EQ(damage.told(root.separators[0], 0U), "separators do not ascend");
@@ -514,7 +514,8 @@ TEST(elb_tree, tells_of_every_damage) {
             "the last separator is not the parent's");
   EXPECT_EQ(damage.told(root.children[1], root.child(0)), "an internal node has two parents");
   EXPECT_EQ(damage.told(lowest->children[1], lowest->child(0)), "a leaf has two parents");
-  EXPECT_EQ(damage.told(root.children[0], internal.child(0)), "the leaves are not all as deep");
+  EXPECT_EQ(damage.told(root.children[0], internal.child(0)),
+            "the leaves are not all at the same depth");
 
   // Places that are free and used.
   const auto free = std::ranges::find_if(places, [](auto& each) { return each.load() == 0; });

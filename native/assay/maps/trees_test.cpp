@@ -513,7 +513,7 @@ void use_within_a_call_of_its_own() {
   const auto find = [](auto& handle) { static_cast<void>(handle.find(1)); };
   const auto contains = [](auto& handle) { static_cast<void>(handle.contains(1)); };
   const auto erase = [](auto& handle) { handle.erase(1); };
-  constexpr const char* message = "while a guard of it is open";
+  constexpr const char* message = "while its guard is open";
   EXPECT_DEATH(call(contains, false), message);
   EXPECT_DEATH(call(find, false), message);
   EXPECT_DEATH(call(erase, false), message);

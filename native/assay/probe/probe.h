@@ -1,5 +1,5 @@
-// Looking into measured code while it is measured: how often does a search begin again, how deep
-// does it come, how large are the batches that memory is freed in?
+// Looking into code while it is measured: how often does a search begin again, how deep does it go,
+// how large are the batches in which memory is freed?
 //
 // Any measured code declares a probe in its own file, and records into it, by one line each:
 //
@@ -14,7 +14,7 @@
 // That is all: the trial that measures the code finds its probes and reports them. The idea is that
 // of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.
 //
-// Each thread records into memory of its own, and only while it is measured (see recording.h); at
+// Each thread records into its own memory, and only while it is measured (see recording.h); at
 // other times, and in threads that are not measured, recording does nothing. Every call is
 // wait-free: a counter takes three loads, a comparison and an addition. Compiled with
 // ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need no library;
@@ -40,8 +40,8 @@
 
 namespace assay::probe {
 
-// The name of a probe. A call of this function that nobody defines is what the compiler complains
-// of where a name does not match.
+// The name of a probe. If a name does not match, the compiler complains of a call of this function,
+// which nobody defines.
 void a_probe_is_named_by_lower_case_letters_digits_and_underscores_after_a_letter();
 
 class name {
@@ -127,9 +127,9 @@ struct declaration {
 // Makes a probe known; returns which word of a thread's memory is its first.
 std::uint32_t declare(const declaration& probe);
 
-// Where the calling thread records: none of the words while it does not. One comparison tells
-// whether a probe has its words here, and so also keeps one out that a library brought which was
-// loaded while the thread was recording already.
+// Where the calling thread records; no words while it does not. One comparison tells whether a
+// probe has its words here. So it also keeps out a probe of a library that was loaded while the
+// thread was already recording.
 struct recorded_words {
   std::uint64_t* words;
   std::uint32_t number;

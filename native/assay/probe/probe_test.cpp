@@ -318,7 +318,7 @@ TEST(Declaration, OfANameThatAnothersLargestValueHasIsAnErrorThatNamesBothPlaces
     std::_Exit(0);
   };
   EXPECT_EXIT(declare_another(), testing::ExitedWithCode(1),
-              "the metric probe_by_power_max would be of two probes, by_power at "
+              "the metric probe_by_power_max would belong to two probes, by_power at "
               ".*probe_test.cpp:[0-9]+ and by_power_max at .*probe_test.cpp:[0-9]+; rename one");
 }
 

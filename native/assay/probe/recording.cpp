@@ -82,7 +82,7 @@ std::vector<declared_probe> checked() {
     const auto other = std::ranges::find_if(
         probes, [&](const declared_probe& each) { return each.declaration.name == largest; });
     if (other != probes.end()) {
-      throw std::logic_error("the metric probe_" + largest + " would be of two probes, " +
+      throw std::logic_error("the metric probe_" + largest + " would belong to two probes, " +
                              probe.declaration.name + " at " + text(probe.declaration.place) +
                              " and " + largest + " at " + text(other->declaration.place) +
                              "; rename one");
@@ -270,7 +270,7 @@ std::span<const std::uint64_t> block::words(std::uint32_t first, std::uint32_t n
 }
 
 void begin_recording(block fresh) {
-  if (own.into) throw std::logic_error("this thread records into its probes already");
+  if (own.into) throw std::logic_error("this thread already records into its probes");
   own.into = std::move(fresh);
   detail::here = {own.into->words_, own.into->number_};
 }

@@ -27,8 +27,8 @@
 
 namespace assay::probe {
 
-// Room for what one thread records into all probes that the program has when it is made; it makes
-// no difference to a block which probes come later. The system gives it memory as it is used, so
+// Room for what one thread records into all probes that the program has when the block is made;
+// probes that come later make no difference to it. The system gives it memory as it is used, so
 // that a series that nobody records into takes none.
 class block {
  public:
@@ -53,8 +53,8 @@ class block {
   std::uint32_t number_;
 };
 
-// From now on, the calling thread records into `fresh`.
-// Throws std::logic_error if it records already.
+// From now on, the calling thread records into `fresh`. Throws std::logic_error if it already
+// records.
 void begin_recording(block fresh = block());
 
 // The calling thread records no longer; returns what it recorded. A thread that ends without this
@@ -86,7 +86,7 @@ struct recorded {
   std::uint64_t count = 0;  // of values recorded; of a counter: what it counted
 
   // Of a histogram and a series: over all its values. Of a counter and a maximum: over the threads'
-  // values above. No mean, least and largest where there is no value.
+  // values above. Without values there is no mean, least or largest.
   double sum = 0;
   std::optional<double> mean;
   std::optional<double> min;

@@ -46,7 +46,7 @@ concept engine = std::constructible_from<E, std::uint64_t> && requires(E& engine
   { E::bits } -> std::convertible_to<int>;        // of each draw, 1 to 64
   // It may also have `static bool available()`, where a processor may lack it, `static constexpr
   // bool shared = true`, if all its instances draw from one state, and `fill(numbers)`, if it draws
-  // blocks faster than number by number.
+  // blocks faster than single numbers.
 };
 
 // Which engine draws, and in which way.
@@ -60,7 +60,7 @@ struct engine_choice {
   friend bool operator==(const engine_choice&, const engine_choice&) = default;
 };
 
-// An engine that does not exist, or that this processor lacks.
+// An engine that does not exist, or that this processor does not have.
 class unknown_engine : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -84,10 +84,10 @@ class number_source {
 
 // The stream of `seed` of the chosen engine, with the bits that the engine draws.
 //
-// An array is drawn in here, so the source is made before anything is measured, by the thread
-// that will read it: its memory is then near that thread. A reseeded engine is made anew, after
-// exactly so many numbers however they are divided into calls, from 64 bits of `fresh` masked by
-// one more draw of the engine; an array of one is drawn once, reseeding.
+// An array is drawn in here, so the source is made before anything is measured, by the thread that
+// will read it: its memory is then near that thread. A reseeded engine is made anew, after exactly
+// this many numbers, however they are divided into calls, from 64 bits of `fresh` masked by one
+// more draw of the engine; an array of one is drawn once, reseeding.
 //
 // Throws unknown_engine if there is no such engine or the processor lacks it, and
 // std::invalid_argument for an array or an interval of 0, and for reseeding an engine that has no

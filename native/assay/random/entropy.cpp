@@ -50,7 +50,7 @@ std::uint64_t first_to_answer::draw() {
       pause();
     }
   }
-  throw std::runtime_error("no number in any attempt from the sources of entropy: " + source());
+  throw std::runtime_error("no source of entropy gave a number in any attempt: " + source());
 }
 
 std::string first_to_answer::source() const {

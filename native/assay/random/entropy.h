@@ -35,7 +35,7 @@ class entropy {
 struct entropy_way {
   std::string_view name;
   bool (*attempt)(std::uint64_t& number);
-  int attempts;  // at most so many, before the next way is taken
+  int attempts;  // at most this many, before the next way is taken
 };
 
 // The first of several ways that answers, at each draw anew.

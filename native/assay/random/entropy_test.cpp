@@ -53,7 +53,7 @@ TEST(first_to_answer, says_so_if_there_is_none) {
   EXPECT_EQ(entropy.source(), "broken, else worse");
   EXPECT_THAT([&] { entropy.draw(); },
               ThrowsMessage<std::runtime_error>(
-                  "no number in any attempt from the sources of entropy: broken, else worse"));
+                  "no source of entropy gave a number in any attempt: broken, else worse"));
 }
 
 TEST(system_entropy, ends_in_the_kernel) {

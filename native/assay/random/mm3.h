@@ -1,6 +1,6 @@
 // MurmurHash3_x64_128 (Appleby) used as a generator: the state is the low word of the hash of the
-// eight bytes of the last state, with a hash seed of 0, and is what is returned. That word is no
-// bijection of the state: as of any random function of 64 bits, two streams can run into one, and
+// eight bytes of the last state, with a hash seed of 0, and is what is returned. That word is not a
+// bijection of the state: as with any random function of 64 bits, two streams can run into one, and
 // a stream repeats after some 5 * 10^9 numbers (sqrt(pi * 2^64 / 2); Flajolet and Odlyzko 1990),
 // which a thread may well draw in a trial.
 

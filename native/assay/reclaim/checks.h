@@ -82,15 +82,13 @@ class usage {
   void join() {
     if constexpr (checks) thread_ = this_thread();
   }
-  void leave() const {
-    require(!guarded_, "a participant is destroyed while a guard of it is open");
-  }
+  void leave() const { require(!guarded_, "a participant is destroyed while its guard is open"); }
   // Whether a guard may open.
   void check() const {
     if constexpr (checks) {
       require(thread_ == this_thread(),
               "a participant is used by a thread that did not join with it");
-      require(!guarded_, "a participant is pinned while a guard of it is open");
+      require(!guarded_, "a participant is pinned while its guard is open");
     }
   }
   void expect_at_rest() const {

@@ -22,21 +22,21 @@
 //
 // A domain is shared by the threads of one structure. `join()` makes the calling thread a
 // participant; there may be any number, and what a participant leaves behind is freed by others or
-// with the domain. A participant is used by the thread that joined, for one guard at a time; any
-// thread may move or destroy it that knows that one to be done with it.
+// with the domain. Only the thread that joined uses a participant, for one guard at a time. Another
+// thread may move or destroy it, if it knows that the first is done with it.
 //
 // What a guard protects depends on the policy:
 //
-// - `protection::everything`: whatever is reached from the structure's roots after pin() stays
-// until
-//   the guard ends, also through nodes that were unlinked meanwhile. `protect` is an acquire load.
+// - `protection::everything`: whatever is reached from the structure's roots after pin(), also
+//   through nodes that were unlinked meanwhile, stays until the guard ends. `protect` is an acquire
+//   load.
 // - `protection::named`: only what `protect(slot, source)` returned last for each slot stays. It
-//   returns a pointer that `source` held after it had been announced; that the node was not retired
-//   before, because it was still linked then, is for the structure to establish.
+//   returns a pointer that `source` held after it had been announced. The structure must make sure
+//   that the node was not retired before, because it was still linked then.
 //
 // A structure that relies on the former says so where it is instantiated, by
-// static_assert(Reclaim::protects == protection::everything, "..."), in words that a user
-// understands.
+// static_assert(Reclaim::protects == protection::everything, "..."), in words that users
+// understand.
 
 #ifndef ASSAY_RECLAIM_CONCEPT_H_
 #define ASSAY_RECLAIM_CONCEPT_H_

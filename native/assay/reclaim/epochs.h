@@ -9,23 +9,22 @@
 //     }                                        // the guard ends
 //
 // Time is divided into epochs. A thread that enters announces the epoch in which it does; the epoch
-// is advanced when all threads that are inside have announced it; and what was retired three
-// epochs ago can be held by nobody. (Fraser 2004, section 5.2.3; that threads keep their garbage in
-// bags by epoch and look at each other only now and then is from Brown's DEBRA, 2015, section 4.)
-// What is ready is not freed all at once, but two nodes for each one retired: freeing whole bags
-// floods the allocator's caches of free memory, which then fights with other threads over it (Kim,
-// Brown and Singh 2024).
+// is advanced when all threads that are inside have announced it; and nobody can hold what was
+// retired three epochs ago. (Fraser 2004, section 5.2.3; that threads keep their garbage in bags by
+// epoch and look at each other only now and then is from Brown's DEBRA, 2015, section 4.) What is
+// ready is not freed all at once, but two nodes for each one retired: freeing whole bags floods the
+// allocator's caches of free memory, which then fights with other threads over it (Kim, Brown and
+// Singh 2024).
 //
 // Promises:
 // - protect, retire and the end of a guard are wait-free, apart from the allocator's own `free` and
 //   the nodes' destructors; pin and join are lock-free.
 // - Each call does a bounded amount of work: at most two nodes are freed in retire, and at most 64
 //   in every 2048th call of pin and retire, which also looks at every participant's record, and
-//   once more if the epoch can be advanced. retires_per_guard nodes and more retired under one
-//   guard make the next pin one of these calls.
-// - A thread that leaves loses nothing: others free what it retired. So does one that never comes
-//   back, but what that one retired waits for the domain's end, unless its participant is
-//   destroyed.
+//   once more if the epoch can be advanced. If retires_per_guard nodes or more are retired under
+//   one guard, the next pin is one of these calls.
+// - A thread that leaves loses nothing: others free what it retired. If a thread never comes back,
+//   what it retired waits for the domain's end, unless its participant is destroyed.
 //
 // What it does not promise: a bound on memory. A thread that stops inside a guard holds the epoch,
 // and nothing that is retired from the next epoch on is freed until it continues. hazard_pointers.h
@@ -75,7 +74,7 @@
 
 namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
-// What tests make smaller.
+// Settings that tests shrink so that rare paths run.
 struct epochs_settings {
   // How many calls of pin and retire lie between a participant's looks at the others. A look that
   // advances the epoch costs about 1.1 us, and as much on each other processor that runs one of the
@@ -164,7 +163,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record : public 
     count(1);
   }
 
-  // `epoch` was read with acquire: what was retired so many epochs before is ready.
+  // `epoch` was read with acquire: what was retired this many epochs before is ready.
   void meet(std::uint64_t epoch) {
     if (epoch == epoch_) return;
     const std::uint64_t passed = std::min<std::uint64_t>(epoch - epoch_, bags_.size());

@@ -12,10 +12,10 @@
 // read; and a node is freed only when it stands in none (Michael 2004). Threads look at each
 // other's slots once they have retired enough nodes to make it worth while.
 //
-// Only what was protected by name stays: a structure must establish, for each node that it reaches,
+// Only what was protected by name stays. For each node that it reaches, a structure must make sure
 // that the node was not retired before it was announced, usually by finding it still linked from a
-// node that is itself not unlinked. Structures whose readers walk through unlinked nodes cannot,
-// and ask for protection::everything at compile time.
+// node that is itself not unlinked. Structures whose readers walk through unlinked nodes cannot do
+// so, and require protection::everything at compile time.
 //
 // Promises:
 // - pin, retire and the end of a guard are wait-free, apart from the allocator and the nodes'
@@ -26,9 +26,8 @@
 //   times as many.
 // - retire frees nothing most of the time and at times all that it can, in time proportional to
 //   that number.
-// - A thread that leaves loses nothing: others free what it retired. So does one that never comes
-//   back, but what that one retired waits for the domain's end, unless its participant is
-//   destroyed.
+// - A thread that leaves loses nothing: others free what it retired. If a thread never comes back,
+//   what it retired waits for the domain's end, unless its participant is destroyed.
 //
 // Why it is right. The numbers are those at the code. A thread P announces a node (1), passes a
 // light fence (2) and reads its source again (3). Another unlinks the node, retires it, passes a
@@ -59,7 +58,7 @@
 
 namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
-// What tests make smaller.
+// Settings that tests shrink so that rare paths run.
 struct hazard_pointers_settings {
   // How many nodes a participant retires between its looks at the others, beyond two for each slot
   // that there is.

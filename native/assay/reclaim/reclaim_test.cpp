@@ -482,13 +482,13 @@ TYPED_TEST(misuse, by_two_guards) {
   TypeParam domain;
   auto me = domain.join();
   auto guard = me.pin();
-  EXPECT_DEATH(me.pin(), "assay: a participant is pinned while a guard of it is open");
+  EXPECT_DEATH(me.pin(), "assay: a participant is pinned while its guard is open");
 }
 TYPED_TEST(misuse, leaving_inside_a_guard) {
   TypeParam domain;
   auto me = std::make_optional(domain.join());
   auto guard = me->pin();
-  EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while a guard of it is open");
+  EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while its guard is open");
 }
 TYPED_TEST(misuse, freeing_all_inside_a_guard) {
   TypeParam domain;

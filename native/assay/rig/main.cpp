@@ -69,7 +69,7 @@ const subject_entry& map_of(const options& chosen) {
 const subject_entry& concurrent(const options& chosen) {
   const auto& subject = map_of(chosen);
   if (subject.max_threads.value_or(2) < 2) {
-    throw assay::trial::bad_request(chosen.map + " is no map for several threads");
+    throw assay::trial::bad_request(chosen.map + " is not a map for several threads");
   }
   return subject;
 }
@@ -160,7 +160,7 @@ int main(int argc, char** argv) try {
   const auto check = [&](const std::string& name, const std::string& description, auto run) {
     auto* const command = app.add_subcommand(name, description);
     command->add_option("map", chosen.map, "one of `assay-rig list`")->required();
-    command->add_option("--seed", chosen.seed, "what is drawn; a new one if it is not given");
+    command->add_option("--seed", chosen.seed, "the seed; a new one if it is not given");
     command->callback([&status, &chosen, run] { status = run(chosen); });
     return command;
   };
@@ -171,13 +171,13 @@ int main(int argc, char** argv) try {
   modelled->add_option("--keys", chosen.keys);
   for (auto* const command :
        {check("histories", "Print recorded histories, one JSON object a line.", histories),
-        check("linearizability", "Record histories and have them judged.", linearizability)}) {
+        check("linearizability", "Record histories and judge them.", linearizability)}) {
     command->add_option("--histories", chosen.histories);
   }
-  check("memory", "Look whether what is destroyed gives its memory back.", memory);
+  check("memory", "Check that destroyed maps give their memory back.", memory);
   check("progress", "Suspend a thread at each marked point.", progress);
   check("stress", "Run eight threads and validate what they leave.", stress)
-      ->add_option("--milliseconds", chosen.milliseconds, "of each of two trials");
+      ->add_option("--milliseconds", chosen.milliseconds, "length of each of two trials");
   CLI11_PARSE(app, argc, argv);
   return status;
 } catch (const assay::rig::operation_failed& error) {

@@ -32,7 +32,7 @@ auto telling_failures(const std::string& map, std::uint64_t seed, Act act) {
   } catch (const std::exception& error) {
     throw failed(std::string("an exception: ") + error.what());
   } catch (...) {
-    throw failed("what is no std::exception");
+    throw failed("something that is not a std::exception");
   }
 }
 

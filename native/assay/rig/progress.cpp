@@ -209,7 +209,7 @@ std::string act_to_end(actor& me, any_handle& handle, const std::vector<operatio
   } catch (const std::exception& error) {
     failure = to_string(me.asked) + " threw an exception: " + error.what();
   } catch (...) {
-    failure = to_string(me.asked) + " threw what is no std::exception";
+    failure = to_string(me.asked) + " threw something that is not a std::exception";
   }
   if (!me.completed) me.on->complete(me.index);
   if (me.on->suspended.load() == nobody || !failure.empty()) me.on->release();

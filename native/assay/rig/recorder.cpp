@@ -127,7 +127,7 @@ void attempt(part& mine, const std::string& what, Do act) {
   } catch (const std::exception& error) {
     mine.failure = what + " threw an exception: " + error.what();
   } catch (...) {
-    mine.failure = what + " threw what is no std::exception";
+    mine.failure = what + " threw something that is not a std::exception";
   }
 }
 

@@ -194,8 +194,8 @@ TEST(recorder, names_the_operation_that_threw) {
 
 TEST(recorder, names_the_operation_that_threw_no_exception) {
   EXPECT_THAT([] { recorded_of("throws_a_number", {.seed = 6, .histories = 100}); },
-              ::testing::ThrowsMessage<operation_failed>(
-                  AllOf(HasSubstr("erase("), HasSubstr("threw what is no std::exception"))));
+              ::testing::ThrowsMessage<operation_failed>(AllOf(
+                  HasSubstr("erase("), HasSubstr("threw something that is not a std::exception"))));
 }
 
 TEST(recorder, replaces_a_map_that_holds_what_it_should_not) {

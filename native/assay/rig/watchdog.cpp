@@ -21,7 +21,7 @@ std::chrono::milliseconds patience() {
     char* end = nullptr;
     const double seconds = std::strtod(given, &end);
     if (end == given || *end != '\0' || !(seconds > 0 && seconds < 1e6)) {
-      throw std::invalid_argument("ASSAY_RIG_PATIENCE is no number of seconds: " +
+      throw std::invalid_argument("ASSAY_RIG_PATIENCE is not a number of seconds: " +
                                   std::string(given));
     }
     return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));

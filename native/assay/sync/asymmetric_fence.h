@@ -14,13 +14,13 @@
 // from moving accesses across.
 //
 // The promise, after Goldblatt's proposal P1202R5 (2022): a light and a heavy fence, and two heavy
-// ones, order memory as two fences of memory_order_seq_cst do. Two light ones promise nothing.
-// Where membarrier is not to be had when the program starts (older kernels, sandboxes), both are
-// such fences.
+// ones, order memory as two fences of memory_order_seq_cst do. Two light ones promise nothing. If
+// membarrier is not available when the program starts (older kernels, sandboxes), both are such
+// fences.
 //
 // A sandbox that the program enters later must allow membarrier: light fences rely on it by then,
-// other threads may be in the middle of one, and nothing could take its place. A heavy fence that
-// is refused it ends the program with a message.
+// other threads may be in the middle of one, and nothing could take its place. If membarrier is
+// refused, a heavy fence ends the program with a message.
 //
 // Both may be called by any thread at any time. A light fence is wait-free, and costs a load and a
 // predicted branch. A heavy fence is a system call that waits for no other thread to do anything:
@@ -83,7 +83,7 @@ inline void heavy_fence() {
   // Not registered yet: before main() begins, or in a forked child that did not inherit it.
   if (detail::register_membarrier() && detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
   if (detail::light_is_free) {
-    std::fputs("assay: membarrier(2), on which fences rely, is refused since the program began\n",
+    std::fputs("assay: membarrier(2), on which fences rely, was refused after the program began\n",
                stderr);
     std::abort();
   }

@@ -16,10 +16,10 @@
 //
 // As published, a lock is a ticket lock, a pair of version and ticket. As nobody ever waits in
 // line, the ticket is the version or one more, so here it is the version's lowest bit: odd while
-// taken. That leaves 31 bits of version in 32. What it takes for them to go wrong: a thread stops
-// between look() and try_lock() while that one edge of that one node is changed a multiple of 2^31
-// times, and then goes on before the next change; at 10 million changes of one edge a second, 215
-// seconds to the very change.
+// taken. That leaves 31 bits of version in 32. They go wrong only if a thread stops between look()
+// and try_lock() while that one edge of that one node is changed a multiple of 2^31 times, and then
+// goes on before the next change: at 10 million changes of one edge a second, after 215 seconds to
+// the very change.
 
 #ifndef ASSAY_SYNC_VERSION_LOCKS_H_
 #define ASSAY_SYNC_VERSION_LOCKS_H_

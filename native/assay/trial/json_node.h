@@ -32,7 +32,8 @@ class json_node {
     throw bad_request((place_.empty() ? "request" : place_) + ": " + mistake);
   }
 
-  // Refuses what is no object with exactly the keys `required`, and perhaps some of `optional`.
+  // Refuses anything but an object with exactly the keys `required`, and perhaps some of
+  // `optional`.
   void require_keys(std::initializer_list<const char*> required,
                     std::initializer_list<const char*> optional = {}) const {
     if (!value_->is_object()) refuse("must be an object, not " + host::shown(*value_));

@@ -84,7 +84,7 @@ template <class K>
 [[nodiscard]] std::uint64_t pushed_key(std::uint64_t last_popped, std::uint64_t drawn) {
   constexpr std::uint64_t most = std::numeric_limits<K>::max() >> 1;
   if (drawn > most - last_popped) [[unlikely]] {
-    throw std::length_error("the keys of a queue grow with every one popped, and are now beyond " +
+    throw std::length_error("the keys of a queue grow with every pop, and now need more than " +
                             std::to_string(8 * sizeof(K) - 1) +
                             " bits: ask for a shorter trial or for keys of 64 bits");
   }

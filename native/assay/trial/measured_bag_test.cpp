@@ -396,7 +396,7 @@ struct mixing_queue : test_bag<mixing_queue<K, V>, sound_queue<K, V>> {
 
 TEST(validation, finds_entries_that_were_made_up) {
   EXPECT_THAT(problems_of(run_with<inventing_queue>()),
-              HasSubstr("entries as expected, but other ones: the sum of the keys is"));
+              HasSubstr("entries as expected, but different ones: the sum of the keys is"));
   EXPECT_THAT(problems_of(run_with<mixing_queue>()), HasSubstr("pairs of key and value differ"));
 }
 

@@ -77,9 +77,10 @@ std::unique_ptr<measured_map> subject_entry::build(const map_hints& hints) const
 void require_offered(const subject_entry& subject, const request& request) {
   types_for(subject, request.key.type, request.value.type);
   if (subject.structure == structure::queue && request.keys == workload::key_layout::sparse) {
-    throw bad_request("keys: " + subject.name +
-                      " is a queue, whose keys grow by the one drawn with every one popped; sparse "
-                      "ones would soon need more than 64 bits: ask for dense ones");
+    throw bad_request(
+        "keys: " + subject.name +
+        " is a queue, whose keys grow with every pop by the key drawn; sparse keys would "
+        "soon need more than 64 bits: ask for dense keys");
   }
   for (const auto& role : request.roles) {
     const auto shares = role.work.mix.shares();
@@ -102,7 +103,7 @@ std::span<const subject_entry> registry() { return entries(); }
 void register_subject(subject_entry entry) {
   if (!is_name(entry.name)) {
     throw std::logic_error("\"" + entry.name +
-                           "\" is no name for a subject: it must match [a-z][a-z0-9_]*");
+                           "\" is not a name for a subject: it must match [a-z][a-z0-9_]*");
   }
   auto& all = entries();
   const auto place = std::ranges::lower_bound(all, entry.name, {}, &subject_entry::name);

@@ -53,7 +53,7 @@ struct role {
   return roles;
 }
 
-// Of which operations the latency is taken: none (0), all (1), or one in so many.
+// Of which operations the latency is taken: none (0), all (1), or one in this many.
 using latency_sampling = std::uint32_t;
 
 struct request {

@@ -111,7 +111,7 @@ void bind_memory(const request& request) try {
   if (request.memory_policy == "interleave") host::bind_memory(host::memory_policy::interleave);
 } catch (const std::runtime_error& error) {
   throw bad_request("memory_policy: " + request.memory_policy +
-                    " cannot be had here: " + error.what());
+                    " is not available here: " + error.what());
 }
 
 std::string memory_policy() try {

@@ -27,19 +27,19 @@
 //     static constexpr unsigned max_threads = 1;   // more threads are refused
 //     static constexpr bool holds_nothing = true;  // neither prefilled nor validated
 //     static constexpr bool lock_free = true;      // all operations are: the rig holds it to that
-//     static constexpr bool size_is_atomic = false;   // the rig takes sizes and ranges for atomic
-//     static constexpr bool range_is_atomic = false;  // where this is not said
-//     static constexpr bool linearizable = false;  // known not to be: the rig does not ask
-//     static constexpr bool takes_any_key = false;  // else the rig also asks for 0 and 2^64-1
-//     static constexpr bool ordered = true;         // for_each ascends: the rig looks
-//     static constexpr bool leaks = true;  // on purpose: the rig does not ask for memory back
+//     static constexpr bool size_is_atomic = false;   // otherwise the rig takes sizes and ranges
+//     static constexpr bool range_is_atomic = false;  // for atomic
+//     static constexpr bool linearizable = false;  // known not to be: the rig does not check
+//     static constexpr bool takes_any_key = false;  // else the rig also uses 0 and 2^64-1
+//     static constexpr bool ordered = true;         // for_each ascends: the rig checks it
+//     static constexpr bool leaks = true;  // on purpose: the rig does not check its memory
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
 //     explicit my_map(assay::trial::map_hints);  // else its default constructor is called
 //
 // The same line enrols the map in the rig (assay/rig), which checks what a trial cannot see.
 //
-// A map whose threads need nothing inside it has insert, erase and find itself, and no class
-// `handle`: its attach() returns `assay::plain_handle(*this)`, see assay/maps/plain_handle.h.
+// If threads need nothing of their own inside a map, it has insert, erase and find itself, and no
+// class `handle`: its attach() returns `assay::plain_handle(*this)`, see assay/maps/plain_handle.h.
 //
 // A map that is a template can be measured with other types of keys and values:
 //
@@ -48,19 +48,19 @@
 //     static const assay::trial::subject_template<my_map> registered{
 //         "my_map", "what it is, in a few words"};
 //
-// takes it for keys and values of std::uint64_t, std::uint32_t and std::string each;
+// measures it with keys and values of std::uint64_t, std::uint32_t and std::string each;
 // subject_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
 //
-// A multimap or a priority queue is a template over the types of keys and values too, and of what
-// is above may have max_threads, lock_free, broken_invariant and the constructor with hints:
+// A multimap or a priority queue is a template over the types of keys and values too. It may also
+// have max_threads, lock_free, broken_invariant and the constructor with hints:
 //
 //     template <class K, class V>
 //     class my_multimap { ... };                 // see assay/maps/bag_concept.h
 //     static const assay::trial::bag_subject<my_multimap> registered{
 //         "my_multimap", "what it is, in a few words"};
 //
-// takes it for keys and values of both std::uint64_t and both std::uint32_t;
-// bag_subject<my_multimap, std::uint32_t> for the latter alone. The rig knows maps alone.
+// measures it with keys and values of both std::uint64_t and both std::uint32_t;
+// bag_subject<my_multimap, std::uint32_t> with the latter alone. The rig checks maps alone.
 
 #ifndef ASSAY_TRIAL_SUBJECT_H_
 #define ASSAY_TRIAL_SUBJECT_H_
@@ -110,7 +110,7 @@ struct subject_entry {
   bool leaks = false;         // on purpose
   bool takes_any_key = true;  // also 0, and those from 2^63 on
   trial::structure structure = trial::structure::map;
-  // The map of numbers, to be asked single questions; nullptr for what is no map.
+  // The map of numbers, to be asked single questions; nullptr if it is not a map.
   std::unique_ptr<any_map> (*open)(const map_hints&) = nullptr;
 
   // Throws bad_request if it cannot hold the types of key and value in `hints`.

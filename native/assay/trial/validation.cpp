@@ -173,8 +173,8 @@ std::string validation::problem() const {
         std::to_string(expected.size) + " from what its operations answered");
   } else if (found.key_sum != expected.key_sum) {
     add("the " + whole + " holds " + std::to_string(found.size) + " " + elements +
-        " as expected, but other ones: the sum of the keys is " + std::to_string(found.key_sum) +
-        ", expected " + std::to_string(expected.key_sum));
+        " as expected, but different ones: the sum of the keys is " +
+        std::to_string(found.key_sum) + ", expected " + std::to_string(expected.key_sum));
   } else if (found.pair_sum != expected.pair_sum) {
     add("the " + whole +
         "'s keys have the expected number and sum, but the pairs of key and value differ "
@@ -218,7 +218,7 @@ std::string validation::problem() const {
       add("a " + name + " of the map at rest came to " + std::to_string(seen.found.size) +
           " elements, but the walk to " + std::to_string(found.size));
     } else if (seen.by != workload::operation::size && seen.found != found) {
-      add("a " + name + " of the map at rest met as many elements as the walk, but other ones");
+      add("a " + name + " of the map at rest met as many elements as the walk, but different ones");
     } else if (seen.by == workload::operation::range && !seen.ascending) {
       add("a range over the map at rest met keys that were not in ascending order");
     }

@@ -97,7 +97,7 @@ func parse(line []byte) (*history, error) {
 	}
 	h := &history{Map: *written.Map, Seed: *written.Seed, Number: *written.Number, Start: *written.Start}
 	if len(contentsOf(h.Start)) != len(h.Start) {
-		return nil, errors.New("no map holds a key twice, as this does at its start")
+		return nil, errors.New("a map cannot hold a key twice, as this one does at its start")
 	}
 	if len(*written.Operations) == 0 {
 		return nil, errors.New("there are no operations")
@@ -227,7 +227,7 @@ func (e *element) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if len(numbers) != 2 || numbers[0] == nil || numbers[1] == nil {
-		return fmt.Errorf("%s is no element, [key, value]", text)
+		return fmt.Errorf("%s is not an element, [key, value]", text)
 	}
 	e[0], e[1] = *numbers[0], *numbers[1]
 	return nil

@@ -84,7 +84,7 @@ func (found *verdict) readAll(in io.Reader) error {
 		}
 		h, err := parse(line)
 		if err != nil {
-			return fmt.Errorf("line %d is no history: %w", number, err)
+			return fmt.Errorf("line %d is not a history: %w", number, err)
 		}
 		found.add(h)
 	}
@@ -107,7 +107,7 @@ func (found *verdict) print(out io.Writer) {
 	} else if found.histories > 0 && found.status() == 0 {
 		fmt.Fprintf(out, "%d histories of %d operations: all linearizable\n", found.histories, found.operations)
 	} else if found.histories > 0 {
-		fmt.Fprintf(out, "no more than %d histories of %d operations can be judged, and those are linearizable\n",
+		fmt.Fprintf(out, "only %d histories of %d operations can be judged, and those are linearizable\n",
 			found.histories, found.operations)
 	}
 	for _, h := range found.unended {

@@ -194,7 +194,7 @@ func TestAHistoryThatDidNotEndIsDrawn(t *testing.T) {
 	found := judged(t, whole+unended)
 	var out strings.Builder
 	found.print(&out)
-	expected := `no more than 2 histories of 4 operations can be judged, and those are linearizable
+	expected := `only 2 histories of 4 operations can be judged, and those are linearizable
 
 history 3 of seed 7 of tried did not end:
 
@@ -224,9 +224,9 @@ func TestWhatIsWrongBeforeTheInputEndsIsTold(t *testing.T) {
 		reason   string
 	}{
 		{wrong + right[:40], 0, 1, "find(1): 9", "line 2 is cut short"},
-		{right + right[:40], 0, 2, "no more than 1 histories", "line 2 is cut short"},
-		{right + "{}\n", 0, 2, "no more than 1 histories", "line 2 is no history"},
-		{right + right, 3, 2, "no more than 2 histories", "the recorder ended after 2 of 3 histories"},
+		{right + right[:40], 0, 2, "only 1 histories", "line 2 is cut short"},
+		{right + "{}\n", 0, 2, "only 1 histories", "line 2 is not a history"},
+		{right + right, 3, 2, "only 2 histories", "the recorder ended after 2 of 3 histories"},
 		{wrong, 3, 1, "find(1): 9", "the recorder ended after 1 of 3 histories"},
 		{right + right, 2, 0, "2 histories of 2 operations: all linearizable", ""},
 	} {
@@ -267,7 +267,7 @@ func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 	}
 	for input, message := range map[string]string{
 		"":                              "there are no histories to read",
-		"insert 1 2\n":                  "line 1 is no history: invalid character",
+		"insert 1 2\n":                  "line 1 is not a history: invalid character",
 		whole + whole[:40]:              "line 2 is cut short",
 		`{"map":"a","colour":1}` + "\n": `unknown field "colour"`,
 		`{"map":"a"}` + "\n":            "it needs map, seed, number, start and operations",
@@ -275,10 +275,10 @@ func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 		line("[]", []string{}, "[]"):                                                   "there are no operations",
 		line("[]", []string{"0 find 1 0 0 1 null"}, ""):                                "it needs an end exactly if all operations have returned",
 		line("[]", []string{"0 find 1 0 0 1 -"}, "[]"):                                 "it needs an end exactly if all operations have returned",
-		line("[[1,2],[1,3]]", []string{"0 find 1 0 0 1 2"}, "[]"):                      "no map holds a key twice",
-		line("[[1]]", []string{"0 find 1 0 0 1 null"}, "[]"):                           "[1] is no element",
-		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,0,99]]"):                      "[1,0,99] is no element",
-		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,null]]"):                      "[1,null] is no element",
+		line("[[1,2],[1,3]]", []string{"0 find 1 0 0 1 2"}, "[]"):                      "a map cannot hold a key twice",
+		line("[[1]]", []string{"0 find 1 0 0 1 null"}, "[]"):                           "[1] is not an element",
+		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,0,99]]"):                      "[1,0,99] is not an element",
+		line("[]", []string{"0 find 1 0 0 1 null"}, "[[1,null]]"):                      "[1,null] is not an element",
 		strings.TrimSpace(whole) + whole:                                               "something follows the object",
 		line("[]", []string{"0 find 1 0 5 4 null"}, "[]"):                              "operation 0: it returned before it was called",
 		line("[]", []string{"0 jump 1 0 0 1 null"}, "[]"):                              `operation 0: there is no operation "jump"`,

@@ -1,4 +1,5 @@
 // Your own subject: a hash map behind a mutex. Replace it with what you want to measure.
+//
 // If a thread needs something of its own inside the map (an epoch, hazard pointers), let attach()
 // return your own handle that owns it and has insert, erase and find; see assay/maps/concept.h,
 // also for range, size, snapshot and iterate, which a map may have besides.
