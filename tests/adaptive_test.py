@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from assay import programs, report
-from assay.cli.run import run_campaign
+from assay.campaign import Campaign, plan_trials
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
+from assay.runner.process import StopSignals
 from assay.store import Store, runner_lock
 from assay.store.types import Decision
 from conftest import assay_in
@@ -151,7 +153,9 @@ def run_experiment(dies: bool) -> None:
 
     Store.decide = decide_or_die  # type: ignore[method-assign]
     with Store.open(STORE) as store, runner_lock(STORE):
-        run_campaign(store, load(Path("x.toml")))
+        experiment = load(Path("x.toml"))
+        with StopSignals() as stop:
+            Campaign(store, experiment, plan_trials(experiment)).carry_out(stop, Console(stderr=True), print)
 
 
 # Repetitions

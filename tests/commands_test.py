@@ -75,7 +75,7 @@ def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: P
     assert query(assay, "select status, reason from trials") == [["invalid", reason]]
     (tmp_path / "good").touch()
     said = assay("resume", expect=1).stderr
-    assert f"error: 1 of 12 trials are not valid and count nowhere; trial 1 invalid: {reason}; all: " in said
+    assert f"1 of 12 trials are not valid and count nowhere; trial 1 invalid: {reason}; all: " in said
 
 
 def test_hostile_output_is_kept_and_injects_nothing(assay: Assay, tmp_path: Path) -> None:

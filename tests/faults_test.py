@@ -103,7 +103,7 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
         script(tmp_path / name, code)
     write_experiment(tmp_path, FAULTS, blocks=2)
     said = assay("run", "x.toml", expect=1).stderr
-    assert "error: 20 of 22 trials are not valid and count nowhere" in said
+    assert "20 of 22 trials are not valid and count nowhere" in said
     trials = json.loads(assay("list", "trials", "--json").stdout)
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay import programs, protocol
-from assay.cli import run
+from assay.campaign import plan_trials
 from assay.errors import AssayError
 from assay.experiment import load
 from conftest import ROOT, Assay
@@ -37,7 +37,7 @@ mix = { insert = 25, erase = 25, find = 50 }
 
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_every_experiment_can_be_run(path: Path) -> None:
-    run._plan(load(path))
+    plan_trials(load(path))
 
 
 def test_roles_skew_strings_and_latency_arrive_in_the_store_and_the_report(
@@ -137,7 +137,7 @@ def test_multimaps_and_queues_are_measured_each_against_its_own_baseline(
 def test_a_map_and_a_multimap_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(HEAD.replace("absl_btree_shared_mutex", "std_multimap_mutex") + TRIAL)
     with pytest.raises(AssayError, match=r"std_multimap_mutex is a multimap, and std_map_mutex, .* a map: "):
-        run._plan(load(tmp_path / "x.toml"))
+        plan_trials(load(tmp_path / "x.toml"))
 
 
 def test_reclamation_tells_by_probes_what_it_holds_back(assay: Assay, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_mistake_is_one_message_and_nothing_runs(tmp_path: Path, more: str, me
     text = HEAD.replace("absl_btree_shared_mutex", "arithmetic_1000")
     (tmp_path / "x.toml").write_text(text + TRIAL + more)
     with pytest.raises(AssayError, match=rf"/x\.toml:{message}"):
-        run._plan(load(tmp_path / "x.toml"))
+        plan_trials(load(tmp_path / "x.toml"))
 
 
 def request(**settings: Any) -> str:

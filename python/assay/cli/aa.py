@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
-from assay.errors import AssayError
 
 
 def aa(
@@ -22,9 +21,11 @@ def aa(
     Example: `assay aa experiments/quickstart.toml`
     """
     from assay.analysis.aa import false_alarms
-    from assay.cli.run import carry_out
+    from assay.cli.run import run_and_report
     from assay.experiment import load
 
-    alarms = false_alarms(carry_out(load(experiment, identical=True), store, as_json).analysis)
+    report = run_and_report(load(experiment, identical=True), store, as_json)
+    alarms = false_alarms(report.analysis)
     if not alarms.compatible:
-        raise AssayError(alarms.summary)
+        typer.echo(alarms.summary, err=True)
+        raise typer.Exit(1)

@@ -51,9 +51,11 @@ def plan(
     Example: `assay plan experiments/quickstart.toml --width 5`
     """
     from assay.analysis.planning import FEWEST_PAIRS, forecast
-    from assay.cli.run import check_machine
+    from assay.campaign import Campaign, plan_trials
+    from assay.cli.run import carried_out
     from assay.experiment import load
-    from assay.store import Store
+    from assay.experiment.types import Blocks
+    from assay.store import Store, runner_lock
 
     read = load(experiment)
     until = read.design.blocks.until
@@ -67,9 +69,15 @@ def plan(
         if trials:
             found = forecast(list(trials.values()), read, wanted)
         if found is None or found.slowest is None:
-            check_machine(read)
+            # The plan is the experiment's own, which ends early: what is stored of it stays true.
+            blocks = Blocks(most=max(read.design.blocks.most, PILOT_BLOCKS))
+            design = read.design.model_copy(update={"blocks": blocks})
+            of_pilot = read.model_copy(update={"design": design})
+            planned = plan_trials(of_pilot)
             _say_pilot(read, trials, store)
-            pilot = _run_pilot(opened, read, store)
+            campaign = Campaign(opened, of_pilot, planned)
+            with runner_lock(store), carried_out(opened, campaign, pilot=PILOT_BLOCKS) as pilot:
+                pass
             trials = _earlier(opened, read)
             found = forecast(list(trials.values()), read, wanted) if trials else None
             if found is None or found.slowest is None:
@@ -97,11 +105,12 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
 
 def _measured_the_same(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> bool:
     """Tell whether a campaign ran the conditions of an experiment on this host, with the same metric."""
-    import os
-    import platform
+    from assay.runner.machine import host
 
-    host = (campaign.host.get("name"), campaign.host.get("processors"))
-    if campaign.experiment != experiment.name or host != (platform.node(), len(os.sched_getaffinity(0))):
+    here = host()
+    if campaign.experiment != experiment.name or any(
+        campaign.host.get(name) != here[name] for name in ("name", "processors")
+    ):
         return False
 
     def measured(one: "Experiment") -> tuple[Any, ...]:
@@ -114,7 +123,7 @@ def _measured_the_same(store: "Store", campaign: "CampaignSummary", experiment: 
 
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
-    from assay.runner.progress import ConditionTimes, time_left
+    from assay.campaign.progress import ConditionTimes, time_left
     from assay.words import duration
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
@@ -130,18 +139,6 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     typer.echo(
         f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True
     )
-
-
-def _run_pilot(store: "Store", experiment: "Experiment", path: Path) -> int:
-    from assay.cli.run import run_campaign
-    from assay.experiment.types import Blocks
-    from assay.store import runner_lock
-
-    # The plan is the experiment's own, which ends early: what is stored of it stays true.
-    blocks = Blocks(most=max(experiment.design.blocks.most, PILOT_BLOCKS))
-    design = experiment.design.model_copy(update={"blocks": blocks})
-    with runner_lock(path):
-        return run_campaign(store, experiment.model_copy(update={"design": design}), pilot=PILOT_BLOCKS)
 
 
 def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,9 @@ from assay.errors import AssayError
 from assay.words import printable
 
 if TYPE_CHECKING:
-    from assay.experiment import Experiment, SubjectOffer
-    from assay.plan.types import Plan
+    from assay.campaign import Campaign
+    from assay.experiment import Experiment
     from assay.report import Report
-    from assay.runner.course import Judgement
-    from assay.runner.local import LocalExecutor
     from assay.store import Store
 
 
@@ -35,11 +33,15 @@ def run(
 
     Example: `assay run experiments/quickstart.toml`
     """
+    from assay.audit import audit_experiment
     from assay.experiment import load
+    from assay.runner.machine import host
 
-    read = load(experiment)
-    _warn(read)
-    carry_out(read, store, as_json)
+    loaded = load(experiment)
+    for finding in audit_experiment(loaded, host()):
+        if finding.severity == "error":  # known before hours are spent on it
+            typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
+    run_and_report(loaded, store, as_json)
 
 
 def resume(
@@ -56,25 +58,27 @@ def resume(
 
     Example: `assay resume 3`
     """
+    from assay.campaign import Campaign
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
         if campaign is None:
-            unfinished = [each.id for each in opened.campaigns() if not each.finished]
+            unfinished = [summary for summary in opened.campaigns() if not summary.finished]
             if not unfinished:
                 typer.echo(f"Nothing to resume: every campaign in {store} is finished.", err=True)
                 return
-            number = unfinished[-1]
+            summary = unfinished[-1]
         else:
-            number = campaign
-            if opened.campaign(number).finished:
-                typer.echo(f"Nothing to resume: campaign {number} is finished.", err=True)
+            summary = opened.campaign(campaign)
+            if summary.finished:
+                typer.echo(f"Nothing to resume: campaign {campaign} is finished.", err=True)
                 return
-        with _carried_out(opened, opened.experiment(number), number):
+        experiment = opened.experiment(summary.id)
+        with carried_out(opened, Campaign(opened, experiment, summary.id)) as number:
             _report(opened, number, as_json)
 
 
-def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
+def run_and_report(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
 
     Args:
@@ -83,262 +87,61 @@ def carry_out(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
         as_json: whether verdicts are printed as JSON.
 
     Raises:
-        AssayError: it cannot run, or a trial was not valid.
+        AssayError: it cannot run.
+        Exit: a trial was not valid.
     """
+    from assay.campaign import Campaign, plan_trials
     from assay.store import Store, runner_lock
 
-    plan = _plan(experiment)
+    plan = plan_trials(experiment)
     with (
         Store.open(path) as opened,
         runner_lock(path),
-        _carried_out(opened, experiment, lambda: _begin(opened, experiment, plan)) as campaign,
+        carried_out(opened, Campaign(opened, experiment, plan)) as number,
     ):
-        return _report(opened, campaign, as_json)
-
-
-def run_campaign(
-    store: "Store", experiment: "Experiment", *, quiet: bool = False, pilot: int | None = None
-) -> int:
-    """Run a new campaign of an experiment into an open store, and return its number.
-
-    A signal ends it as it ends `assay run`. The caller holds the store's `runner_lock`.
-
-    Args:
-        store: where its trials are recorded.
-        experiment: what to run.
-        quiet: whether nothing is said of how far it is.
-        pilot: after how many blocks it ends because it is a pilot; None where it is none.
-    """
-    plan = _plan(experiment)
-    with _carried_out(
-        store, experiment, lambda: _begin(store, experiment, plan), quiet=quiet, pilot=pilot
-    ) as campaign:
-        return campaign
-
-
-def _warn(experiment: "Experiment") -> None:
-    """Say before hours are spent why the verdicts could not be believed whatever is measured."""
-    from assay.audit import audit_experiment
-
-    for finding in audit_experiment(experiment, _host()):
-        if finding.severity == "error":
-            typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
-
-
-def check_machine(experiment: "Experiment") -> None:
-    """Check that the programs and the processors of this machine can do what an experiment asks for.
-
-    Raises:
-        AssayError: they cannot.
-    """
-    import os
-
-    from assay import programs
-    from assay.experiment import (
-        EngineOffer,
-        check_engines,
-        check_latest,
-        check_memory,
-        check_metrics,
-        check_processors,
-        check_subjects,
-    )
-    from assay.runner.allocators import check_allocators
-
-    trial = programs.find("assay-trial")
-    check_subjects(experiment, {each["name"]: _offer(each) for each in programs.listing(trial)})
-    check_engines(
-        experiment,
-        {
-            each["name"]: EngineOffer(each["state_bits"], each["available"], each["shared"])
-            for each in programs.engines(trial)
-        },
-    )
-    check_latest(experiment)
-    check_metrics(experiment)
-    check_allocators(experiment)
-    check_processors(experiment, os.sched_getaffinity(0))
-    check_memory(experiment, _memory_limit_mb())
-
-
-def _memory_limit_mb() -> int:
-    """Return what a trial may use where its settings do not say: three quarters of the memory, MiB."""
-    import os
-
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4
-
-
-def _plan(experiment: "Experiment") -> "Plan":
-    """Check an experiment against the programs of this machine, and plan its trials."""
-    import secrets
-
-    from assay import programs
-    from assay.plan.make_plan import make_plan
-
-    check_machine(experiment)
-    trial = programs.find("assay-trial")
-    seed = experiment.design.seed
-    return make_plan(
-        experiment,
-        secrets.randbelow(2**53) if seed is None else seed,
-        lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
-        _memory_limit_mb(),
-    )
-
-
-def _offer(entry: Mapping[str, Any]) -> "SubjectOffer":
-    """Return what a subject offers, of its entry in the list of its program."""
-    from assay.experiment import SubjectOffer
-
-    return SubjectOffer(
-        structure=entry["structure"],
-        max_threads=entry["max_threads"],
-        types=frozenset((key, value) for key, value in entry["types"]),
-        operations=frozenset(entry["operations"]),
-    )
-
-
-def _host() -> dict[str, object]:
-    """Return what the laboratory itself knows of the machine: `processors` are those that it may use."""
-    import os
-    import platform
-
-    return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
-
-
-def _begin(store: "Store", experiment: "Experiment", plan: "Plan") -> int:
-    """Write a new campaign to a store, and return its number."""
-    return store.begin_campaign(experiment=experiment, plan=plan, host=_host())
+        return _report(opened, number, as_json)
 
 
 @contextmanager
-def _carried_out(
-    store: "Store",
-    experiment: "Experiment",
-    begin: int | Callable[[], int],
-    *,
-    quiet: bool = False,
-    pilot: int | None = None,
-) -> Iterator[int]:
-    """Build what is measured and run what is pending of a campaign; within, it is reported.
+def carried_out(store: "Store", campaign: "Campaign", *, pilot: int | None = None) -> Iterator[int]:
+    """Carry out a campaign; within, its number is given, and it is reported.
 
-    A signal ends any of it with the shell's usual exit code.
-
-    `begin` is the campaign's number, or begins one and returns its number. It is called when signals are
-    handled already, so that no campaign begins without word of how to go on with it.
+    A signal ends any of it with the shell's usual exit code, and whatever ends it says how to go on.
     """
-    from assay import programs
-    from assay.runner.build import run_builds
-    from assay.runner.course import NothingExtractedError
-    from assay.runner.local import LocalExecutor
+    from rich.console import Console
+
+    from assay.campaign import NothingExtractedError
     from assay.runner.process import CannotStartError, Interrupted, StopSignals
 
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
-    calibrate = programs.find("assay-calibrate")
     with StopSignals() as stop:
         try:
-            run_builds(experiment, (lambda _: None) if quiet else say, say, stop)
-        except Interrupted as interrupted:
-            say(
-                "stopped while building; no trial has run"
-                if callable(begin)
-                else "stopped while building\n"
-                f"resume with: {invocation('resume', str(begin), store=store.path)}"
-            )
-            raise typer.Exit(128 + interrupted.signum) from None
-        campaign = begin() if callable(begin) else begin
-        executor = LocalExecutor(calibrate, stop, experiment.path.parent.absolute())
-        try:
-            _run_pending(store, campaign, experiment, executor, quiet=quiet, pilot=pilot)
+            number = campaign.carry_out(stop, Console(stderr=True), say, pilot=pilot)
             stop.act_at_once()
-            yield campaign
+            yield number
         except NothingExtractedError as error:
             show = invocation("show", str(error.trial_id), store=store.path)
             raise AssayError(f"{error}; what it printed: {show}") from error
         except CannotStartError as error:
+            if campaign.number is None:
+                raise
             raise AssayError(
                 f"{error}; nothing is lost: put it right (build it), then go on with: "
-                f"{invocation('resume', str(campaign), store=store.path)}"
+                f"{invocation('resume', str(campaign.number), store=store.path)}"
             ) from error
         except Interrupted as interrupted:
-            summary = store.campaign(campaign)
-            command = "report" if summary.finished else "resume"
-            say(
-                f"stopped: {summary.ended} of {summary.planned} trials have ended and are kept\n"
-                f"{command} with: {invocation(command, str(campaign), store=store.path)}"
-            )
+            if campaign.number is None:
+                say("stopped while building; no trial has run")
+            else:
+                summary = store.campaign(campaign.number)
+                command = "report" if summary.finished else "resume"
+                say(
+                    f"stopped: {summary.ended} of {summary.planned} trials have ended and are kept\n"
+                    f"{command} with: {invocation(command, str(campaign.number), store=store.path)}"
+                )
             raise typer.Exit(128 + interrupted.signum) from None
-
-
-def _run_pending(
-    store: "Store",
-    campaign: int,
-    experiment: "Experiment",
-    executor: "LocalExecutor",
-    *,
-    quiet: bool,
-    pilot: int | None,
-) -> None:
-    """Run the trials of a campaign that have not ended, and record each."""
-    import math
-    import time
-
-    from rich.console import Console
-
-    from assay.runner.course import CampaignCourse
-    from assay.runner.process import check_startable
-    from assay.runner.progress import ProgressDisplay
-    from assay.runner.run_trials import run_trials
-
-    summary = store.campaign(campaign)
-    pending = store.pending(campaign)
-    for program in {trial.program for trial in pending}:
-        check_startable(program)
-    ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
-    blocks = experiment.design.blocks
-    console = Console(stderr=True, quiet=quiet)
-    course = CampaignCourse(
-        store,
-        campaign,
-        summary.seed,
-        experiment,
-        judgement=_judgement(experiment),
-        pending=pending,
-        ended=ended,
-        decisions=store.decisions(campaign),
-        clock=time.monotonic,
-        say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
-        pilot=pilot,
-    )
-    with ProgressDisplay(
-        console,
-        pending,
-        summary.ended,
-        summary.ended - summary.counts.get("valid", 0),
-        may_end_early=(blocks.until, blocks.minutes, pilot) != (None, None, None),
-        budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
-    ) as display:
-        run_trials(pending, executor, course, display, time.monotonic, last=ended[-1] if ended else None)
-
-
-def _judgement(experiment: "Experiment") -> "Judgement":
-    """Return what the course of a campaign rests on."""
-    from assay.analysis import summarise
-    from assay.analysis.modes import disagreement
-    from assay.analysis.sequential import looks, settled
-    from assay.analysis.steadiness import derive
-    from assay.runner.course import Judgement
-
-    blocks = experiment.design.blocks
-    return Judgement(
-        derive=derive,
-        disagreement=disagreement,
-        summarise=summarise,
-        settled=lambda analysis: settled(analysis, blocks),
-        looks=frozenset(look.blocks for look in looks(blocks)) if blocks.until is not None else frozenset(),
-    )
 
 
 def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
@@ -370,8 +173,10 @@ def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
     if failed:
         listing = invocation("list", "trials", "--campaign", str(campaign), store=store.path)
         first = next(trial for trial in gathered.trials if trial.status != "valid")
-        raise AssayError(
+        typer.echo(
             f"{failed} of {summary.planned} trials are not valid and count nowhere; trial {first.id} "
-            f"{first.status.replace('_', ' ')}: {printable(first.reason)}; all: {listing}"
+            f"{first.status.replace('_', ' ')}: {printable(first.reason)}; all: {listing}",
+            err=True,
         )
+        raise typer.Exit(1)
     return gathered

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assay import report
-from assay.cli import run as command
 from assay.cli.commands import app
 from assay.experiment import parse
+from assay.runner.machine import host
 from assay.store import Store
 
 EXPERIMENT = """
@@ -105,7 +105,7 @@ def test_a_signal_during_a_build_says_that_nothing_ran_or_how_to_resume(folder: 
     (folder / "calm").unlink()
     ended = CliRunner().invoke(app, ["resume"])
     assert ended.exit_code == 130
-    assert "\nstopped while building\nresume with: " in ended.stderr
+    assert "\nstopped: 1 of 4 trials have ended and are kept\nresume with: " in ended.stderr
     assert ended.stderr.endswith(" resume 1\n")
 
 
@@ -118,9 +118,9 @@ def test_a_command_whose_metric_is_not_found_ends_the_campaign_with_the_reason(f
     )
     assert re.search(r"put the experiment's file right and run that; what it printed: .* show 1$", said)
     (folder / "good").touch()
-    assert "trial 1 invalid: work: the line 'work=...' is in" in str(
-        CliRunner().invoke(app, ["resume"]).exception
-    )
+    resumed = CliRunner().invoke(app, ["resume"])
+    assert resumed.exit_code == 1
+    assert "trial 1 invalid: work: the line 'work=...' is in" in resumed.stderr
 
 
 def test_identical_code_is_asked_for_without_moving_the_lines_of_mistakes(folder: Path) -> None:
@@ -146,4 +146,4 @@ def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.Mon
 
 def test_the_host_has_the_processors_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 8})
-    assert command._host()["processors"] == 3
+    assert host()["processors"] == 3

@@ -1,15 +1,9 @@
 """Experiments: a question, written as one TOML file. `docs/reference/experiment.md` explains every key."""
 
-from assay.experiment.checks import (
-    check_engines,
-    check_latest,
-    check_memory,
-    check_metrics,
-    check_processors,
-    check_subjects,
-)
+from assay.experiment.checks import check
 from assay.experiment.load import load, parse
-from assay.experiment.types import ComparisonDesign, Design, EngineOffer, Experiment, Level, SubjectOffer
+from assay.experiment.machine import EngineOffer, Machine, SubjectOffer
+from assay.experiment.types import ComparisonDesign, Design, Experiment, Level
 
 __all__ = [
     "ComparisonDesign",
@@ -17,13 +11,9 @@ __all__ = [
     "EngineOffer",
     "Experiment",
     "Level",
+    "Machine",
     "SubjectOffer",
-    "check_engines",
-    "check_latest",
-    "check_memory",
-    "check_metrics",
-    "check_processors",
-    "check_subjects",
+    "check",
     "load",
     "parse",
 ]

@@ -1,97 +1,135 @@
-"""Checks an experiment against the programs and the machine that are to run it."""
+"""Checks an experiment against the machine that is to run it."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from assay.experiment.machine import Machine, SubjectOffer
 from assay.experiment.source import Source
-from assay.experiment.types import EngineOffer, Experiment, Level, SubjectOffer
+from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import OPERATIONS
-from assay.words import nearest, show
+from assay.words import listed, nearest, runs, show
+
+_Settings = Mapping[str, Any]
+_Mistakes = Iterator[tuple[tuple[str | int, ...], str]]
+"""Of each mistake the setting, with the key inside it where there is one, and why, with a remedy."""
 
 _BYTES_OF_A_NUMBER = 8
 
 
-def check_subjects(experiment: Experiment, known: Mapping[str, SubjectOffer]) -> None:
-    """Check that every condition's subject exists and offers what the condition asks of it.
+def check(experiment: Experiment, machine: Machine) -> None:
+    """Check that a machine can do what every condition of an experiment asks for.
 
-    Args:
-        experiment: the experiment.
-        known: subject of `assay-trial` -> what it offers.
+    Programs of one's own may have engines and metrics that nobody here knows.
 
     Raises:
-        AssayError: a subject is unknown, defined twice, asked for more threads, operations or types than
-            it has, or to know parameters, or compared with one of another structure.
+        AssayError: it cannot; the first mistake, at its place in the file.
     """
     source = Source(experiment.path, experiment.source)
     for subject in experiment.programs:
-        if subject in known:
+        if subject in machine.subjects:
             why = "assay-trial has a subject of this name; choose another"
             raise source.mistake(("subjects", subject), why)
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        subject = settings["subject"]
-        if subject in experiment.programs:
-            continue
-        if subject not in known:
-            hint = nearest(subject, [*known, *experiment.programs])
-            where = source.origin(experiment, condition, "subject")
-            raise source.mistake(where, f'there is no subject "{subject}"; {hint}')
-        if settings.get("parameters"):
-            why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
-            raise source.mistake(source.origin(experiment, condition, "parameters"), why)
-        for setting, why in _beyond(subject, known[subject], settings):
-            rule = _rule(experiment, condition, {"subject", setting})
-            remedy = f"leave the condition out: [design] exclude = [{{ {rule} }}]"
-            where = source.origin(experiment, condition, setting)
-            raise source.mistake(where, f"{why}; {remedy if rule else 'ask that of another subject'}")
-    _check_structures(source, experiment, known)
-
-
-def _check_structures(source: Source, experiment: Experiment, known: Mapping[str, SubjectOffer]) -> None:
-    """Check that subjects of `assay-trial` are compared with those alone whose operations do the same."""
+    conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
     baselines = experiment.baseline_by_context()
-    for condition in experiment.conditions():
-        baseline = condition | {experiment.comparison.factor: baselines[experiment.context(condition)]}
-        subject, other = (experiment.settings(each)["subject"] for each in (condition, baseline))
-        if not {subject, other} <= known.keys():
-            continue
-        one, another = known[subject].structure, known[other].structure
-        if one != another:
-            rule = _rule(experiment, condition, {"subject"})
-            why = (
-                f"{subject} is a {one}, and {other}, with which it is compared, a {another}: their inserts"
-                f" and erases do different things; leave it out: [design] exclude = [{{ {rule} }}], or give"
-                " each of them a workload with a baseline of its own"
-            )
-            raise source.mistake(source.origin(experiment, condition, "subject"), why)
+    compared_with = {
+        context: settings["subject"]
+        for condition, settings in conditions
+        if baselines[context := experiment.context(condition)] == condition[experiment.comparison.factor]
+    }
+    for condition, settings in conditions:
+        other = compared_with[experiment.context(condition)]
+        for (setting, *inside), why in _mistakes(experiment, condition, settings, other, machine):
+            origin = source.origin(experiment, condition, str(setting))
+            raise source.mistake((*origin, *inside), why)
+    if not experiment.subjects() & experiment.programs.keys():
+        comparison = experiment.comparison
+        for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
+            for metric in metrics:
+                reasons = [_lacks(metric, settings) for _, settings in conditions]
+                if None not in reasons:
+                    raise source.mistake(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
 
 
-def _beyond(subject: str, offer: SubjectOffer, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _mistakes(
+    experiment: Experiment, condition: Mapping[str, Level], settings: _Settings, other: str, machine: Machine
+) -> _Mistakes:
+    """Yield what a machine cannot do of a condition that is compared with another subject."""
+    if settings["subject"] not in experiment.programs:
+        yield from _subject_mistakes(experiment, condition, settings, other, machine)
+        yield from _engine_mistakes(settings, machine)
+        yield from _latest_mistakes(settings)
+    yield from _allocator_mistakes(experiment, settings, machine)
+    pinning = settings["pinning"]
+    missing = [cpu for cpu in pinning if cpu not in machine.processors] if isinstance(pinning, list) else []
+    if missing:
+        why = (
+            f"there is no processor {missing[0]} to run on; there are {runs('processor', machine.processors)}"
+        )
+        yield ("pinning",), why
+    numbers = settings.get("engine", {}).get("array", 0) * settings["threads"]
+    needed_mb = numbers * _BYTES_OF_A_NUMBER / 2**20
+    allowed_mb = settings.get("memory_limit_mb", machine.memory_limit_mb)
+    if needed_mb > allowed_mb:
+        why = (
+            f"the arrays of {settings['threads']} threads take {needed_mb:,.0f} MiB, and a trial may use "
+            f"{allowed_mb:,}; give array fewer numbers, or raise memory_limit_mb"
+        )
+        yield ("engine", "array"), why
+
+
+def _subject_mistakes(
+    experiment: Experiment, condition: Mapping[str, Level], settings: _Settings, other: str, machine: Machine
+) -> _Mistakes:
+    """Yield what is asked of a subject of `assay-trial` beyond what it offers.
+
+    It can be compared only with subjects of the same structure, whose operations do the same.
+    """
+    subject = settings["subject"]
+    if subject not in machine.subjects:
+        hint = nearest(subject, [*machine.subjects, *experiment.programs])
+        yield ("subject",), f'there is no subject "{subject}"; {hint}'
+        return
+    if settings.get("parameters"):
+        why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
+        yield ("parameters",), why
+    offer = machine.subjects[subject]
+    for setting, why in _beyond(subject, offer, settings):
+        rule = _rule(experiment, condition, {"subject", setting})
+        remedy = f"leave the condition out: [design] exclude = [{{ {rule} }}]"
+        yield (setting,), f"{why}; {remedy if rule else 'ask that of another subject'}"
+    structure = machine.subjects[other].structure if other in machine.subjects else offer.structure
+    if offer.structure != structure:
+        why = (
+            f"{subject} is a {offer.structure}, and {other}, with which it is compared, a {structure}: their "
+            "inserts and erases do different things; leave it out: [design] exclude = "
+            f"[{{ {_rule(experiment, condition, {'subject'})} }}], or give each of them a workload with a "
+            "baseline of its own"
+        )
+        yield ("subject",), why
+
+
+def _beyond(subject: str, offer: SubjectOffer, settings: _Settings) -> Iterator[tuple[str, str]]:
     """Yield each setting that asks more than a subject offers, and why that cannot be."""
     threads = settings["threads"]
     if offer.max_threads is not None and threads > offer.max_threads:
-        where = "threads" if "roles" not in settings else "roles"
-        yield where, f"{subject} cannot run with {threads} threads, its limit is {offer.max_threads}"
+        setting = "threads" if "roles" not in settings else "roles"
+        yield setting, f"{subject} cannot run with {threads} threads, its limit is {offer.max_threads}"
     if offer.structure == "queue" and settings["keys"] == "sparse":
         yield "keys", f"{subject} is a queue, whose keys grow with every one popped, and sparse ones too fast"
-    types = tuple(_kind_of(settings.get(name)) for name in ("key_type", "value_type"))
-    if types not in offer.types:
-        keys = {key for key, _ in offer.types}
-        name, what, has = ("key_type", "keys", keys)
-        if types[0] in keys:
-            name, what, has = (
-                "value_type",
-                "values",
-                {value for key, value in offer.types if key == types[0]},
-            )
-        yield name, f"{subject} holds {what} of {_listed(has)}, not {types[name == 'value_type']}"
+    key_type, value_type = (_kind_of(settings.get(name)) for name in ("key_type", "value_type"))
+    keys = {key for key, _ in offer.types}
+    values = {value for key, value in offer.types if key == key_type}
+    if not values:
+        yield "key_type", f"{subject} holds keys of {listed(sorted(keys))}, not {key_type}"
+    elif value_type not in values:
+        yield "value_type", f"{subject} holds values of {listed(sorted(values))}, not {value_type}"
     for role in settings.get("roles", ({},)):
-        mix, where = (role["mix"], "roles") if "mix" in role else (settings["mix"], "mix")
+        mix, setting = (role["mix"], "roles") if "mix" in role else (settings["mix"], "mix")
         lacking = [name for name in OPERATIONS if mix.get(name, 0) > 0 and name not in offer.operations]
         if lacking:
-            offered = _listed(name for name in OPERATIONS if name in offer.operations)
-            yield where, f"{subject} has no {lacking[0]}; it has {offered}"
+            offered = listed([name for name in OPERATIONS if name in offer.operations])
+            yield setting, f"{subject} has no {lacking[0]}; it has {offered}"
 
 
 def _kind_of(type_of_data: Any) -> str:
@@ -99,11 +137,6 @@ def _kind_of(type_of_data: Any) -> str:
     if type_of_data is None:
         return "uint64"
     return "bytes" if isinstance(type_of_data, dict) else str(type_of_data)
-
-
-def _listed(words: Collection[str] | Iterator[str]) -> str:
-    *others, last = sorted(words) if isinstance(words, set) else list(words)
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Collection[str]) -> str:
@@ -115,74 +148,68 @@ def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Coll
     )
 
 
-def check_engines(experiment: Experiment, known: Mapping[str, EngineOffer]) -> None:
-    """Check that every engine exists and does what is asked of it on this processor.
-
-    Programs of one's own may have others.
-
-    Raises:
-        AssayError: an engine is unknown, is not in this processor, or is to be reseeded and has no state
-            of its own.
-    """
-    source = Source(experiment.path, experiment.source)
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        if "engine" not in settings or settings["subject"] in experiment.programs:
-            continue
-        asked = settings["engine"]
-        name = asked["name"]
-        where = source.origin(experiment, condition, "engine")
-        if name not in known:
-            raise source.mistake(where, f'there is no engine "{name}"; {nearest(name, list(known))}')
-        if not known[name].available:
-            raise source.mistake(where, f"this processor has no {name}; use another engine")
-        if "reseed_every" in asked and not known[name].state_bits:
-            why = f"{name} draws every number from the hardware and has no state to reseed; leave it out"
-            raise source.mistake((*where, "reseed_every"), why)
-        if "reseed_every" in asked and known[name].shared:
-            why = f"all threads draw from the one state of {name}, which none can seed anew; leave it out"
-            raise source.mistake((*where, "reseed_every"), why)
+def _engine_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
+    """Yield that an engine is unknown, not in this processor, or reseeded without a state of its own."""
+    if "engine" not in settings:
+        return
+    name = settings["engine"]["name"]
+    engine = machine.engines.get(name)
+    if engine is None:
+        yield ("engine",), f'there is no engine "{name}"; {nearest(name, list(machine.engines))}'
+    elif not engine.available:
+        yield ("engine",), f"this processor has no {name}; use another engine"
+    elif "reseed_every" in settings["engine"] and not engine.state_bits:
+        why = f"{name} draws every number from the hardware and has no state to reseed; leave it out"
+        yield ("engine", "reseed_every"), why
+    elif "reseed_every" in settings["engine"] and engine.shared:
+        why = f"all threads draw from the one state of {name}, which none can seed anew; leave it out"
+        yield ("engine", "reseed_every"), why
 
 
-def check_latest(experiment: Experiment) -> None:
-    """Check that the latest keys are drawn by one role at most, which alone changes what the map holds.
+def _latest_mistakes(settings: _Settings) -> _Mistakes:
+    """Yield that the latest keys are not drawn by one role alone, which alone changes what the map holds.
 
     Threads of a role take each other to insert and erase as they do, and know nothing of those of others.
-    Programs of one's own may know better.
-
-    Raises:
-        AssayError: another role draws them, inserts or erases too, or the one that does inserts nothing.
     """
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        roles = settings.get("roles", ())
-        if settings["subject"] in experiment.programs or len(roles) < 2:
-            continue
-        mixes = [role.get("mix", settings.get("mix", {})) for role in roles]
-        draws = [role.get("distribution", settings.get("distribution", {})) for role in roles]
-        latest = [number for number, keys in enumerate(draws) if keys.get("kind") == "latest"]
-        if not latest:
-            continue
-        by = latest[0]
-        name = show(roles[by]["name"])
-        for number, mix in enumerate(mixes):
-            if number == by and not mix.get("insert", 0):
+    roles = settings.get("roles", ())
+    mixes = [role.get("mix", settings.get("mix", {})) for role in roles]
+    distributions = [role.get("distribution", settings.get("distribution", {})) for role in roles]
+    latest = [number for number, keys in enumerate(distributions) if keys.get("kind") == "latest"]
+    if not latest or len(roles) < _FEWEST_ROLES:
+        return
+    name = show(roles[latest[0]]["name"])
+    for number, mix in enumerate(mixes):
+        why = ""
+        if number == latest[0]:
+            if not mix.get("insert", 0):
                 why = "draws the latest keys and inserts none; give it inserts, or another distribution"
-            elif number != by and number in latest:
-                why = (
-                    f"draws the latest keys, as {name} does, and neither would know of the other's; give one "
-                    "of them another distribution, or make them one role"
-                )
-            elif number != by and (mix.get("insert", 0) or mix.get("erase", 0)):
-                why = (
-                    f"inserts or erases, of which {name}, which draws the latest keys, would not know; leave "
-                    f"updates to {name}, or give that another distribution"
-                )
-            else:
-                continue
-            source = Source(experiment.path, experiment.source)
-            where = (*source.origin(experiment, condition, "roles"), number)
-            raise source.mistake(where, f"{show(roles[number]['name'])} {why}")
+        elif number in latest:
+            why = (
+                f"draws the latest keys, as {name} does, and neither would know of the other's; give one "
+                "of them another distribution, or make them one role"
+            )
+        elif mix.get("insert", 0) or mix.get("erase", 0):
+            why = (
+                f"inserts or erases, of which {name}, which draws the latest keys, would not know; leave "
+                f"updates to {name}, or give that another distribution"
+            )
+        if why:
+            yield ("roles", number), f"{show(roles[number]['name'])} {why}"
+
+
+def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+    """Yield that an allocator cannot be loaded, or nobody could verify that it was."""
+    allocator, subject = settings.get("allocator"), settings["subject"]
+    if allocator is None:
+        return
+    if experiment.is_command(subject):
+        why = (
+            f"{subject} is a command, which cannot say which allocator it got; leave it to the command, "
+            f'as in program = "env", arguments = ["LD_PRELOAD=...", ...]'
+        )
+        yield ("allocator",), why
+    elif machine.allocators[allocator]:
+        yield ("allocator",), machine.allocators[allocator]
 
 
 _LATENCY = re.compile(rf"latency_(?:({'|'.join(OPERATIONS)})_)?(?:p[0-9_]+|mean|max)_ns")
@@ -193,30 +220,11 @@ _FEWEST_ROLES = 2  # that have metrics of their own
 _NO_LATENCY = "latency is not recorded; give [trial] latency = 64"
 
 
-def check_metrics(experiment: Experiment) -> None:
-    """Check that some condition can have each metric of latencies, roles and operations that is compared.
+def _lacks(metric: str, settings: _Settings) -> str | None:
+    """Return why trials with some settings cannot have a metric, with a remedy; None if they may.
 
-    Other metrics, such as those of probes, are known only once a trial has ended.
-
-    Raises:
-        AssayError: none can, as the settings are.
+    Metrics such as those of probes are known only once a trial has ended.
     """
-    source = Source(experiment.path, experiment.source)
-    settings = [experiment.settings(condition) for condition in experiment.conditions()]
-    if any(each["subject"] in experiment.programs for each in settings):
-        return
-    metrics = [
-        ("metric", experiment.comparison.metric),
-        *(("also", name) for name in experiment.comparison.also),
-    ]
-    for key, metric in metrics:
-        reasons = [_lacks(metric, each) for each in settings]
-        if None not in reasons:
-            raise source.mistake(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
-
-
-def _lacks(metric: str, settings: Mapping[str, Any]) -> str | None:
-    """Return why trials with some settings cannot have a metric, with a remedy; None if they may."""
     roles = settings.get("roles", ())
     why = None
     if match := _ROLE.fullmatch(metric):
@@ -226,12 +234,12 @@ def _lacks(metric: str, settings: Mapping[str, Any]) -> str | None:
             why = _never_done(match[1], settings)
         if _no_latency(metric, settings):
             why = _NO_LATENCY
-    elif metric in _OF_ARRIVALS and not any("arrivals" in each for each in (settings, *roles)):
+    elif metric in _OF_ARRIVALS and not any("arrivals" in place for place in (settings, *roles)):
         why = "operations begin as fast as they end; give [trial] arrivals, or compare another"
     return why
 
 
-def _role_lacks(name: str, rest: str, settings: Mapping[str, Any]) -> str | None:
+def _role_lacks(name: str, rest: str, settings: _Settings) -> str | None:
     """Return why a role cannot have what a metric of it is called without its name; None if it may."""
     roles = settings.get("roles", ())
     names = [role["name"] for role in roles]
@@ -239,68 +247,18 @@ def _role_lacks(name: str, rest: str, settings: Mapping[str, Any]) -> str | None
         return "metrics of roles are those of two or more [[role]] tables; add them, or compare another"
     if name not in names:
         return f"there is no role {show(name)}; {nearest(name, names)}"
-    if rest == "oldest_waiting_ns" and "arrivals" not in settings | roles[names.index(name)]:
+    if rest == "oldest_waiting_ns" and "arrivals" not in {**settings, **roles[names.index(name)]}:
         return f"nothing waits in the closed loop of {show(name)}; give it arrivals, or compare another"
     return _NO_LATENCY if _no_latency(rest, settings) else None
 
 
-def _no_latency(metric: str, settings: Mapping[str, Any]) -> bool:
+def _no_latency(metric: str, settings: _Settings) -> bool:
     return metric.startswith("latency_") and settings.get("latency", "none") == "none"
 
 
-def _never_done(operation: str, settings: Mapping[str, Any]) -> str | None:
+def _never_done(operation: str, settings: _Settings) -> str | None:
     """Return that no mix holds an operation, with a remedy; None if one does."""
     mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
     if any(mix.get(operation, 0) > 0 for mix in mixes):
         return None
     return f"no mix holds {operation}; give it a share, or compare another metric"
-
-
-def check_memory(experiment: Experiment, limit_mb: int) -> None:
-    """Check that the arrays of random numbers of every condition fit into the memory that its trials may use.
-
-    Args:
-        experiment: the experiment.
-        limit_mb: of trials whose settings name no limit, MiB.
-
-    Raises:
-        AssayError: they do not.
-    """
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        numbers = settings.get("engine", {}).get("array", 0) * settings["threads"]
-        needed_mb = numbers * _BYTES_OF_A_NUMBER / 2**20
-        allowed_mb = settings.get("memory_limit_mb", limit_mb)
-        if needed_mb > allowed_mb:
-            source = Source(experiment.path, experiment.source)
-            why = (
-                f"the arrays of {settings['threads']} threads take {needed_mb:,.0f} MiB, and a trial may use "
-                f"{allowed_mb:,}; give array fewer numbers, or raise memory_limit_mb"
-            )
-            raise source.mistake((*source.origin(experiment, condition, "engine"), "array"), why)
-
-
-def check_processors(experiment: Experiment, available: Collection[int]) -> None:
-    """Check that every processor that threads are pinned to is one that this process may use.
-
-    Raises:
-        AssayError: one is not.
-    """
-    for condition in experiment.conditions():
-        pinning = experiment.settings(condition)["pinning"]
-        missing = [cpu for cpu in pinning if cpu not in available] if isinstance(pinning, list) else []
-        if missing:
-            why = f"there is no processor {missing[0]} to run on; there are {_ranges(available)}"
-            source = Source(experiment.path, experiment.source)
-            raise source.mistake(source.origin(experiment, condition, "pinning"), why)
-
-
-def _ranges(numbers: Collection[int]) -> str:
-    """Write numbers as ranges: 0-3, 8."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

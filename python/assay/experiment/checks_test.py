@@ -1,22 +1,13 @@
 """An experiment is checked against what subjects offer, engines there are, and memory."""
 
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import (
-    EngineOffer,
-    Experiment,
-    SubjectOffer,
-    check_engines,
-    check_latest,
-    check_memory,
-    check_metrics,
-    check_subjects,
-    parse,
-)
+from assay.experiment import EngineOffer, Experiment, Machine, SubjectOffer, check, parse
 
 FILE = Path("x.toml")
 TEXT = """\
@@ -40,8 +31,31 @@ WITH_RANGE = SubjectOffer(operations=frozenset({"insert", "erase", "find", "rang
 WITH_STRINGS = SubjectOffer(types=frozenset({("uint64", "uint64"), ("bytes", "uint64")}))
 
 
+BOTH = dict.fromkeys(("one", "two"), SubjectOffer())
+ENGINES = {
+    "xoshiro256pp": EngineOffer(256, available=True),
+    "rdrand": EngineOffer(0, available=True),
+    "other": EngineOffer(64, available=False),
+    "c_rand": EngineOffer(992, available=True, shared=True),
+}
+
+
 def read(more: str) -> Experiment:
     return parse(TEXT + more, FILE)
+
+
+def check_with(
+    experiment: Experiment,
+    subjects: Mapping[str, SubjectOffer] | None = None,
+    *,
+    engines: Mapping[str, EngineOffer] = ENGINES,
+    processors: Collection[int] = (0, 1),
+    memory_limit_mb: int = 1000,
+) -> None:
+    """Check an experiment against a made-up machine, by default with the subjects that it does not define."""
+    if subjects is None:
+        subjects = {name: BOTH[name] for name in BOTH.keys() - experiment.programs.keys()}
+    check(experiment, Machine(subjects, engines, frozenset(processors), memory_limit_mb))
 
 
 @pytest.mark.parametrize(
@@ -87,15 +101,65 @@ def test_what_a_subject_does_not_offer_is_a_mistake(more: str, two: SubjectOffer
         operations=WITH_RANGE.operations,
     )
     with pytest.raises(AssayError, match=re.escape(f"x.toml{message}")):
-        check_subjects(read(more), {"one": everything, "two": two})
+        check_with(read(more), {"one": everything, "two": two})
+
+
+THREADS = ("[design]", "threads = [1, 2]\n[design]")
+
+
+@pytest.mark.parametrize(
+    ("subjects", "message"),
+    [
+        (
+            {"one": SubjectOffer(), "too": SubjectOffer()},
+            ':4: factors.subject: there is no subject "two"; did you mean too?',
+        ),
+        (
+            {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)},
+            ":5: factors.threads: two cannot run with 2 threads, its limit is 1; leave the condition out: "
+            '[design] exclude = [{ subject = "two", threads = 2 }]',
+        ),
+    ],
+)
+def test_subjects_must_exist_and_stay_within_their_threads(
+    subjects: Mapping[str, SubjectOffer], message: str
+) -> None:
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
+        check_with(parse(TEXT.replace(*THREADS) + FIND, FILE), subjects)
+
+
+def test_the_remedy_for_too_many_threads_is_one() -> None:
+    text, subjects = TEXT.replace(*THREADS) + FIND, BOTH | {"two": SubjectOffer(max_threads=1)}
+    with pytest.raises(AssayError) as caught:
+        check_with(parse(text, FILE), subjects)
+    rule = str(caught.value).rpartition("[design] ")[2]
+    check_with(parse(text.replace("blocks = 12", f"blocks = 12\n{rule}"), FILE), subjects)
+
+
+def test_a_subject_of_ours_knows_no_parameters() -> None:
+    why = ":15: trial.parameters: one is a subject of assay-trial, which knows no parameters; leave them to"
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{why}")):
+        check_with(read(f"{FIND}parameters = {{ a = 1 }}"))
+
+
+def test_processors_must_be_there() -> None:
+    text = TEXT.replace("[design]", 'pinning = ["none", [1, 0],\n[9]]\n[design]')
+    experiment = parse(f"{text}{FIND}threads = 2".replace("[9]", "[9, 0]"), FILE)
+    check_with(experiment, processors={0, 1, 9})
+    why = ":6: factors.pinning: there is no processor 9 to run on; there are processors 0 to 3 and 8"
+    with pytest.raises(AssayError, match=re.escape(why)):
+        check_with(experiment, processors={8, 0, 1, 2, 3})
+
+
+def test_a_program_may_not_take_the_name_of_a_subject() -> None:
+    with pytest.raises(AssayError, match=r":15: subjects\.two: assay-trial has a subject of this name"):
+        check_with(read(OWN), BOTH)
 
 
 def test_what_subjects_offer_may_be_asked_of_them() -> None:
-    check_subjects(read(RANGE), {"one": WITH_RANGE, "two": WITH_RANGE})
-    check_subjects(read(f"{FIND}key_type = {{ bytes = 8 }}"), {"one": WITH_STRINGS, "two": WITH_STRINGS})
-    check_subjects(
-        read(FIND.replace("90 }", "90, range = 0 }")), {"one": SubjectOffer(), "two": SubjectOffer()}
-    )
+    check_with(read(RANGE), {"one": WITH_RANGE, "two": WITH_RANGE})
+    check_with(read(f"{FIND}key_type = {{ bytes = 8 }}"), {"one": WITH_STRINGS, "two": WITH_STRINGS})
+    check_with(read(FIND.replace("90 }", "90, range = 0 }")), {"one": SubjectOffer(), "two": SubjectOffer()})
 
 
 def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
@@ -104,7 +168,7 @@ def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
     with pytest.raises(
         AssayError, match=r":14: trial\.mix: one has no range; .*; ask that of another subject$"
     ):
-        check_subjects(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": SubjectOffer()})
+        check_with(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": SubjectOffer()})
 
 
 MAP, MULTIMAP, QUEUE = SubjectOffer(), SubjectOffer(structure="multimap"), SubjectOffer(structure="queue")
@@ -127,15 +191,15 @@ def test_subjects_of_different_structure_are_not_compared(
     one: SubjectOffer, two: SubjectOffer, said: str
 ) -> None:
     with pytest.raises(AssayError) as caught:
-        check_subjects(read(FIND), {"one": one, "two": two})
+        check_with(read(FIND), {"one": one, "two": two})
     assert str(caught.value).startswith(f"x.toml:4: factors.subject: {said}")
     assert 'leave it out: [design] exclude = [{ subject = "two" }], or give each' in str(caught.value)
 
 
 def test_subjects_of_one_structure_or_of_ones_own_are_compared() -> None:
     for offer in (MULTIMAP, QUEUE):
-        check_subjects(read(FIND), {"one": offer, "two": offer})
-        check_subjects(read(OWN), {"one": offer})
+        check_with(read(FIND), {"one": offer, "two": offer})
+        check_with(read(OWN), {"one": offer})
 
 
 def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None:
@@ -148,18 +212,10 @@ def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None
   { workload = "a", subject = ["three", "four"] },
   { workload = "b", subject = ["one", "two"] },
 ]"""
-    check_subjects(parse(text.replace("blocks = 12", f"blocks = 12\n{exclude}"), FILE), known)
+    check_with(parse(text.replace("blocks = 12", f"blocks = 12\n{exclude}"), FILE), known)
     without = exclude.replace(', "four"', "")
     with pytest.raises(AssayError, match="four is a queue, and one, with which it is compared, a multimap"):
-        check_subjects(parse(text.replace("blocks = 12", f"blocks = 12\n{without}"), FILE), known)
-
-
-ENGINES = {
-    "xoshiro256pp": EngineOffer(256, available=True),
-    "rdrand": EngineOffer(0, available=True),
-    "other": EngineOffer(64, available=False),
-    "c_rand": EngineOffer(992, available=True, shared=True),
-}
+        check_with(parse(text.replace("blocks = 12", f"blocks = 12\n{without}"), FILE), known)
 
 
 @pytest.mark.parametrize(
@@ -179,17 +235,17 @@ def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, message: str) -
     with pytest.raises(
         AssayError, match=rf"^x\.toml:15: trial\.engine(\.reseed_every)?: {re.escape(message)}"
     ):
-        check_engines(read(f"{FIND}engine = {engine}"), ENGINES)
+        check_with(read(f"{FIND}engine = {engine}"), engines=ENGINES)
 
 
 def test_an_engine_that_there_is_may_be_used() -> None:
-    check_engines(read(FIND), {})
-    check_engines(read(f'{FIND}engine = "rdrand"'), ENGINES)
+    check_with(read(FIND))
+    check_with(read(f'{FIND}engine = "rdrand"'), engines=ENGINES)
 
 
 def test_a_program_of_ones_own_may_have_engines_of_its_own() -> None:
     programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
-    check_engines(read(f'{FIND}engine = "mine"\n{programs}'), ENGINES)
+    check_with(read(f'{FIND}engine = "mine"\n{programs}'), engines=ENGINES)
 
 
 LATEST = 'distribution = { kind = "latest", exponent = 0.9 }\n'
@@ -211,26 +267,26 @@ def roles(first: str, second: str) -> str:
 )
 def test_roles_that_would_not_know_of_each_others_latest_keys_are_a_mistake(more: str, message: str) -> None:
     with pytest.raises(AssayError, match=re.escape(message)):
-        check_latest(read(more))
+        check_with(read(more))
 
 
 def test_one_role_may_draw_the_latest_keys() -> None:
-    check_latest(read(FIND + LATEST))
-    check_latest(read(READ + LATEST))
-    check_latest(read(roles(LATEST, READ)))
+    check_with(read(FIND + LATEST))
+    check_with(read(READ + LATEST))
+    check_with(read(roles(LATEST, READ)))
     programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
-    check_latest(read(roles(LATEST, "") + programs))
+    check_with(read(roles(LATEST, "") + programs))
 
 
 def test_arrays_fit_into_the_memory_of_a_trial() -> None:
-    array = f'{FIND}threads = 4\nengine = {{ name = "pcg64", array = 10_000_000 }}\n'
-    check_memory(read(array), 306)
+    array = f'{FIND}threads = 4\nengine = {{ name = "xoshiro256pp", array = 10_000_000 }}\n'
+    check_with(read(array), memory_limit_mb=306)
     with pytest.raises(
         AssayError,
         match=r":16: trial\.engine\.array: the arrays of 4 threads take 305 MiB, and a trial may use",
     ):
-        check_memory(read(array), 305)
-    check_memory(read(f"{array}memory_limit_mb = 306"), 1)
+        check_with(read(array), memory_limit_mb=305)
+    check_with(read(f"{array}memory_limit_mb = 306"), memory_limit_mb=1)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +306,7 @@ def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more
     experiment = parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE)
     message = f'x.toml:8: comparison.metric: no trial has "{metric}": {why}'
     with pytest.raises(AssayError, match=re.escape(message)):
-        check_metrics(experiment)
+        check_with(experiment)
 
 
 @pytest.mark.parametrize(
@@ -265,4 +321,4 @@ def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more
     ],
 )
 def test_a_metric_that_some_trial_may_have_can_be_compared(metric: str, more: str) -> None:
-    check_metrics(parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE))
+    check_with(parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE))

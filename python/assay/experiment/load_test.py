@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, SubjectOffer, check_processors, check_subjects, load, parse
+from assay.experiment import Experiment, load, parse
 from assay.experiment.schema import (
     BlocksTable,
     ChartTable,
@@ -850,48 +850,6 @@ def test_mistakes_of_one_kind_are_all_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "message"),
-    [
-        (
-            {"one": SubjectOffer(), "too": SubjectOffer()},
-            ':4: factors.subject: there is no subject "two"; did you mean too?',
-        ),
-        (
-            {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)},
-            ":5: factors.threads: two cannot run with 2 threads, its limit is 1; leave the condition out: "
-            '[design] exclude = [{ subject = "two", threads = 2 }]',
-        ),
-    ],
-)
-def test_subjects_must_exist_and_stay_within_their_threads(
-    known: dict[str, SubjectOffer], message: str
-) -> None:
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
-        check_subjects(read(), known)
-
-
-def test_an_excluded_condition_may_have_too_many_threads() -> None:
-    check_subjects(
-        read(', mix = ["updates"]', ""), {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)}
-    )
-
-
-def test_a_subject_of_ours_knows_no_parameters() -> None:
-    text = changed("duration_ms = 250", "parameters = { a = 1 }")
-    why = ":11: trial.parameters: one is a subject of assay-trial, which knows no parameters; leave them to"
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{why}")):
-        check_subjects(parse(text, FILE), {"one": SubjectOffer(), "two": SubjectOffer()})
-
-
-def test_the_remedy_for_too_many_threads_is_one() -> None:
-    known = {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)}
-    with pytest.raises(AssayError) as caught:
-        check_subjects(read(), known)
-    rule = str(caught.value).rpartition("[design] ")[2]
-    check_subjects(read('exclude = [{ subject = "two", threads = 2, mix = ["updates"] }]', rule), known)
-
-
-@pytest.mark.parametrize(
     "deep",
     [
         f"a = {'[' * 3000}{']' * 3000}",
@@ -910,15 +868,6 @@ def test_factors_without_end_are_refused_with_their_number() -> None:
         read("[trial]", f"{factors}[trial]")
 
 
-def test_processors_must_be_there() -> None:
-    text = changed("threads = [1, 2]", 'pinning = ["none", [1, 0],\n[9]]')
-    asked = parse(text.replace("threads = 2, ", ""), FILE)
-    check_processors(asked, {0, 1, 9})
-    why = ":6: factors.pinning: there is no processor 9 to run on; there are 0-3, 8"
-    with pytest.raises(AssayError, match=re.escape(why)):
-        check_processors(asked, {8, 0, 1, 2, 3})
-
-
 def with_program(folder: Path, mode: int | None) -> Path:
     file = folder / "x.toml"
     file.write_text(TEXT + '[subjects.two]\nprogram = "./two"\n')
@@ -930,7 +879,6 @@ def with_program(folder: Path, mode: int | None) -> Path:
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
     assert experiment.programs == {"two": Program(path=tmp_path / "two")}
-    check_subjects(experiment, {"one": SubjectOffer()})
 
 
 @pytest.mark.parametrize(
@@ -954,12 +902,6 @@ def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, w
     file.write_text(file.read_text().replace("./two", program))
     with pytest.raises(AssayError, match=rf"x\.toml:21: subjects\.two\.program: .*{why}"):
         load(file)
-
-
-def test_a_program_may_not_take_the_name_of_a_subject(tmp_path: Path) -> None:
-    experiment = load(with_program(tmp_path, 0o755))
-    with pytest.raises(AssayError, match=r":20: subjects\.two: assay-trial has a subject of this name"):
-        check_subjects(experiment, {"one": SubjectOffer(), "two": SubjectOffer()})
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:

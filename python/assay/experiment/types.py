@@ -4,7 +4,6 @@ What is here is written to stores as JSON, which later versions have to read: se
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,38 +20,6 @@ class Part(BaseModel):
     """A part of a resolved experiment: it does not change, and its JSON gives the same part again."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-@dataclass(frozen=True)
-class SubjectOffer:
-    """What a subject of `assay-trial` can do.
-
-    Attributes:
-        structure: what it is: a map, a multimap or a queue.
-        max_threads: the most that it can run with; None without a limit.
-        types: of keys and values that it can hold together.
-        operations: that it has.
-    """
-
-    structure: Literal["map", "multimap", "queue"] = "map"
-    max_threads: int | None = None
-    types: frozenset[tuple[str, str]] = frozenset({("uint64", "uint64")})
-    operations: frozenset[str] = frozenset({"insert", "erase", "find"})
-
-
-@dataclass(frozen=True)
-class EngineOffer:
-    """An engine of random numbers that `assay-trial` has.
-
-    Attributes:
-        state_bits: of its own state; 0 where every number comes from the hardware.
-        available: whether this processor has what it needs.
-        shared: whether all threads of a process draw from one state.
-    """
-
-    state_bits: int
-    available: bool
-    shared: bool = False
 
 
 class ComparisonDesign(Part):

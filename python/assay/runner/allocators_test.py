@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 
 from assay import programs
 from assay.errors import AssayError
-from assay.experiment import Experiment, parse
+from assay.experiment import SubjectOffer, check, parse
 from assay.plan.types import PlannedTrial
 from assay.runner import allocators
-from assay.runner.allocators import check_allocators, library_of
+from assay.runner.allocators import library_of
 from assay.runner.local import LocalExecutor
+from assay.runner.machine import present_machine
 from assay.runner.process import CannotStartError, StopSignals
 from assay.runner.types import Outcome
 
@@ -84,11 +86,15 @@ def run(program: Path, calibrate: Path, **request: Any) -> Outcome:
         memory_limit_mb=2000,
     )
     with StopSignals() as stop:
-        return LocalExecutor(calibrate, stop).execute(trial)
+        [outcome] = LocalExecutor(calibrate, stop).execute([trial])
+    return outcome
 
 
-def experiment(text: str = EXPERIMENT) -> Experiment:
-    return parse(text, Path("x.toml"))
+def check_here(text: str = EXPERIMENT) -> None:
+    """Check an experiment with subjects of its own against the allocators of this machine."""
+    experiment = parse(text, Path("x.toml"))
+    subjects = dict.fromkeys({"one", "two"} - experiment.programs.keys(), SubjectOffer())
+    check(experiment, replace(present_machine(), subjects=subjects))
 
 
 @pytest.mark.parametrize("allocator", ["glibc", "jemalloc", "mimalloc"])
@@ -149,34 +155,34 @@ def test_the_linkers_own_complaint_is_kept_where_a_library_does_not_load(
 def test_an_allocator_that_is_not_installed_is_an_error_before_anything_runs(
     tmp_path: Path, calibrate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_allocators(experiment())
+    check_here()
     library_of.cache_clear()
     monkeypatch.setattr(allocators, "find_library", lambda _: None)
     why = "the allocator jemalloc is not installed; apt-get install libjemalloc2"
     with pytest.raises(AssayError, match=f"x.toml:9: trial.allocator: {why}"):
-        check_allocators(experiment())
+        check_here()
     with pytest.raises(CannotStartError, match=why):
         run(script(tmp_path / "subject", "open('ran', 'w')"), calibrate, allocator="jemalloc")
     assert not (tmp_path / "ran").exists()
-    check_allocators(experiment(EXPERIMENT.replace('"jemalloc"', '"glibc"')))
-    check_allocators(experiment(EXPERIMENT.replace('allocator = "jemalloc"', "")))
+    check_here(EXPERIMENT.replace('"jemalloc"', '"glibc"'))
+    check_here(EXPERIMENT.replace('allocator = "jemalloc"', ""))
 
 
 def test_a_factor_of_allocators_is_checked_by_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
     text = EXPERIMENT.replace('allocator = "jemalloc"', "").replace(
         "[trial]", 'allocator = ["glibc", "mimalloc"]\n[trial]'
     )
-    check_allocators(experiment(text))
+    check_here(text)
     library_of.cache_clear()
     monkeypatch.setattr(allocators, "find_library", lambda _: None)
     with pytest.raises(AssayError, match=r"x.toml:6: factors.allocator: .*apt-get install libmimalloc2.0"):
-        check_allocators(experiment(text))
+        check_here(text)
 
 
 def test_the_allocator_of_a_command_is_left_to_the_command() -> None:
     program = '[subjects.two]\nprogram = "env"\nextract = "lines"\n'
     with pytest.raises(AssayError, match="two is a command, which cannot say which allocator it got"):
-        check_allocators(experiment(EXPERIMENT + program))
+        check_here(EXPERIMENT + program)
 
 
 def test_an_unknown_allocator_is_never_looked_for() -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -35,14 +35,17 @@ class LocalExecutor:
         self._stop = stop
         self._directory = directory
 
-    def execute(self, trial: PlannedTrial) -> Outcome:
-        """Run one trial and say what became of it.
+    def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
+        """Run the trials of a group one after another, and yield what became of each.
 
         Raises:
             Interrupted: the user asked to stop.
-            CannotStartError: the trial's program, or the one that calibrates, did not start, or its
+            CannotStartError: a trial's program, or the one that calibrates, did not start, or its
                 allocator is not installed.
         """
+        return map(self._outcome, group)
+
+    def _outcome(self, trial: PlannedTrial) -> Outcome:
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
         started_at = datetime.now(UTC)

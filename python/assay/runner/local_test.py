@@ -52,6 +52,12 @@ def planned(
     )
 
 
+def only(executor: LocalExecutor, trial: PlannedTrial) -> Outcome:
+    """Run a group of one trial."""
+    [outcome] = executor.execute([trial])
+    return outcome
+
+
 @pytest.fixture
 def stop() -> Iterator[StopSignals]:
     with StopSignals() as signals:
@@ -66,7 +72,7 @@ def executor(tmp_path: Path, stop: StopSignals) -> LocalExecutor:
 @pytest.fixture
 def run(tmp_path: Path, executor: LocalExecutor) -> Run:
     def run(code: str, **limits: float) -> Outcome:
-        return executor.execute(planned(script(tmp_path / "subject", code), **limits))  # type: ignore[arg-type]
+        return only(executor, planned(script(tmp_path / "subject", code), **limits))  # type: ignore[arg-type]
 
     return run
 
@@ -310,7 +316,7 @@ def test_a_program_that_cannot_be_started_is_no_trial(
         (tmp_path / which).touch(mode)
     executor = LocalExecutor(tmp_path / "calibrate", stop)
     with pytest.raises(CannotStartError, match=f"{which} cannot be started: {why}"):
-        executor.execute(planned(tmp_path / "subject"))
+        only(executor, planned(tmp_path / "subject"))
 
 
 def test_a_program_that_the_kernel_refuses_is_no_trial(executor: LocalExecutor, tmp_path: Path) -> None:
@@ -318,10 +324,10 @@ def test_a_program_that_the_kernel_refuses_is_no_trial(executor: LocalExecutor, 
     program.write_bytes(b"\x7fELF, and no more: the linker has not ended")
     program.chmod(0o755)
     with pytest.raises(CannotStartError, match=r"subject cannot be started: .*[Ee]xec"):
-        executor.execute(planned(program))
+        only(executor, planned(program))
     with script(program, f"print('{VALID}')").open("a"), pytest.raises(CannotStartError, match="busy"):
-        executor.execute(planned(program))
-    assert executor.execute(planned(program)).status == "valid"
+        only(executor, planned(program))
+    assert only(executor, planned(program)).status == "valid"
 
 
 def test_a_program_that_exits_like_a_shell_without_a_program_is_a_crash(run: Run) -> None:
@@ -368,7 +374,7 @@ def test_a_calibration_that_fails_leaves_the_trial_valid_and_says_why(
     tmp_path: Path, stop: StopSignals, code: str, why: str
 ) -> None:
     executor = LocalExecutor(script(tmp_path / "broken", code), stop)
-    outcome = executor.execute(planned(script(tmp_path / "subject", f"print('{VALID}')")))
+    outcome = only(executor, planned(script(tmp_path / "subject", f"print('{VALID}')")))
     assert outcome.status == "valid"
     assert outcome.calibration_before is outcome.calibration_after is None
     assert f"before: {why}" in outcome.calibration_error
@@ -382,7 +388,7 @@ def test_calibrations_run_before_and_after_on_the_processors_of_the_trial(
     note = f"open({str(diary)!r}, 'a').write({{0!r}} + ' ' + sys.stdin.read() + '\\n')"
     calibrate = script(tmp_path / "calibrate", f"{note.format('calibrate')}; print('{CALIBRATION}')")
     subject = script(tmp_path / "subject", f"{note.format('trial')}; print('{VALID}')")
-    LocalExecutor(calibrate, stop).execute(planned(subject))
+    only(LocalExecutor(calibrate, stop), planned(subject))
     calibration = 'calibrate {"protocol": 1, "threads": 1, "pinning": "none"}'
     assert diary.read_text().splitlines() == [calibration, f"trial {json.dumps(REQUEST)}", calibration]
 
@@ -423,7 +429,7 @@ def test_a_command_gets_its_arguments_and_no_request_in_the_experiments_folder(
     folder.mkdir()
     code = "print([sys.argv[1:], sys.stdin.read(), os.getcwd()]); print('a=1.5')"
     trial = command(tmp_path, code, "lines", "two words", "$HOME", "*", "-n")
-    outcome = LocalExecutor(calibrate, stop, folder).execute(trial)
+    outcome = only(LocalExecutor(calibrate, stop, folder), trial)
     seen, line = outcome.stdout.splitlines()
     assert ast.literal_eval(seen) == [["two words", "$HOME", "*", "-n"], "", str(folder)]
     assert line == "a=1.5"
@@ -441,7 +447,7 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
     assert sys.argv[1:] == ["-v"] and json.load(sys.stdin) == {REQUEST}
     print('{VALID}')
     """
-    outcome = executor.execute(command(tmp_path, code, "protocol", "-v"))
+    outcome = only(executor, command(tmp_path, code, "protocol", "-v"))
     assert (outcome.status, outcome.stdout) == ("valid", "")
 
 
@@ -465,7 +471,7 @@ def test_a_command_in_whose_output_a_metric_is_not_found_once_is_invalid(
     extract: Literal["lines"] | tuple[Extraction, ...],
     reason: str,
 ) -> None:
-    outcome = executor.execute(command(tmp_path, f"print('{printed}')", extract))
+    outcome = only(executor, command(tmp_path, f"print('{printed}')", extract))
     assert outcome.status == "invalid"
     assert reason in outcome.reason
     assert outcome.result is None
@@ -475,16 +481,16 @@ def test_a_command_in_whose_output_a_metric_is_not_found_once_is_invalid(
 def test_a_command_that_fails_has_crashed_whatever_it_printed(
     tmp_path: Path, executor: LocalExecutor
 ) -> None:
-    outcome = executor.execute(command(tmp_path, "print('a=1'); sys.exit('no')", "lines"))
+    outcome = only(executor, command(tmp_path, "print('a=1'); sys.exit('no')", "lines"))
     assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: no")
-    outcome = executor.execute(command(tmp_path, "print('a=1', flush=True); os.abort()", "lines"))
+    outcome = only(executor, command(tmp_path, "print('a=1', flush=True); os.abort()", "lines"))
     assert (outcome.status, outcome.reason) == ("crashed", "ended by SIGABRT")
     assert (outcome.exit_code, outcome.stdout) == (-signal.SIGABRT, "a=1\n")
 
 
 def test_bytes_that_are_no_text_hide_no_metric(tmp_path: Path, executor: LocalExecutor) -> None:
     code = r"os.write(1, b'\xff\xfe\x00\na=1\n\xff=2\n\x1b[31mb=3\n')"
-    outcome = executor.execute(command(tmp_path, code, "lines"))
+    outcome = only(executor, command(tmp_path, code, "lines"))
     assert outcome.status == "valid"
     assert outcome.result is not None
     assert outcome.result["metrics"].keys() == {"a", *PROCESS_METRICS}
@@ -493,7 +499,7 @@ def test_bytes_that_are_no_text_hide_no_metric(tmp_path: Path, executor: LocalEx
 def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, executor: LocalExecutor) -> None:
     held = bytearray(os.urandom(1)) * 300_000_000  # the runner is larger than what it runs
     begins = time.monotonic()
-    outcome = executor.execute(replace(planned(Path("/bin/true")), extract=()))
+    outcome = only(executor, replace(planned(Path("/bin/true")), extract=()))
     took_ms = 1000 * (time.monotonic() - begins)
     assert outcome.status == "valid", outcome.reason
     assert outcome.result is not None
@@ -502,7 +508,7 @@ def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, exe
     assert 0 < small["peak_resident_bytes"] < 20_000_000 < len(held)
     assert 0 < small["wall_ms"] < took_ms
     code = "x = bytearray(b'1' * 100_000_000)\nwhile time.process_time() < 0.1: pass"
-    large = executor.execute(command(tmp_path, code, ())).result
+    large = only(executor, command(tmp_path, code, ())).result
     assert large is not None
     assert 100_000_000 < large["metrics"]["peak_resident_bytes"] < 300_000_000
     assert large["metrics"]["user_ms"] + large["metrics"]["system_ms"] > 90
@@ -511,7 +517,7 @@ def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, exe
 
 def test_a_command_cannot_touch_the_account_of_what_it_used(tmp_path: Path, executor: LocalExecutor) -> None:
     code = "print(f'open={len(os.listdir(\"/proc/self/fd\"))}')"
-    outcome = executor.execute(command(tmp_path, code, "lines"))
+    outcome = only(executor, command(tmp_path, code, "lines"))
     assert outcome.result is not None
     assert outcome.result["metrics"]["open"] == 4  # input, output, errors, and the listing itself
 
@@ -522,7 +528,7 @@ def test_a_command_that_is_killed_dies_with_its_meter(tmp_path: Path, executor: 
     open({str(note)!r}, 'w').write(str(os.getpid()))
     while True: os.write(1, b'x' * 2**20)
     """
-    outcome = executor.execute(command(tmp_path, code, "lines"))
+    outcome = only(executor, command(tmp_path, code, "lines"))
     assert outcome.reason == "printed more than 64 MiB"
     pid = int(note.read_text())
     wait_until(lambda: not alive(pid))
@@ -532,7 +538,7 @@ def test_a_command_that_the_kernel_refuses_is_no_trial(tmp_path: Path, executor:
     trial = command(tmp_path, "", "lines")
     Path(trial.program).write_bytes(b"\x7fELF, and no more")
     with pytest.raises(CannotStartError, match=r"command cannot be started: Exec format error"):
-        executor.execute(trial)
+        only(executor, trial)
 
 
 RUNNER = """
@@ -589,7 +595,7 @@ def test_a_program_that_ignores_what_it_was_asked_for_gives_no_valid_trial(
     result = json.dumps({**json.loads(VALID), **told})
     trial = planned(script(tmp_path / "subject", f"print({result!r})"))
     calibrate = script(tmp_path / "calibrate", f"print({CALIBRATION!r})")
-    outcome = LocalExecutor(calibrate, stop).execute(replace(trial, request={**REQUEST, **asked}))
+    outcome = only(LocalExecutor(calibrate, stop), replace(trial, request={**REQUEST, **asked}))
     if missing is None:
         assert outcome.status == "valid"
     else:

@@ -1,9 +1,11 @@
 """The plain types that the runner hands to the store."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+
+from assay.plan.types import PlannedTrial
 
 Status = Literal["valid", "invalid", "crashed", "timed_out"]
 
@@ -40,3 +42,13 @@ class Outcome:
     started_at: datetime
     wall_s: float
     derived: Mapping[str, float] = field(default_factory=dict)
+
+
+class Executor(Protocol):
+    """Whatever can run the trials of a group."""
+
+    def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
+        """Run trials of one group back to back, and yield what became of each the moment it has ended.
+
+        While an outcome is being handled, nothing of the group runs: that would disturb it, or be disturbed.
+        """

@@ -1,20 +1,22 @@
-"""How a campaign goes on: with a real store, and with trials, a clock and a judgement that are made up."""
+"""How a campaign goes on: with a real store, and with trials, a clock and an analysis that are made up."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from rich.console import Console
 
 from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
+from assay.campaign.course import Course, NothingExtractedError
+from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
-from assay.runner.course import CampaignCourse, Judgement, NothingExtractedError
-from assay.runner.run_trials import run_trials
 from assay.runner.types import Outcome
 from assay.store import Store
 from assay.store.types import StoredTrial
@@ -68,22 +70,27 @@ class Laboratory:
     metrics: Mapping[str, float] = field(default_factory=lambda: {"throughput": 5.0})
     trial_s: float = 1.0
     kill_at: int | None = None
-    campaign: int = 0
+    number: int = 0
     steps: int = 0
     now: float = 1000.0
     said: list[str] = field(default_factory=list)
     asked: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    handed: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         plan = make_plan(self.experiment, 1, lambda subject: f"/bin/{subject}", 1000)
-        self.campaign = self.store.begin_campaign(experiment=self.experiment, plan=plan, host={})
+        self.number = self.store.begin_campaign(experiment=self.experiment, plan=plan, host={})
 
     def step(self) -> None:
         self.steps += 1
         if self.steps - 1 == self.kill_at:
             raise Killed
 
-    def execute(self, trial: PlannedTrial) -> Outcome:
+    def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
+        self.handed.append([trial.ordinal for trial in group])
+        return map(self.outcome_of, group)
+
+    def outcome_of(self, trial: PlannedTrial) -> Outcome:
         self.step()
         self.now += self.trial_s
         return Outcome(
@@ -105,17 +112,11 @@ class Laboratory:
         method = getattr(self.store, name)
 
         def call(*arguments: Any) -> Any:
-            if name != "planned":
+            if name in {"record", "extend", "decide"}:
                 self.step()
             return method(*arguments)
 
         return call
-
-    def ended(self, trial: PlannedTrial, outcome: Outcome, took_s: float) -> None:
-        pass
-
-    def added(self, trials: Sequence[PlannedTrial]) -> None:
-        pass
 
     def disagreement(self, group: Sequence[StoredTrial], ended: Sequence[StoredTrial], _: Experiment) -> str:
         self.asked.append(([trial.ordinal for trial in group], [trial.ordinal for trial in ended]))
@@ -127,38 +128,28 @@ class Laboratory:
 
     def run(self) -> None:
         """Run what is pending until the end, or until the runner is killed."""
-        pending = self.store.pending(self.campaign)
-        ended = sorted(self.store.trials(self.campaign), key=lambda trial: trial.id)
-        course = CampaignCourse(
-            self,
-            self.campaign,
-            1,
-            self.experiment,
-            judgement=Judgement(
-                derive=lambda result, _: {"derived": 2 * result["metrics"].get("throughput", 0)},
-                disagreement=self.disagreement,
-                summarise=self.summarise,
-                settled=lambda seen: (
-                    "" if seen.comparisons[0].verdict == "undecided" else "every comparison has a verdict"
-                ),
-                looks=self.looks,
+        with patch.multiple(
+            "assay.campaign.course",
+            derive=lambda result, _: {"derived": 2 * result["metrics"].get("throughput", 0)},
+            disagreement=self.disagreement,
+            summarise=self.summarise,
+            settled=lambda seen, _: (
+                "" if seen.comparisons[0].verdict == "undecided" else "every comparison has a verdict"
             ),
-            pending=pending,
-            ended=ended,
-            decisions=self.store.decisions(self.campaign),
-            clock=lambda: self.now,
-            say=self.said.append,
-        )
-        run_trials(pending, self, course, self, lambda: self.now, last=ended[-1] if ended else None)
+            looks=lambda _: [Look(0, 0, blocks, 0.98) for blocks in self.looks],
+        ):
+            store: Any = self
+            course = Course(store, self.number, self.experiment, clock=lambda: self.now, say=self.said.append)
+            course.run(self, ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
 
-    def decisions(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
+    def decided(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
         return [
-            (each.kind, each.block, each.reason, each.content) for each in self.store.decisions(self.campaign)
+            (each.kind, each.block, each.reason, each.content) for each in self.store.decisions(self.number)
         ]
 
     def ran(self) -> list[StoredTrial]:
         """Return the ended trials in the order in which they ran."""
-        return sorted(self.store.trials(self.campaign), key=lambda trial: trial.id)
+        return sorted(self.store.trials(self.number), key=lambda trial: trial.id)
 
     def groups_ran(self) -> list[tuple[int, int | None]]:
         """Return each group that ran, with the one that it repeats, in the order in which they ran."""
@@ -192,7 +183,7 @@ def test_without_a_reason_every_planned_trial_runs_once_in_its_order(store: Stor
     laboratory = Laboratory(store)
     laboratory.run()
     assert [trial.ordinal for trial in laboratory.ran()] == list(range(2 * GROUPS))
-    assert laboratory.decisions() == []
+    assert laboratory.decided() == []
     assert laboratory.said == []
 
 
@@ -212,7 +203,7 @@ def test_a_group_whose_calibrations_disagree_is_repeated_whole_and_next(store: S
     assert {str(trial.levels) for trial in first} == {str(trial.levels) for trial in again}
     assert {trial.block for trial in again} == {1}
     assert [trial.ordinal for trial in again] == [12, 13]
-    assert laboratory.decisions() == [
+    assert laboratory.decided() == [
         ("repeat", 1, "the host changed its mode", {"group": 2, "number": 1, "as": 6})
     ]
 
@@ -231,16 +222,16 @@ def test_a_group_is_repeated_as_often_as_the_experiment_allows(store: Store, rep
         store, experiment(f"blocks = {BLOCKS}\nrepeat = {repeat}"), disagree=lambda group: group[0].block == 0
     )
     laboratory.run()
-    repeated = [each.content["number"] for each in store.decisions(laboratory.campaign)]
+    repeated = [each.content["number"] for each in store.decisions(laboratory.number)]
     assert repeated == [*range(1, repeat + 1), *range(1, min(repeat, 3 - repeat) + 1)]
 
 
 def test_repetitions_are_at_most_half_of_the_planned_groups(store: Store) -> None:
     laboratory = Laboratory(store, disagree=lambda _: True)
     laboratory.run()
-    assert len(laboratory.decisions()) == GROUPS // 2
+    assert len(laboratory.decided()) == GROUPS // 2
     assert len(laboratory.ran()) == 3 * GROUPS
-    assert store.campaign(laboratory.campaign).finished
+    assert store.campaign(laboratory.number).finished
 
 
 def test_repetitions_have_fresh_seeds(store: Store) -> None:
@@ -248,6 +239,46 @@ def test_repetitions_have_fresh_seeds(store: Store) -> None:
     laboratory.run()
     records = store.records_of([trial.id for trial in laboratory.ran()])
     assert len({record["seed"] for record in records}) == 3 * GROUPS
+
+
+# Groups
+
+
+def test_an_executor_is_handed_a_group_and_records_before_each_next_trial(
+    store: Store,
+) -> None:
+    laboratory = Laboratory(store)
+    recorded: list[int] = []
+    outcome_of = laboratory.outcome_of
+
+    def ending(trial: PlannedTrial) -> Outcome:
+        recorded.append(len(laboratory.ran()))
+        return outcome_of(trial)
+
+    laboratory.outcome_of = ending  # type: ignore[method-assign]
+    laboratory.run()
+    assert laboratory.handed == [[2 * group, 2 * group + 1] for group in range(GROUPS)]
+    assert recorded == list(range(2 * GROUPS))
+
+
+def test_what_is_left_of_a_group_that_was_cut_is_a_group(store: Store) -> None:
+    laboratory = Laboratory(store, kill_at=2)  # while the second trial runs
+    with pytest.raises(Killed):
+        laboratory.run()
+    laboratory.run()
+    assert laboratory.handed[:3] == [[0, 1], [1], [2, 3]]
+    assert laboratory.asked[0] == ([0, 1], [0, 1])
+
+
+def test_a_trial_that_fails_is_recorded_like_any_other_and_the_next_one_runs(store: Store) -> None:
+    laboratory = Laboratory(store)
+    outcome_of, statuses = laboratory.outcome_of, {0: "crashed", 1: "timed_out"}
+    laboratory.outcome_of = lambda trial: replace(  # type: ignore[method-assign]
+        outcome_of(trial),
+        status=statuses.get(trial.ordinal, "valid"),  # type: ignore[arg-type]
+    )
+    laboratory.run()
+    assert [trial.status for trial in laboratory.ran()][:3] == ["crashed", "timed_out", "valid"]
 
 
 # Looks and ends
@@ -262,7 +293,7 @@ def until_verdict() -> Experiment:
 def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:
     laboratory = Laboratory(store, until_verdict(), looks=frozenset({2, 3}))
     laboratory.run()
-    assert [(kind, block, content["number"]) for kind, block, _, content in laboratory.decisions()] == [
+    assert [(kind, block, content["number"]) for kind, block, _, content in laboratory.decided()] == [
         ("look", 2, 1),
         ("look", 3, 2),
     ]
@@ -270,7 +301,7 @@ def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -
         "look 1 of at most 2, after 2 blocks: 1 of 1 comparisons are undecided",
         "look 2 of at most 2, after 3 blocks: 1 of 1 comparisons are undecided",
     ]
-    assert laboratory.decisions()[0][3] == {
+    assert laboratory.decided()[0][3] == {
         "number": 1,
         "of": 2,
         "confidence": 0.98,
@@ -278,19 +309,19 @@ def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -
         "undecided": 1,
         "widest_percent": pytest.approx(100 * (1.1 / 0.9 - 1)),
     }
-    assert store.campaign(laboratory.campaign).stopped == ""
+    assert store.campaign(laboratory.number).stopped == ""
 
 
 def test_a_campaign_ends_at_the_look_at_which_it_is_settled(store: Store) -> None:
     laboratory = Laboratory(store, until_verdict(), settle=lambda _: True, looks=frozenset({2, 3}))
     laboratory.run()
     assert len(laboratory.ran()) == 8
-    assert [kind for kind, *_ in laboratory.decisions()] == ["look", "stop"]
+    assert [kind for kind, *_ in laboratory.decided()] == ["look", "stop"]
     reason = "every comparison has a verdict, after 2 of at most 3 blocks"
-    summary = store.campaign(laboratory.campaign)
+    summary = store.campaign(laboratory.number)
     assert (summary.stopped, summary.finished) == (reason, True)
     assert laboratory.said[-1] == f"finished early: {reason}"
-    assert store.pending(laboratory.campaign) == []
+    assert store.pending(laboratory.number) == []
 
 
 def test_a_campaign_that_is_settled_with_its_last_block_did_not_end_early(store: Store) -> None:
@@ -298,8 +329,8 @@ def test_a_campaign_that_is_settled_with_its_last_block_did_not_end_early(store:
         store, until_verdict(), settle=lambda blocks: blocks == 3, looks=frozenset({2, 3})
     )
     laboratory.run()
-    assert [kind for kind, *_ in laboratory.decisions()] == ["look", "look"]
-    assert store.campaign(laboratory.campaign).stopped == ""
+    assert [kind for kind, *_ in laboratory.decided()] == ["look", "look"]
+    assert store.campaign(laboratory.number).stopped == ""
 
 
 def within(minutes: float) -> Experiment:
@@ -313,7 +344,7 @@ def test_a_time_budget_ends_the_campaign_with_the_block_in_which_it_is_over(
     laboratory = Laboratory(store, within(seconds / 60))  # a block takes 4 s
     laboratory.run()
     assert len(laboratory.ran()) == 4 * blocks
-    assert bool(store.campaign(laboratory.campaign).stopped) == (blocks < BLOCKS)
+    assert bool(store.campaign(laboratory.number).stopped) == (blocks < BLOCKS)
 
 
 def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_between(store: Store) -> None:
@@ -324,7 +355,7 @@ def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_bet
     laboratory.now += 100_000
     laboratory.run()
     assert len(laboratory.ran()) == 8
-    [(kind, block, reason, content)] = laboratory.decisions()
+    [(kind, block, reason, content)] = laboratory.decided()
     assert (kind, block, reason) == (
         "stop",
         2,
@@ -380,13 +411,13 @@ def laboratory_with_also(store: Store, lacks: Callable[[PlannedTrial], bool]) ->
         Path("x.toml"),
     )
     laboratory = Laboratory(store, asked, kill_at=2 * 4)
-    execute = laboratory.execute
+    outcome_of = laboratory.outcome_of
 
     def ending(trial: PlannedTrial) -> Outcome:
         size = {} if lacks(trial) else {"size": 1.0}
-        return replace(execute(trial), result={"metrics": {"throughput": 5.0} | size})
+        return replace(outcome_of(trial), result={"metrics": {"throughput": 5.0} | size})
 
-    laboratory.execute = ending  # type: ignore[method-assign]
+    laboratory.outcome_of = ending  # type: ignore[method-assign]
     return laboratory
 
 
@@ -415,16 +446,16 @@ def laboratory_of_a_command(store: Store, *outcomes: tuple[str, str]) -> Laborat
     laboratory = Laboratory(
         store, parse(f"{SOURCE}blocks = 2\n[subjects.a]\nprogram = '/a'\nextract = {{}}", Path("x.toml"))
     )
-    left, execute = list(outcomes), laboratory.execute
+    left, outcome_of = list(outcomes), laboratory.outcome_of
 
     def ending(trial: PlannedTrial) -> Outcome:
-        outcome = execute(trial)
+        outcome = outcome_of(trial)
         if trial.levels["subject"] == "b" or not left:
             return outcome
         status, reason = left.pop(0)
         return replace(outcome, status=status, reason=reason)  # type: ignore[arg-type]
 
-    laboratory.execute = ending  # type: ignore[method-assign]
+    laboratory.outcome_of = ending  # type: ignore[method-assign]
     return laboratory
 
 
@@ -460,8 +491,8 @@ def test_a_command_whose_metrics_were_found_before_may_fail(store: Store) -> Non
 
 def test_a_program_that_speaks_the_protocol_may_be_invalid_from_the_first_trial_on(store: Store) -> None:
     laboratory = Laboratory(store)
-    execute = laboratory.execute
-    laboratory.execute = lambda trial: replace(execute(trial), status="invalid")  # type: ignore[method-assign]
+    outcome_of = laboratory.outcome_of
+    laboratory.outcome_of = lambda trial: replace(outcome_of(trial), status="invalid")  # type: ignore[method-assign]
     laboratory.run()
     assert len(laboratory.ran()) == 2 * GROUPS
 
@@ -483,10 +514,10 @@ def restless(store: Store, kill_at: int | None = None) -> Laboratory:
 
 def story(laboratory: Laboratory) -> Any:
     """Return all that must not depend on when the runner was killed."""
-    store, campaign = laboratory.store, laboratory.campaign
+    store, campaign = laboratory.store, laboratory.number
     timeless = [
         (kind, block, reason, {name: value for name, value in content.items() if name != "minutes"})
-        for kind, block, reason, content in laboratory.decisions()
+        for kind, block, reason, content in laboratory.decided()
     ]
     ordinals = [trial.ordinal for trial in laboratory.ran()]
     return ordinals, timeless, store.planned(campaign, range(100)), store.campaign(campaign).stopped

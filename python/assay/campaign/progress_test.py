@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from assay.campaign.progress import ConditionTimes, ProgressDisplay, time_left
 from assay.plan.types import PlannedTrial
-from assay.runner.progress import ConditionTimes, ProgressDisplay, time_left
 from assay.runner.types import Outcome, Status
 from assay.words import duration
 

@@ -1,17 +1,24 @@
-"""The course of a campaign: which groups are repeated, when the results are looked at, and when it ends."""
+"""The course of a campaign: what runs next, what is repeated, when results are looked at, when it ends."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import takewhile
-from typing import Any, Literal, Protocol
+from itertools import groupby
+from typing import Any, Literal
 
-from assay.analysis.types import Aggregate, Analysis, Comparison
+from assay.analysis import summarise
+from assay.analysis.modes import disagreement
+from assay.analysis.sequential import looks, settled
+from assay.analysis.steadiness import derive
+from assay.analysis.types import Aggregate, Comparison
+from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import repeat_group
 from assay.plan.types import PlannedTrial
-from assay.runner.types import Outcome
+from assay.runner.types import Executor, Outcome
+from assay.store import Store
 from assay.store.ended import ended_trial, metrics_of
 from assay.store.types import Decision, StoredTrial
 from assay.words import nearest
@@ -35,62 +42,22 @@ AT_FIRST = 3
 """Repetitions that there may always be, since a share of the first few groups is less than one."""
 
 
-class Keeper(Protocol):
-    """The store, as far as the course of a campaign needs it."""
-
-    def record(self, campaign_id: int, ordinal: int, outcome: Outcome, /) -> int:
-        """Write what became of a trial, and return its number."""
-
-    def planned(self, campaign_id: int, ordinals: Sequence[int], /) -> list[PlannedTrial]:
-        """Return some trials of the plan."""
-
-    def extend(
-        self, campaign_id: int, trials: Sequence[PlannedTrial], decision: Decision | None = None, /
-    ) -> None:
-        """Add trials to the plan together with the decision that led to them."""
-
-    def decide(self, campaign_id: int, decision: Decision, /) -> None:
-        """Write a decision."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What the course of a campaign rests on; functions of data alone.
-
-    Attributes:
-        derive: result, request -> metrics that the laboratory derives from them.
-        disagreement: the trials of a group, all ended trials in the order in which they ran, experiment ->
-            why the group is to be repeated, or "". It looks at calibrations only.
-        summarise: all ended trials, experiment -> their analysis.
-        settled: analysis -> why the campaign may end at the look that it rests on, or "".
-        looks: the numbers of blocks after which there may be a planned look.
-    """
-
-    derive: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, float]]
-    disagreement: Callable[[Sequence[StoredTrial], Sequence[StoredTrial], Experiment], str]
-    summarise: Callable[[Sequence[StoredTrial], Experiment], Analysis]
-    settled: Callable[[Analysis], str]
-    looks: frozenset[int]
-
-
-class CampaignCourse:
+class Course:
     """The course of one campaign, from what the store holds of it on.
 
     Every decision is written in the transaction that carries it out, or can be made again from what is
     stored: a campaign that is killed at any moment goes on as if it had not been.
+
+    Attributes:
+        pending: its trials that have not ended, in the order in which they are to run.
     """
 
     def __init__(
         self,
-        store: Keeper,
-        campaign_id: int,
-        seed: int,
+        store: Store,
+        campaign: int,
         experiment: Experiment,
         *,
-        judgement: Judgement,
-        pending: Sequence[PlannedTrial],
-        ended: Sequence[StoredTrial],
-        decisions: Sequence[Decision],
         clock: Callable[[], float],
         say: Callable[[str], None],
         pilot: int | None = None,
@@ -99,39 +66,36 @@ class CampaignCourse:
 
         Args:
             store: holds it.
-            campaign_id: its number.
-            seed: of its plan.
+            campaign: its number.
             experiment: what it carries out.
-            judgement: what its decisions rest on.
-            pending: its trials that have not ended.
-            ended: those that have, in the order in which they did.
-            decisions: what was decided before.
             clock: seconds since some moment; the time budget runs by it from now on.
             say: is told of every look, and of an early end.
-            pilot: after how many blocks it ends because it is a pilot; None where it is none.
+            pilot: after how many blocks it ends because it is a pilot; None where it is not.
         """
         self._store = store
-        self._campaign_id = campaign_id
-        self._seed = seed
+        self._campaign = campaign
+        self._seed = store.campaign(campaign).seed
         self._experiment = experiment
-        self._judgement = judgement
-        self._ended = list(ended)
-        self._looked = {decision.block for decision in decisions if decision.kind == "look"}
         self._clock = clock
         self._say = say
         self._pilot = pilot
+        self.pending = store.pending(campaign)
+        self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
+        self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
+        blocks = experiment.design.blocks
+        self._looks = {look.blocks for look in looks(blocks)} if blocks.until is not None else set()
         self._began = clock()
-        self._before_s = sum(map(_took_s, ended))
+        self._before_s = sum(map(_took_s, self._ended))
         compared = {experiment.comparison.metric, *experiment.comparison.also}
         # Subjects that have been seen to give every compared metric; what single trials lack later is
         # for the audit.
         self._complete = {
             self._subject(trial)
-            for trial in ended
+            for trial in self._ended
             if trial.status == "valid" and compared <= trial.metrics.keys()
         }
 
-        planned: list[PlannedTrial | StoredTrial] = [*ended, *pending]
+        planned: list[PlannedTrial | StoredTrial] = [*self._ended, *self.pending]
         self._next_group = max((trial.group for trial in planned), default=-1) + 1
         self._next_ordinal = max((trial.ordinal for trial in planned), default=-1) + 1
         self._last_block = max((trial.block for trial in planned), default=-1)
@@ -140,19 +104,59 @@ class CampaignCourse:
         self._runs: dict[int, list[int]] = {}  # a planned group -> itself and its repetitions
         for group, original in self._original.items():
             self._runs.setdefault(original, []).append(group)
-        self._begun = {self._original[trial.group] for trial in ended}  # planned groups
+        self._begun = {self._original[trial.group] for trial in self._ended}  # planned groups
 
-    def record(self, trial: PlannedTrial, outcome: Outcome) -> None:
-        """Keep what became of a trial.
+    def run(self, executor: Executor, progress: ProgressDisplay) -> None:
+        """Run what is pending, group by group; each outcome is recorded the moment its trial has ended.
+
+        A group is repeated at once, and a block has ended when its last repetition has. What follows upon the
+        trial that ended last is decided first: the runner may have been killed before it was.
 
         Raises:
-            AssayError: it is the first valid one of its subject, and lacks a metric that is compared.
-            NothingExtractedError: it is one of a command that has had no valid one, and its metrics are not
-                to be found.
+            AssayError: the first valid trial of a subject lacks a metric that is compared.
+            NothingExtractedError: the metrics of a command without a valid trial are not to be found.
+            CannotStartError: a program does not start.
         """
+        todo = deque(list(trials) for _, trials in groupby(self.pending, key=lambda trial: trial.group))
+        if self._ended and not self._goes_on(todo, progress):
+            return
+        while todo:
+            group = todo.popleft()
+            began = self._clock()
+            for trial, outcome in zip(group, executor.execute(group), strict=True):
+                self._record(trial, outcome)
+                ended = self._clock()
+                progress.ended(trial, outcome, ended - began)
+                began = ended
+            if not self._goes_on(todo, progress):
+                return
+
+    def _goes_on(self, todo: deque[list[PlannedTrial]], progress: ProgressDisplay) -> bool:
+        """Decide what follows upon the trial that ended last; return whether anything does."""
+        last = self._ended[-1]
+        if todo and todo[0][0].group == last.group:
+            return True
+        repetition = self._repetition(last.group)
+        if repetition:
+            todo.appendleft(repetition)
+            progress.added(repetition)
+        if todo and todo[0][0].block == last.block:
+            return True
+        return self._block_ended(last.block)
+
+    def running_s(self) -> float:
+        """Return how long the campaign has been running, seconds.
+
+        Of earlier runs, which ended in a kill perhaps, it counts the processes of the trials that they
+        recorded; of this one all that has passed.
+        """
+        return self._before_s + self._clock() - self._began
+
+    def _record(self, trial: PlannedTrial, outcome: Outcome) -> None:
+        """Keep what became of a trial."""
         if outcome.status == "valid" and outcome.result is not None:
-            outcome = replace(outcome, derived=self._judgement.derive(outcome.result, trial.request))
-        trial_id = self._store.record(self._campaign_id, trial.ordinal, outcome)
+            outcome = replace(outcome, derived=derive(outcome.result, trial.request))
+        trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
         self._ended.append(ended_trial(trial_id, trial, outcome))
         self._begun.add(self._original[trial.group])
         subject = self._subject(trial)
@@ -168,7 +172,7 @@ class CampaignCourse:
                 trial_id,
             )
 
-    def group_ended(self, group: int) -> Sequence[PlannedTrial]:
+    def _repetition(self, group: int) -> list[PlannedTrial]:
         """Repeat a group whose calibrations disagree, as often as its experiment allows; return its trials.
 
         The whole group is repeated with fresh chance, so that nothing in the first run favours any of its
@@ -182,15 +186,15 @@ class CampaignCourse:
             or len(runs) > self._experiment.design.repeat
             or repetitions >= max(AT_FIRST, MOST_REPEATED * len(self._begun))
         ):
-            return ()
-        trials = list(takewhile(lambda trial: trial.group == group, reversed(self._ended)))[::-1]
-        reason = self._judgement.disagreement(trials, self._ended, self._experiment)
+            return []
+        trials = [trial for trial in self._ended if trial.group == group]
+        reason = disagreement(trials, self._ended, self._experiment)
         if not reason:
-            return ()
+            return []
         number = len(runs)
         repetition = repeat_group(
             self._experiment,
-            self._store.planned(self._campaign_id, [trial.ordinal for trial in trials]),
+            self._store.planned(self._campaign, [trial.ordinal for trial in trials]),
             campaign_seed=self._seed,
             number=number,
             group_number=self._next_group,
@@ -198,26 +202,18 @@ class CampaignCourse:
         )
         content = {"group": original, "number": number, "as": self._next_group}
         decision = self._decision("repeat", trials[0].block, reason, content)
-        self._store.extend(self._campaign_id, repetition, decision)
+        self._store.extend(self._campaign, repetition, decision)
         runs.append(self._next_group)
         self._original[self._next_group] = original
         self._next_group += 1
         self._next_ordinal += len(repetition)
-        return repetition
+        return list(repetition)
 
-    def running_s(self) -> float:
-        """Return how long the campaign has been running, seconds.
-
-        Of earlier runs, which ended in a kill perhaps, it counts the processes of the trials that they
-        recorded; of this one all that has passed.
-        """
-        return self._before_s + self._clock() - self._began
-
-    def block_ended(self, block: int) -> bool:
+    def _block_ended(self, block: int) -> bool:
         """Look at the results where that is planned; end the campaign where it may end or is to."""
         ended = block + 1
         minutes = self._experiment.design.blocks.minutes
-        why = self._look(ended) if ended in self._judgement.looks else ""
+        why = self._look(ended) if ended in self._looks else ""
         running_s = self.running_s()
         if not why and minutes is not None and running_s >= 60 * minutes:
             why = f"{running_s / 60:.3g} of {minutes:g} minutes have passed"
@@ -226,41 +222,39 @@ class CampaignCourse:
         if not why or block == self._last_block:
             return True
         reason = f"{why}, after {ended} of at most {self._last_block + 1} blocks"
-        self._store.decide(
-            self._campaign_id, self._decision("stop", ended, reason, {"minutes": running_s / 60})
-        )
+        self._store.decide(self._campaign, self._decision("stop", ended, reason, {"minutes": running_s / 60}))
         self._say(f"finished early: {reason}")
         return False
 
     def _look(self, ended: int) -> str:
         """Look at the results after so many blocks; return why the campaign may end, or ""."""
-        analysis = self._judgement.summarise(self._ended, self._experiment)
+        analysis = summarise(self._ended, self._experiment)
         look = analysis.look
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
-            found: list[Comparison | Aggregate] = [*analysis.comparisons, *analysis.aggregates]
-            undecided = sum(one.verdict == "undecided" for one in found)
-            intervals = [one.interval for one in found if one.interval is not None]
-            widest = max((100 * (each.high / each.low - 1) for each in intervals), default=None)
+            verdicts: list[Comparison | Aggregate] = [*analysis.comparisons, *analysis.aggregates]
+            undecided = sum(verdict.verdict == "undecided" for verdict in verdicts)
+            intervals = [verdict.interval for verdict in verdicts if verdict.interval is not None]
+            widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
-                f"{undecided} of {len(found)} comparisons are undecided"
+                f"{undecided} of {len(verdicts)} comparisons are undecided"
                 if self._experiment.design.blocks.until == "verdict"
                 else "some intervals are missing"
-                if widest is None or len(intervals) < len(found)
+                if widest is None or len(intervals) < len(verdicts)
                 else f"the widest interval is {widest:.3g}% wide"
             )
             content = {
                 "number": look.number,
                 "of": look.of,
                 "confidence": look.confidence,
-                "comparisons": len(found),
+                "comparisons": len(verdicts),
                 "undecided": undecided,
                 "widest_percent": widest,
             }
-            self._store.decide(self._campaign_id, self._decision("look", ended, reason, content))
+            self._store.decide(self._campaign, self._decision("look", ended, reason, content))
             self._say(reason)
-        return self._judgement.settled(analysis)
+        return settled(analysis, self._experiment.design.blocks)
 
     def _decision(
         self, kind: Literal["look", "repeat", "stop"], ended: int, reason: str, content: Mapping[str, Any]
@@ -272,8 +266,8 @@ class CampaignCourse:
 
     def _check_metrics(self, program: str, metrics: Mapping[str, float]) -> None:
         """Refuse to go on measuring what cannot be compared."""
-        asked = self._experiment.comparison
-        for key, names in (("metric", [asked.metric]), ("also", asked.also)):
+        comparison = self._experiment.comparison
+        for key, names in (("metric", [comparison.metric]), ("also", comparison.also)):
             for name in names:
                 if name not in metrics:
                     raise AssayError(
@@ -286,4 +280,4 @@ class CampaignCourse:
 def _took_s(trial: StoredTrial) -> float:
     """Return the seconds that the processes of a trial ran, those of its calibrations among them."""
     calibrations = (trial.calibration_before, trial.calibration_after)
-    return trial.wall_s + sum(each.get("elapsed_ms", 0) for each in calibrations) / 1000
+    return trial.wall_s + sum(calibration.get("elapsed_ms", 0) for calibration in calibrations) / 1000

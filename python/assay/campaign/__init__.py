@@ -1,0 +1,12 @@
+"""Campaigns: an experiment's plan, carried out from start to end.
+
+plan = plan_trials(experiment)
+with Store.open(Path("results/assay.sqlite")) as store, store.runner_lock(), StopSignals() as stop:
+    campaign = Campaign(store, experiment, plan)
+    campaign.carry_out(stop, console, say)
+"""
+
+from assay.campaign.campaign import Campaign, plan_trials
+from assay.campaign.course import NothingExtractedError
+
+__all__ = ["Campaign", "NothingExtractedError", "plan_trials"]

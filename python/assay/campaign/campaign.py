@@ -1,0 +1,97 @@
+"""One campaign from start to end: build, begin, run and decide."""
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+
+from assay import programs
+from assay.campaign.course import Course
+from assay.campaign.progress import ProgressDisplay
+from assay.experiment import Experiment, check
+from assay.plan.make_plan import make_plan
+from assay.plan.types import Plan
+from assay.runner.build import run_builds
+from assay.runner.local import LocalExecutor
+from assay.runner.machine import host, present_machine
+from assay.runner.process import StopSignals, check_startable
+from assay.store import Store
+
+
+def plan_trials(experiment: Experiment) -> Plan:
+    """Check an experiment against this machine, and plan its trials.
+
+    Raises:
+        AssayError: the machine cannot do what the experiment asks for.
+    """
+    machine = present_machine()
+    check(experiment, machine)
+    trial = programs.find("assay-trial")
+    seed = experiment.design.seed
+    return make_plan(
+        experiment,
+        secrets.randbelow(2**53) if seed is None else seed,
+        lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
+        machine.memory_limit_mb,
+    )
+
+
+class Campaign:
+    """A campaign that is carried out, or gone on with. The caller holds the store's `runner_lock`.
+
+    Attributes:
+        number: in the store; None until it has begun.
+    """
+
+    def __init__(self, store: Store, experiment: Experiment, plan_or_number: Plan | int) -> None:
+        """Take the plan of a new campaign, or the number of one that goes on."""
+        self._store = store
+        self._experiment = experiment
+        self._plan = plan_or_number if isinstance(plan_or_number, Plan) else None
+        self.number = plan_or_number if isinstance(plan_or_number, int) else None
+
+    def carry_out(
+        self, stop: StopSignals, console: Console, say: Callable[[str], None], *, pilot: int | None = None
+    ) -> int:
+        """Build what is measured, begin the campaign if it has not, run what is pending; return its number.
+
+        Args:
+            stop: ends it; every trial that has ended is kept.
+            console: shows how far it is.
+            say: is given what a build printed that failed.
+            pilot: after how many blocks it ends because it is a pilot; None where it is not.
+
+        Raises:
+            CannotStartError: a build failed, or a program does not start.
+            NothingExtractedError: the metrics of a command are not to be found in what it prints.
+            AssayError: a program does not give a metric that is compared, or the store cannot be written.
+            Interrupted: `stop` was signalled.
+        """
+
+        def show(line: str) -> None:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+        experiment, store = self._experiment, self._store
+        folder = experiment.path.parent.absolute()
+        executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder)
+        run_builds(experiment, show, say, stop)
+        if self._plan is not None and self.number is None:
+            self.number = store.begin_campaign(experiment=experiment, plan=self._plan, host=host())
+        assert self.number is not None
+        course = Course(store, self.number, experiment, clock=time.monotonic, say=show, pilot=pilot)
+        for program in {trial.program for trial in course.pending}:
+            check_startable(program)
+        summary = store.campaign(self.number)
+        blocks = experiment.design.blocks
+        with ProgressDisplay(
+            console,
+            course.pending,
+            summary.ended,
+            summary.ended - summary.counts.get("valid", 0),
+            may_end_early=(blocks.until, blocks.minutes, pilot) != (None, None, None),
+            budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
+        ) as progress:
+            course.run(executor, progress)
+        return self.number
