@@ -4,8 +4,8 @@ import json
 import os
 import re
 import signal
-import sqlite3
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from assay import report
 from assay.cli.commands import app
-from assay.experiment import parse
+from assay.report import site
 from assay.runner.machine import host
 from assay.store import Store
 
@@ -68,11 +68,11 @@ def test_a_signal_as_soon_as_the_campaign_has_begun_says_how_to_resume(
     assert ended.stderr.endswith(" resume 1\n")
 
 
-@pytest.mark.parametrize("step", ["gather", "write_page"])
+@pytest.mark.parametrize(("module", "step"), [(report, "gather"), (site, "write_page")])
 def test_a_signal_while_the_report_is_made_says_how_to_have_it(
-    step: str, monkeypatch: pytest.MonkeyPatch
+    module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, step, signalled(getattr(report, step), signal.SIGINT))
+    monkeypatch.setattr(module, step, signalled(getattr(module, step), signal.SIGINT))
     ended = run()
     assert ended.exit_code == 130
     assert "stopped: 4 of 4 trials have ended and are kept\nreport with: " in ended.stderr
@@ -130,17 +130,17 @@ def test_identical_code_is_asked_for_without_moving_the_lines_of_mistakes(folder
 
 
 @pytest.mark.parametrize("stated", ["", "identical = false  # not false\n", "'identical' = true\n"])
-def test_a_campaign_of_identical_code_keeps_a_text_that_says_so(folder: Path, stated: str) -> None:
+def test_a_campaign_of_identical_code_keeps_an_experiment_that_says_so(folder: Path, stated: str) -> None:
     (folder / "x.toml").write_text("# false\n" + stated + EXPERIMENT)
     CliRunner().invoke(app, ["aa", "x.toml"])
-    with sqlite3.connect(folder / "results" / "assay.sqlite") as store:
-        ((kept,),) = store.execute("select source from campaign")
-    assert parse(kept, folder / "x.toml").identical
-    assert kept.endswith(EXPERIMENT)
+    with Store.open(folder / "results" / "assay.sqlite") as store:
+        kept = store.experiment(1)
+    assert kept.identical
+    assert kept.source.endswith(EXPERIMENT)
 
 
 def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "write_page", signalled(lambda *_: None, signal.SIGINT))
+    monkeypatch.setattr(site, "write_page", signalled(lambda *_: None, signal.SIGINT))
     assert "Verdicts: " in run().stdout
 
 
