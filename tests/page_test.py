@@ -21,15 +21,16 @@ from assay import audit, words
 from assay.analysis import Comparison
 from assay.analysis.types import Estimate
 from assay.errors import AssayError
-from assay.experiment import parse
+from assay.experiment import load, parse
 from assay.plan.make_plan import make_plan
+from assay.plan.types import PlannedTrial
 from assay.report import Report, gather, records
 from assay.report.site import write_page, write_site
 from assay.report.terminal import print_report
 from assay.report.words import interval
 from assay.store import Store
 from assay.store.types import Decision
-from conftest import run_assay
+from conftest import assay_in, run_assay
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 from sided import EXPERIMENT as SIDED
 from sided import fill as fill_sided
@@ -103,7 +104,8 @@ def unpacked(file: Path) -> list[Any]:
 def test_a_file_has_its_name_from_us_or_from_a_number(site: Path) -> None:
     campaign = site / "campaign-1"
     assert {path.name for path in campaign.iterdir()} == {
-        *("index.html", "trials.html", "trial.html", "experiment.toml", "summary.json"),
+        *("index.html", "trials.html", "trial.html", "summary.json"),
+        *("experiment.toml", "experiment.json"),
         *("records-1.js", "series-1.js"),
         *(f"trials-{number}.js" for number in range(1, CONDITIONS + 1)),
     }
@@ -297,14 +299,49 @@ def test_trials_that_do_not_count_are_linked_above_the_verdicts(site: Path, stor
         assert 0 < text.index(f'"trial.html#{trial}"') < text.index('id="verdicts"')
 
 
-def test_the_experiment_shown_gives_the_same_plan_again(site: Path, store: Store) -> None:
-    source = (site / "campaign-1" / "experiment.toml").read_text(encoding="utf-8")
-    again = parse(source, Path("example.toml"))
-    assert again.design.seed == 77
-    planned = make_plan(again, again.design.seed, lambda _: "/bin/true", 1000)
-    assert [dict(trial.levels) for trial in planned.trials] == [
-        dict(trial.levels) for trial in store.trials(1)
-    ]
+def planned(store: Store, campaign: int) -> list[PlannedTrial]:
+    return store.planned(campaign, [trial.ordinal for trial in store.trials(campaign)])
+
+
+def test_a_page_has_the_text_as_it_was_and_what_gives_the_same_plan_again(site: Path, store: Store) -> None:
+    assert (site / "campaign-1" / "experiment.toml").read_text(encoding="utf-8") == EXPERIMENT
+    again = load(site / "campaign-1" / "experiment.json")
+    assert (again.design.seed, again.source) == (77, EXPERIMENT)
+    trials = sorted(planned(store, 1), key=lambda trial: trial.ordinal)
+    assert list(make_plan(again, 77, lambda _: "/bin/true", 1000).trials) == trials
+
+
+def test_the_same_plan_runs_again_in_the_folder_that_it_ran_in(tmp_path: Path) -> None:
+    home = tmp_path / "at home"
+    home.mkdir()
+    (home / "commands.toml").write_text("""
+name = "commands"
+question = "?"
+factors.subject = ["one", "two"]
+subjects.one = { program = "./one.sh", extract = "lines", build = "cp echo.sh one.sh; chmod +x one.sh" }
+subjects.two = { program = "sh", arguments = ["one.sh"], extract = "lines" }
+design.blocks = 1
+comparison = { metric = "value", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
+""")
+    (home / "echo.sh").write_text("#!/bin/sh\necho value=1\n")
+    assay_in(home)("run", "commands.toml")
+    (home / "commands.toml").unlink()
+    site = home / "results" / "assay-report"
+    (run, *_) = [text for text in Page(site / "campaign-1" / "index.html").texts["pre"] if "assay" in text]
+    assay_in(tmp_path)(*shlex.split(run)[1:])
+    with Store.open(home / "results" / "assay.sqlite") as store:
+        assert [trial.status for trial in store.trials(2)] == ["valid", "valid"]
+        assert planned(store, 2) == planned(store, 1)
+        assert store.campaign(1).seed == store.campaign(2).seed
+    toml = [site / f"campaign-{number}" / "experiment.toml" for number in (1, 2)]
+    assert toml[0].read_text() == toml[1].read_text() != ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}'])
+def test_json_that_is_not_a_resolved_experiment_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "experiment.json").write_text(text)
+    with pytest.raises(AssayError, match=r"experiment\.json: .*from a campaign's page"):
+        load(tmp_path / "experiment.json")
 
 
 def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,44 +353,7 @@ def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.Mon
         if command.startswith("assay "):
             words = shlex.split(command)
             assert words[words.index("--store") + 1] == str(store.path)
-            assert words[1] != "run" or words[2] == str(index.parent / "experiment.toml")
-
-
-@pytest.mark.parametrize(
-    "program", ['"build/my map"', "'build/my map'", r'"build/my\u0020map"', '"/opt/my map"', '"../my map"']
-)
-def test_the_experiment_shown_finds_the_programs_of_ones_own(tmp_path: Path, program: str) -> None:
-    source = f"""
-name = "own"
-question = "Is program = 'build/x' a program?"
-factors.subject = ["mine", "noop"]
-[subjects.mine]
-program = {program}
-[trial]
-threads = 1
-key_range = 100
-mix = {{ insert = 10, erase = 10, find = 80 }}
-[design]
-blocks = 6
-seed = 3
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 5
-""".replace("program = 'build/x'", "program")
-    experiment = parse(source, tmp_path / "here" / "own.toml")
-    plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
-    with Store.open(tmp_path / "assay.sqlite") as store:
-        campaign = store.begin_campaign(
-            experiment=experiment,
-            plan=plan,
-            host={},
-        )
-        page = write_page(gather(store, campaign), store, tmp_path / "site")
-    again = page.parent / "experiment.toml"
-    assert parse(again.read_text(encoding="utf-8"), again).programs == experiment.programs
-    assert f"assay run {again}" in page.read_text(encoding="utf-8")
+            assert words[1] != "run" or words[2] == str(index.parent / "experiment.json")
 
 
 def begun(path: Path, source: str, directory: Path) -> str:
@@ -367,25 +367,6 @@ def begun(path: Path, source: str, directory: Path) -> str:
             host={},
         )
         return write_page(gather(store, campaign), store).read_text(encoding="utf-8")
-
-
-def test_commands_run_again_in_the_folder_that_they_ran_in(tmp_path: Path) -> None:
-    source = """
-name = "commands"
-question = "?"
-factors.subject = ["one", "two"]
-subjects.one = { program = "./one.sh", extract = "lines" }
-subjects.two = { program = "sh", arguments = ["two.sh"], extract = "lines", build = "make two.sh" }
-design = { blocks = 6, seed = 3 }
-comparison = { metric = "wall_ms", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
-"""
-    home = tmp_path / "at home"
-    page = html.unescape(begun(tmp_path, source, home))
-    written = tmp_path / "assay-report" / "campaign-1" / "experiment.toml"
-    copy = shlex.quote(str(home / "commands-campaign-1.toml"))
-    assert f"cp {written} {copy} && assay run {copy} --store" in page
-    again = parse(written.read_text(encoding="utf-8"), home / "commands-campaign-1.toml")
-    assert again.programs == parse(source, home / "commands.toml").programs
 
 
 def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
@@ -412,24 +393,12 @@ def test_a_remedy_shows_commands_as_code(pages: dict[str, Page]) -> None:
     assert not [text for text in index.texts["p"] if "`assay" in text]
 
 
-def test_a_seed_that_cannot_be_filled_in_is_named(tmp_path: Path) -> None:
-    design = EXPERIMENT[EXPERIMENT.index("[design]") : EXPERIMENT.index("[comparison]")]
-    source = "design.blocks = 10\n" + EXPERIMENT.replace(design, "")
-    experiment = parse(source, tmp_path / "example.toml")
-    plan = make_plan(experiment, 77, lambda _: "/bin/true", 1000)
-    with Store.open(tmp_path / "assay.sqlite") as store:
-        campaign = store.begin_campaign(experiment=experiment, plan=plan, host={})
-        page = write_page(gather(store, campaign), store, tmp_path / "site")
-    assert "seed = 77" in (page.parent / "experiment.toml").read_text(encoding="utf-8")
-    assert "assay run" not in page.read_text(encoding="utf-8")
-
-
 def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> None:
     page = pages["campaign-1/index.html"]
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     run, report, audited, query = (shlex.split(command) for command in commands)
     assert audited == ["assay", "audit", "1", "--store", str(store.path)]
-    written = store.path.parent / "assay-report" / "campaign-1" / "experiment.toml"
+    written = store.path.parent / "assay-report" / "campaign-1" / "experiment.json"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "1", "--store", str(store.path)]
     _, rows = store.query(query[2], campaign=1)

@@ -6,6 +6,8 @@ import stat
 import tomllib
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
@@ -20,6 +22,7 @@ _LARGEST_FILE = 2**20  # bytes
 def load(path: Path, *, identical: bool = False) -> Experiment:
     """Read the experiment in a file, and check that what it names is there.
 
+    The file is TOML or, where its name ends in `.json`, a resolved experiment as a campaign's page offers it.
     Programs can be started, but one that a `build` step makes is not looked for, and files hold weights.
     `identical` is that of `parse`.
 
@@ -40,11 +43,29 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
         raise AssayError(f"{path}: is larger than 1 MiB, so it is no experiment's file")
     if "\0" in text:
         raise AssayError(f"{path}: holds NUL bytes, so it is no text; save it as UTF-8")
-    experiment = parse(text, path, identical=identical)
-    source = Source(path, text)
+    if path.suffix == ".json":
+        experiment = _resolved(text, path, identical)
+        source = Source(experiment.path, experiment.source)
+    else:
+        experiment = parse(text, path, identical=identical)
+        source = Source(path, text)
     for subject, program in experiment.programs.items():
         _check_program(source, ("subjects", subject, "program"), program)
     return experiment.model_copy(update={"digests": read_digests(source, experiment)})
+
+
+def _resolved(text: str, path: Path, identical: bool) -> Experiment:
+    try:
+        experiment = Experiment.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AssayError(
+            f"{path}: {place}: {first['msg']}; take an experiment.json of this Assay, from a campaign's page"
+        ) from None
+    if identical and not experiment.identical:
+        raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")
+    return experiment
 
 
 def _check_program(source: Source, key: KeyPath, program: Program) -> None:

@@ -1,9 +1,7 @@
 """The pages of a campaign: its report, the tables of its trials, and the page that shows any one trial."""
 
 import json
-import re
 import shlex
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +9,6 @@ from typing import Any
 
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
-from assay.errors import AssayError
-from assay.experiment import parse
 from assay.report import charts, words
 from assay.report.charts.drawn import measured
 from assay.report.gather import Report
@@ -39,8 +35,8 @@ def campaign_files(
         folder: where the files will stand.
         guide: the rules that have a page in the guide.
     """
-    source, again = _again(report, folder / "experiment.toml")
-    yield "experiment.toml", source
+    yield "experiment.toml", report.campaign.source
+    yield "experiment.json", _with_seed(report)
     drawn = list(charts.figures(report))
     sections: dict[str, list[tuple[int, charts.Figure]]] = defaultdict(list)
     for place, figure in enumerate(drawn):
@@ -66,8 +62,7 @@ def campaign_files(
         beside_differ=any(words.otherwise(each) for each in comparisons),
         beside_modes=[mode for mode in ("fast", "slow") if any(mode in each.modes for each in comparisons)],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
-        source=source,
-        commands=_commands(report, store, again),
+        commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
     )
@@ -126,52 +121,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
 
-def _again(report: Report, file: Path) -> tuple[str, str | None]:
-    """Return the text of `file`, the experiment, and what to type to get the same plan from it.
-
-    To do so the text has the campaign's seed, and names programs of one's own by absolute paths. Where it
-    has commands or builds, which run in the folder of the experiment's file, it is put there first. None
-    where the text cannot be brought to give the same plan.
-    """
-    campaign, asked = report.campaign, report.experiment
-    directory = Path(campaign.directory)
-    at_home = any(program.build or program.extract != "protocol" for program in asked.programs.values())
-    place = directory / f"{campaign.experiment}-campaign-{campaign.id}.toml" if at_home else file
-    text = campaign.source
-    if not at_home:
-        text = _PROGRAM.sub(lambda found: found[1] + _absolute(found[2], directory), text)
-    if asked.design.seed is None:
-        with_seed = rf"\1\nseed = {campaign.seed}"
-        text = re.sub(r"^(\s*\[\s*design\s*\].*)$", with_seed, text, count=1, flags=re.MULTILINE)
-    seeded = asked.design.model_copy(update={"seed": campaign.seed})
-    wanted = asked.model_copy(update={"path": place, "source": "", "design": seeded})
-    try:
-        if parse(text, place).model_copy(update={"source": ""}) == wanted:
-            run = f"assay run {shlex.quote(str(place))}"
-            copy = f"cp {shlex.quote(str(file))} {shlex.quote(str(place))} && " if at_home else ""
-            return text, copy + run
-    except AssayError:
-        pass
-    return (
-        f"# Set seed = {campaign.seed} in the design to get this campaign's plan again.\n{campaign.source}",
-        None,
-    )
+def _with_seed(report: Report) -> str:
+    """Return the resolved experiment with its text and the seed of its campaign, whose plan it gives."""
+    seeded = report.experiment.design.model_copy(update={"seed": report.campaign.seed})
+    resolved = report.experiment.model_copy(update={"design": seeded})
+    whole = {**resolved.model_dump(mode="json"), "source": report.campaign.source}
+    return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
-_PROGRAM = re.compile(r"""(\bprogram\s*=\s*)("(?:[^"\\\n]|\\.)+"|'[^'\n]+')""")
-
-
-def _absolute(literal: str, directory: Path) -> str:
-    """Return a TOML string that holds a path as one that holds it from the root."""
-    path: str = tomllib.loads(f"path = {literal}")["path"]
-    return json.dumps(str(directory / path), ensure_ascii=False)
-
-
-def _commands(report: Report, store: Store, again: str | None) -> list[tuple[str, str]]:
-    """Return what to type to get the campaign, this page and its numbers again, with what each gives.
-
-    `again` gives the same plan, if anything does.
-    """
+def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, str]]:
+    """Return what to type to get the campaign, this page and its numbers again, with what each gives."""
     campaign, analysis = report.campaign, report.analysis
     where = f" --store {shlex.quote(str(store.path.absolute()))}"
     select = ", ".join(
@@ -180,7 +139,7 @@ def _commands(report: Report, store: Store, again: str | None) -> list[tuple[str
     group = ", ".join(str(i) for i in range(1, len(report.experiment.factors) + 1))
     query = shlex.quote(f"select {select} from trials group by {group}")  # noqa: S608 - shown, not run
     return [
-        *([] if again is None else [("the same plan again", f"{again}{where}")]),
+        ("the same plan again", f"assay run {shlex.quote(str(resolved))}{where}"),
         ("this page", f"assay report {campaign.id}{where}"),
         ("the findings", f"assay audit {campaign.id}{where}"),
         ("the medians", f"assay query {query} --campaign {campaign.id}{where}"),

@@ -5,7 +5,8 @@
     style.css, vega.js, *.js         what every page shares
     guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
     campaign-N/index.html            findings, verdicts, charts, how to get it again
-    campaign-N/experiment.toml       the experiment with the campaign's seed
+    campaign-N/experiment.toml       the experiment's text as it was
+    campaign-N/experiment.json       the resolved experiment with the campaign's seed
     campaign-N/summary.json          what index.html says of it, and what its pages were made from
     campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js

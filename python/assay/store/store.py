@@ -136,7 +136,9 @@ class Store:
                     "question": experiment.question,
                     "seed": plan.seed,
                     "source": experiment.source,
-                    "resolved": experiment.model_dump_json(),
+                    "resolved": experiment.model_copy(
+                        update={"path": experiment.path.absolute()}
+                    ).model_dump_json(),
                     "directory": str(experiment.path.parent.absolute()),
                     "host": host,
                     "started_at": datetime.now(UTC),

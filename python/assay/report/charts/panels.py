@@ -239,7 +239,8 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float, float, floa
 
 def unit_of_time(report: Report) -> str:
     """Return the unit of the time of a campaign: minutes, or seconds of one shorter than two minutes."""
-    return "seconds" if _seconds(report, report.trials[-1]) < 120 else "minutes"
+    short = not report.trials or _seconds(report, report.trials[-1]) < 120
+    return "seconds" if short else "minutes"
 
 
 def since_first(report: Report, trial: StoredTrial) -> float:
