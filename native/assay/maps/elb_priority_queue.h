@@ -17,12 +17,11 @@
 // - try_pop() returns an entry that was in the queue during the call, and no lower one was there
 //   all the time from the beginning of the call to its end. It returns none only if none was. So an
 //   entry that is pushed meanwhile may be lower than what is returned, even if it was pushed first:
-//   even of one thread that pushes in ascending order, a later entry may be popped before an
-//   earlier one. What was pushed before a pop began is not passed over.
-// - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity,
-//   less one, of what was there all the time is lower. It returns none only if none was. Threads
-//   that call it at the same time seldom want the same entry, while those that call try_pop()
-//   always do.
+//   also if one thread pushes in ascending order, a later entry may be popped before an earlier
+//   one. A pop does not pass over what was pushed before it began.
+// - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity, less
+//   one, of what was there all the time is lower. It returns none only if none was. Threads that
+//   call it at the same time seldom want the same entry; those that call try_pop() always do.
 //
 // All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's.
 

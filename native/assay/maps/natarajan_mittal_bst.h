@@ -37,9 +37,9 @@
 //              /  `tag                    |
 //             k(f)  s  the sibling        s
 //
-// An insert replaces the edge to a leaf by one to a fork of that leaf and the new one. Whoever
-// finds an edge marked that it wants to change splices first on behalf of the thread that marked
-// it.
+// An insert replaces the edge to a leaf by one to a fork of that leaf and the new one. A thread
+// that wants to change an edge and finds it marked first splices on behalf of the thread that
+// marked it.
 //
 // An insert takes effect by its compare-and-swap, an erase by the swing that removes its leaf,
 // which may be another thread's; until then the leaf counts as present. A search may end in a part
@@ -76,9 +76,9 @@
 // compares with it, which the guard of that thread sees to.
 //
 // A chain has at most one internal node for each erase under way. A guard retires 256 nodes without
-// an allocation, and there must be none after the swing; so where more than 128 erases go at once,
-// which takes as many threads in the middle of one, the rest is owned by the last node that was
-// retired and is deleted by its destructor.
+// an allocation, and there must be none after the swing; so if more than 128 erases take effect at
+// once, which takes as many threads in the middle of one, the last node that was retired owns the
+// rest, and its destructor deletes it.
 //
 // What others got wrong
 // ---------------------
@@ -90,16 +90,15 @@
 // or earlier than the program says: the mark from one reading and the address from another, or a
 // sibling's address from before the tag that keeps it from changing. Here none of this can be:
 //
-// - Edges are atomic, and what a step decides on comes from one load of each, kept in a `route`:
-// the
-//   marks, the address, and the word that the compare-and-swap expects.
-// - A sibling's edge is not read after it was tagged but by the instruction that tags it (4), so
-//   that nothing comes between, and by (1) the answer stays true.
+// - Edges are atomic. A step decides on one load of each, kept in a `route`: marks, address, and
+//   the word that the compare-and-swap expects.
+// - A sibling's edge is read by the instruction that tags it (4), not after that, so that nothing
+//   comes between, and by (1) the answer stays true.
 // - An edge is never stored to, only compared and swapped from what was seen, or marked.
 //
 // Moreover, in Synchrobench's source (lfbstree/operations.h, delete_node) an erase answers that it
-// removed nothing when another thread has finished what it injected. Here whoever has set the flag
-// answers `true`: it is this erase that removes the element, whoever swings.
+// removed nothing when another thread has finished what it injected. Here the thread that set the
+// flag answers `true`: its erase removes the element, whoever swings.
 //
 // Reclamation
 // -----------
@@ -110,14 +109,13 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that lets an exception of a
-// copy or std::bad_alloc pass has changed nothing: all memory is there before the call takes
-// effect. So has an insert or a search whose comparison throws. An erase whose comparison throws is
-// as if its thread had stopped there: either nothing has changed, or its leaf is flagged. Then the
-// element counts as present until another erase of its key, an insert of a key that belongs beside
-// it, or an erase beside it finishes the erase. Destructors must not throw. `Compare` is a strict
-// weak order, called from many threads at once, and comparisons do not call the map by the same
-// handle.
+// Keys and values are copied; copies and comparisons may throw. A call that throws std::bad_alloc,
+// or what a copy throws, has changed nothing: all memory is there before the call takes effect. Nor
+// has an insert or a search whose comparison throws. An erase whose comparison throws is as if its
+// thread had stopped there: either nothing has changed, or its leaf is flagged. Then the element
+// counts as present until another erase of its key, an insert of a key that belongs beside it, or
+// an erase beside it finishes the erase. Destructors must not throw. `Compare` is a strict weak
+// order, called from many threads at once, and comparisons do not call the map by the same handle.
 
 #ifndef ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
 #define ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
@@ -317,8 +315,8 @@ class natarajan_mittal_bst {
   }
 
   // Removes all elements, and frees at once the memory of these and of all that were erased before.
-  // At rest. Of what was erased nothing is freed under reclaim::none, nor under a policy of one's
-  // own without free_all(), which frees it as ever.
+  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
+  // free_all() frees them when it otherwise would.
   void clear() noexcept {
     external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
     if constexpr (requires { domain_.free_all(); }) domain_.free_all();

@@ -8,7 +8,7 @@
 //       auto attach() { return assay::plain_handle(*this); }
 //     };
 //
-// What else concept.h describes is offered if the map has it, and what bag_concept.h does likewise.
+// If the map has more of what concept.h or bag_concept.h describes, the handle offers it too.
 
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
 #define ASSAY_MAPS_PLAIN_HANDLE_H_

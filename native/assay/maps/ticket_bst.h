@@ -53,10 +53,10 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that lets an exception pass
-// has changed nothing: everything that can throw is done before a lock is taken. Destructors must
-// not throw. `Compare` is a strict weak order, called from many threads at once, and comparisons do
-// not call the map by the same handle.
+// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
+// nothing: everything that can throw is done before a lock is taken. Destructors must not throw.
+// `Compare` is a strict weak order, called from many threads at once, and comparisons do not call
+// the map by the same handle.
 
 #ifndef ASSAY_MAPS_TICKET_BST_H_
 #define ASSAY_MAPS_TICKET_BST_H_
@@ -191,8 +191,8 @@ class ticket_bst {
   }
 
   // Removes all elements, and frees at once the memory of these and of all that were erased before.
-  // At rest. Of what was erased nothing is freed under reclaim::none, nor under a policy of one's
-  // own without free_all(), which frees it as ever.
+  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
+  // free_all() frees them when it otherwise would.
   void clear() noexcept {
     external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
     if constexpr (requires { domain_.free_all(); }) domain_.free_all();

@@ -13,9 +13,9 @@
 //
 // A chunk is added only by a thread that has met every record there is, and each was claimed when
 // it was met. So while threads only join there are no more records than threads, rounded up to
-// chunks, and one by one they may come and go for ever without another. A thread that joins while
-// others leave, or claim what others have left, can pass by a record just before it is released,
-// and add a chunk nevertheless.
+// chunks, and one by one they may come and go for ever without another chunk. A thread that joins
+// while others leave, or claim what others have left, can pass by a record just before it is
+// released, and add a chunk nevertheless.
 
 #ifndef ASSAY_RECLAIM_RECORDS_H_
 #define ASSAY_RECLAIM_RECORDS_H_

@@ -25,8 +25,8 @@ constexpr std::uint64_t longest_array = 1'000'000'000;  // 8 GB for each thread
 constexpr std::size_t most_roles = 32;
 constexpr std::uint64_t exact_in_json = (std::uint64_t{1} << 53) - 1;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
-// 0 is no key. Sparse ones are spread over 31 bits; of dense ones, a structure that keeps a key and
-// a value in one word, and a queue, whose keys grow, could not hold more.
+// 0 is not a key. Sparse ones are spread over 31 bits; of dense ones, a structure that keeps a key
+// and a value in one word, and a queue, whose keys grow, could not hold more.
 constexpr std::uint64_t most_keys_of_32_bits = INT32_MAX;
 
 workload::mix parse_mix(const json_node& node) {

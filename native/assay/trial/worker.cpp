@@ -257,7 +257,7 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
     }
   }
 
-  // Some microseconds of system calls. They count as measured time, so that they are no gap, but
+  // Some microseconds of system calls. They count as measured time, so that they are not a gap, but
   // not as processor time of the operations.
   const std::uint64_t pause = processor_time_ns();
   if (!under_way) {

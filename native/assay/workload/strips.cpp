@@ -15,7 +15,7 @@ strip squeezed(const hat& hat) {
   if (hat.width == 1 || hat.fall == 0) return {hat.first, hat.width, UINT64_MAX, 0};
   const double fall = hat.fall * (1 + margin);
   const double fallen = fall * static_cast<double>(hat.width - 1);
-  // A line that reaches the ground before the end of the strip is no line of unsigned numbers.
+  // A line that reaches the ground before the end of the strip is not a line of unsigned numbers.
   if (!(fallen < 1 - 1e-6)) return {hat.first, hat.width, 0, 0};
   if (!hat.rising) {
     return {hat.first, hat.width, UINT64_MAX, static_cast<std::uint64_t>(std::ceil(fall * whole))};
