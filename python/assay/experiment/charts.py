@@ -49,7 +49,7 @@ def read_chart(
     if table.kind == "heat_map" and table.color is not None:
         why = "the colours of a heat_map show its value; remove it, or use facet"
         raise source.mistake((*at, "color"), why)
-    for key, factor in (("color", table.color), ("facet", table.facet)):
+    for key, factor in (("color", table.color), *(("facet", name) for name in table.facet)):
         if factor is not None:
             source.known((*at, key), factor, factors, "factor")
     return Chart(
@@ -59,7 +59,7 @@ def read_chart(
         y=table.y,
         value=table.value,
         color=table.color,
-        facet=table.facet,
+        facet=tuple(table.facet),
         filter=source.levels((*at, "filter"), table.filter, factors),
     )
 

@@ -259,6 +259,7 @@ y = "throughput"
 [[chart]]
 kind = "histogram"
 x = "throughput"
+facet = ["threads", "mix"]
 [[chart]]
 kind = "heat_map"
 x = "threads"
@@ -272,11 +273,11 @@ value = "throughput"
             x="threads",
             y="throughput",
             color="subject",
-            facet="mix",
+            facet=("mix",),
             filter={"mix": ("updates",), "threads": (1, 2)},
         ),
         Chart(kind="lines", title="Mine", x="prefill_ms", y="throughput"),
-        Chart(kind="histogram", title="distribution of throughput", x="throughput"),
+        Chart(kind="histogram", title="distribution of throughput", x="throughput", facet=("threads", "mix")),
         Chart(
             kind="heat_map",
             title="throughput by threads and mix",
@@ -811,6 +812,14 @@ PROGRAM = '[subjects.two]\nprogram = "two"\n'
         (
             '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = "size"',
             ':23: chart.facet: "size" is no factor; there are subject, threads, mix',
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = ["mix", "size"]',
+            ':23: chart.facet: "size" is no factor; there are subject, threads, mix',
+        ),
+        (
+            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = ["mix", "threads", "subject"]',
+            ":23: chart.facet: ",
         ),
         (
             '[[chart]]\nkind = "histogram"\nx = "size"\nfilter = { thread = 1 }',

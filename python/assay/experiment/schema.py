@@ -7,7 +7,7 @@ import math
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, PlainValidator, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Tag, model_validator
 
 from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
 from assay.experiment.workload import (
@@ -221,6 +221,16 @@ class ValidateTable(Table):
         return self
 
 
+_Facets = Annotated[
+    list[str],
+    Field(max_length=2),
+    BeforeValidator(
+        lambda value: [value] if isinstance(value, str) else value,
+        json_schema_input_type=str | Annotated[list[str], Field(max_length=2)],
+    ),
+]
+
+
 class ChartTable(Table):
     """[[chart]]."""
 
@@ -230,7 +240,7 @@ class ChartTable(Table):
     y: str | None = None
     value: str | None = None
     color: str | None = None
-    facet: str | None = None
+    facet: _Facets = Field(default_factory=list)
     filter: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -149,7 +149,7 @@ class Chart(Part):
         x, y: what is drawn over what; a histogram has no y, and the y of a heat map is a factor.
         value: what the colours of a heat map show; a metric. None for every other kind.
         color: a factor whose levels are told apart; or None.
-        facet: a factor of which each level gets a chart of its own; or None.
+        facet: factors; each combination of their levels gets a chart of its own.
         filter: factor -> the levels that are drawn.
     """
 
@@ -159,7 +159,7 @@ class Chart(Part):
     y: str | None = None
     value: str | None = None
     color: str | None = None
-    facet: str | None = None
+    facet: tuple[str, ...] = ()
     filter: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
 
 

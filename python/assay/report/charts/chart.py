@@ -43,13 +43,10 @@ def own(panels: Panels) -> Iterator[Drawn]:
         if why := _nothing(panels, chart, conditions):
             yield Drawn("charts", f"chart-{number}", chart.title, note=why)
             continue
-        facets = [] if chart.facet is None else [chart.facet]
-        along = chart.kind == "lines" and chart.x not in factors  # what else varies is what a line runs along
-        free = (
-            []
-            if along
-            else [name for name in factors if name not in (chart.x, chart.y, chart.color, *facets)]
-        )
+        # what else varies is what a line over a metric runs along
+        along = chart.kind == "lines" and chart.x not in factors
+        named = {chart.x, chart.y, chart.color, *chart.facet}
+        free = [name for name in factors if not along and name not in named]
         varying = [name for name in free if len({condition.levels[name] for condition in conditions}) > 1]
         note = _only(panels, chart, conditions, free)
         for group, panel in enumerate(cut(conditions, varying), start=1):
@@ -58,7 +55,6 @@ def own(panels: Panels) -> Iterator[Drawn]:
                 panels,
                 chart,
                 panel.conditions,
-                facets,
                 section="charts",
                 kind=kind,
                 note=note,
@@ -70,7 +66,6 @@ def draw(
     panels: Panels,
     chart: Chart,
     conditions: Sequence[Condition],
-    facets: Collection[str],
     *,
     section: str,
     kind: str,
@@ -87,7 +82,7 @@ def draw(
     drawing = _Drawing(panels, chart, conditions)
     columns, rows_of, specification = _KINDS[chart.kind]
     tables = []
-    for panel in cut(conditions, facets):
+    for panel in cut(conditions, chart.facet):
         rows = [row for condition in panel.conditions for row in rows_of(drawing, condition)]
         title = titled(chart.title, {**panel.shared, **(shared or {})})
         beyond = sum(map(drawing.beyond, panel.conditions)) if chart.kind == "histogram" else 0

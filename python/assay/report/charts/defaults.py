@@ -43,19 +43,10 @@ def over_threads(
     """
     x = "threads" if panels.by_threads else panels.factor
     color = None if panels.by_threads and panels.factor == "threads" else panels.factor
-    chart = Chart(
-        kind="box" if boxes else "lines",
-        title=title,
-        x=x,
-        y=metric,
-        value=None,
-        color=color,
-        facet=None,
-        filter={},
-    )
-    facets = [factor for factor in panels.experiment.factors if factor not in (x, color)]
+    facets = tuple(factor for factor in panels.experiment.factors if factor not in (x, color))
+    chart = Chart(kind="box" if boxes else "lines", title=title, x=x, y=metric, color=color, facet=facets)
     drawn = panels.conditions if conditions is None else conditions
-    return draw(panels, chart, drawn, facets, section=section, kind=kind, note=note, beside=beside)
+    return draw(panels, chart, drawn, section=section, kind=kind, note=note, beside=beside)
 
 
 def inside(panels: Panels) -> Iterator[Drawn]:
