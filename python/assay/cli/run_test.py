@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from assay import report
+from assay import programs, report
 from assay.cli.commands import app
+from assay.plan.make_plan import make_plan
 from assay.report import site
 from assay.runner.machine import host
 from assay.store import Store
@@ -137,6 +138,22 @@ def test_a_campaign_of_identical_code_keeps_an_experiment_that_says_so(folder: P
         kept = store.experiment(1)
     assert kept.identical
     assert kept.source.endswith(EXPERIMENT)
+
+
+def test_a_campaign_is_resumed_without_its_file_and_with_a_text_that_no_grammar_knows(folder: Path) -> None:
+    (folder / "x.toml").write_text(EXPERIMENT)
+    CliRunner().invoke(app, ["run", "x.toml"])
+    (folder / "x.toml").unlink()
+    path = folder / "results" / "assay.sqlite"
+    with Store.open(path) as store:
+        unreadable = store.experiment(1).model_copy(update={"source": "grammar = 'of old'"})
+        plan = make_plan(unreadable, 7, lambda _: str(programs.find("assay-trial")), 1000)
+        store.begin_campaign(experiment=unreadable, plan=plan, host={})
+    for arguments in (["resume"], ["report", "2"], ["audit", "2"], ["compare", "1", "2"]):
+        ended = CliRunner().invoke(app, arguments)
+        assert "unknown key" not in str(ended.exception)
+    with Store.open(path) as store:
+        assert store.campaign(2).finished
 
 
 def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
