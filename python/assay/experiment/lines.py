@@ -1,7 +1,8 @@
 """Where each key of a TOML text stands, which the standard library's parser does not say."""
 
+import re
 import tomllib
-from functools import cache
+from functools import cache, cached_property
 
 import tree_sitter_toml
 from tree_sitter import Language, Node, Parser
@@ -15,54 +16,80 @@ def _parser() -> Parser:
 
 
 class Lines:
-    """The line of each key and list element of a TOML text that `tomllib` accepts."""
+    """The line of each key and list element of a TOML text that `tomllib` accepts.
+
+    Nothing is parsed before the first question, and inside values no more than leads to the key in question:
+    most texts hold no mistake, and arrays of a megabyte are not to take seconds.
+    """
 
     def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = {(): 1}
-        table: KeyPath = ()
-        counts: dict[KeyPath, int] = {}
-        for node in _parser().parse(text.encode()).root_node.named_children:
-            if node.type == "pair":
-                self._pair(table, node)
-            elif node.type in {"table", "table_array_element"}:
-                key, *pairs = _parts(node)
-                table = _key(key)
-                if node.type == "table_array_element":
-                    self._note(table, node)
-                    counts[table] = counts.get(table, -1) + 1
-                    table = (*table, counts[table])
-                self._note(table, node)
-                for pair in pairs:
-                    self._pair(table, pair)
+        self._text = text
 
     def has(self, path: KeyPath) -> bool:
         """Return whether the text has a key."""
-        return path in self._lines
+        return self._find(path)[1] == len(path)
 
     def of(self, path: KeyPath) -> int:
         """Return the line of a key, or of the innermost table around it that the text has; from 1."""
-        while path not in self._lines:
-            path = path[:-1]
-        return self._lines[path]
+        return self._find(path)[0]
 
-    def _note(self, path: KeyPath, node: Node) -> None:
-        for length in range(1, len(path) + 1):
-            self._lines.setdefault(path[:length], node.start_point.row + 1)
+    def _find(self, path: KeyPath) -> tuple[int, int]:
+        """Return a line, and the length of the part of a path that stands there."""
+        length = next(length for length in range(len(path), -1, -1) if path[:length] in self._keys)
+        line, value = self._keys[path[:length]]
+        while value is not None and length < len(path):
+            inside = _inside(value, path[length:])
+            if inside is None:
+                break
+            line, parts, value = inside
+            length += parts
+        return line, length
 
-    def _pair(self, table: KeyPath, node: Node) -> None:
-        key, value = _parts(node)
-        path = table + _key(key)
-        self._note(path, key)
-        self._value(path, value)
+    @cached_property
+    def _keys(self) -> dict[KeyPath, tuple[int, Node | None]]:
+        """Each key of each table with its line and, where a value is written there, that."""
+        keys: dict[KeyPath, tuple[int, Node | None]] = {(): (1, None)}
 
-    def _value(self, path: KeyPath, node: Node) -> None:
-        if node.type == "inline_table":
-            for pair in _parts(node):
-                self._pair(path, pair)
-        elif node.type == "array":
-            for index, element in enumerate(_parts(node)):
-                self._note((*path, index), element)
-                self._value((*path, index), element)
+        def note(path: KeyPath, node: Node, value: Node | None = None) -> None:
+            line = node.start_point.row + 1
+            for length in range(1, len(path)):
+                keys.setdefault(path[:length], (line, None))
+            keys.setdefault(path, (line, value))
+
+        table: KeyPath = ()
+        counts: dict[KeyPath, int] = {}
+        for node in _parser().parse(self._text.encode()).root_node.named_children:
+            pairs = [node] if node.type == "pair" else []
+            if node.type in {"table", "table_array_element"}:
+                key, *pairs = _parts(node)
+                table = _key(key)
+                if node.type == "table_array_element":
+                    note(table, node)
+                    counts[table] = counts.get(table, -1) + 1
+                    table = (*table, counts[table])
+                note(table, node)
+            for pair in pairs:
+                key, value = _parts(pair)
+                note(table + _key(key), key, value)
+        return keys
+
+
+def _inside(value: Node, path: KeyPath) -> tuple[int, int, Node | None] | None:
+    """Return the line at which a value has the start of a path, that start's length and what stands there."""
+    if value.type == "array" and isinstance(path[0], int):
+        elements = _parts(value)
+        if path[0] < len(elements):
+            element = elements[path[0]]
+            return element.start_point.row + 1, 1, element
+    if value.type == "inline_table":
+        for pair in _parts(value):
+            key, held = _parts(pair)
+            parts = _key(key)
+            if path[: len(parts)] == parts:
+                return key.start_point.row + 1, len(parts), held
+            if parts[: len(path)] == path:
+                return key.start_point.row + 1, len(path), None
+    return None
 
 
 def _parts(node: Node) -> list[Node]:
@@ -72,7 +99,10 @@ def _parts(node: Node) -> list[Node]:
 def _key(node: Node) -> KeyPath:
     """Read a bare, quoted or dotted key as the standard library does."""
     assert node.text is not None
-    table = tomllib.loads(f"{node.text.decode()} = 0")
+    text = node.text.decode()
+    if re.fullmatch(r"[A-Za-z0-9_-]+", text):
+        return (text,)
+    table = tomllib.loads(f"{text} = 0")
     path: list[str] = []
     while isinstance(table, dict):
         ((part, table),) = table.items()

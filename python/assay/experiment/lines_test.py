@@ -1,5 +1,14 @@
+from pathlib import Path
+
+import pytest
+from tree_sitter import Node
+
+from assay.errors import AssayError
+from assay.experiment import lines as module
+from assay.experiment import parse
 from assay.experiment.lines import Lines
 
+QUICKSTART = Path(__file__).parents[3] / "experiments" / "quickstart.toml"
 TEXT = """\
 # comment
 top = 1
@@ -42,3 +51,27 @@ def test_a_missing_key_has_the_line_of_the_table_around_it() -> None:
     assert lines.of(("a", "x", 2, "missing")) == 6
     assert lines.of(("a", "missing", "deeper")) == 3
     assert lines.of(("missing",)) == 1
+
+
+def test_a_long_array_is_read_once_for_each_of_a_few_mistakes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = 'name = "x"\nquestion = "?"\n[comparison]\nalso = [' + "1, " * 10_000 + "]\n"
+    read: list[int] = []
+
+    def parts(node: Node) -> list[Node]:
+        children = original(node)
+        read.append(len(children))
+        return children
+
+    original = module._parts
+    monkeypatch.setattr(module, "_parts", parts)
+    with pytest.raises(AssayError, match=r"x\.toml:4: comparison\.also: 1 is not a string") as caught:
+        parse(text, Path("x.toml"))
+    assert len(str(caught.value).splitlines()) == 21
+    assert sum(read) <= 21 * 10_000
+
+
+def test_the_lines_of_a_text_without_mistakes_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_parser", None)
+    parse(QUICKSTART.read_text(), QUICKSTART)

@@ -272,19 +272,17 @@ def _check_settings(source: Source, experiment: Experiment, condition: Mapping[s
 def _check_range_lengths(source: Source, experiment: Experiment, condition: Mapping[str, Level]) -> None:
     """Check that no range query spans more keys than there are, which "all" says plainly."""
     settings = experiment.settings(condition)
-    at = source.origin(experiment, condition, "range")
-    tables = [(at, settings)]
-    in_roles = source.origin(experiment, condition, "roles")
-    tables += [((*in_roles, number), role) for number, role in enumerate(settings.get("roles", ()))]
-    for where, table in tables:
+    roles = (("roles", number, role) for number, role in enumerate(settings.get("roles", ())))
+    for setting, number, table in (("range", None, settings), *roles):
         length = table.get("range", {}).get("length", 0)
         longest_range = length["to"] if isinstance(length, dict) else length
         if longest_range != "all" and longest_range > settings.get("key_range", longest_range):
+            at = source.origin(experiment, condition, setting)
             why = (
                 f"a range of {longest_range:,} keys is longer than the key_range of"
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
-            raise source.mistake(where, why)
+            raise source.mistake(at if number is None else (*at, number), why)
 
 
 def _filling_the_time(experiment: Experiment) -> Experiment:

@@ -14,8 +14,9 @@ from assay.experiment.schema import Settings
 from assay.experiment.tables import Table
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import files_of
-from assay.words import nearest, show
+from assay.words import counted, nearest, show
 
+_MISTAKES_AT_MOST = 20
 AnyTable = TypeVar("AnyTable", bound=Table)
 _NOT_IN_THE_TEXT = {
     "[key]",
@@ -47,11 +48,14 @@ class Source:
             return model.model_validate(value)
         except ValidationError as error:
             mistakes = []
-            for each in error.errors():
+            for each in error.errors(include_url=False)[:_MISTAKES_AT_MOST]:
                 extra = (each["ctx"]["key"],) if each["type"] == "unknown_key" else ()
                 inside = (part for part in each["loc"][skip:] if part not in _NOT_IN_THE_TEXT)
                 key = (*at, *inside)
                 mistakes.append(str(self.mistake((*key, *extra), _explain(each, dotted(key)))))
+            if error.error_count() > _MISTAKES_AT_MOST:
+                more = error.error_count() - _MISTAKES_AT_MOST
+                mistakes.append(f"{self.path}: {counted(more, 'more mistake')} of these kinds")
             raise AssayError("\n".join(mistakes)) from None
 
     def settings(self, value: Any, at: KeyPath, skip: int = 0) -> dict[str, Any]:

@@ -236,7 +236,7 @@ class Experiment(Part):
 
     def conditions(self) -> list[dict[str, Level]]:
         """Return every condition that is not excluded, as factor -> level; the last factor varies fastest."""
-        every = (dict(zip(self.factors, levels, strict=True)) for levels in product(*self.factors.values()))
+        every = (dict(zip(self.changes, levels, strict=True)) for levels in product(*self.changes.values()))
         return [condition for condition in every if not self._excluded(condition)]
 
     def subjects(self) -> set[str]:
