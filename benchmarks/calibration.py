@@ -449,7 +449,7 @@ def host_experiment(blocks: Blocks) -> Experiment:
             baseline="a",
             smallest_effect_percent=100 * TINY_EFFECT,
             better="higher",
-            across=("threads",),
+            across={"threads": {}},
         ),
         design=Design(blocks=blocks),
         programs={},

@@ -71,7 +71,21 @@ def test_verdicts_that_were_not_corrected_are_no_false_alarms_beyond_the_rate() 
 def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
     one = comparison(0.001, "faster")
     whole = Aggregate(
-        "throughput", {}, ("mix",), 40, "b", "a", 1.1, one.interval, 0.001, 0.04, "faster", 20, {}, "", ()
+        "throughput",
+        {},
+        ("mix",),
+        (0.5, 0.5),
+        "b",
+        "a",
+        1.1,
+        one.interval,
+        0.001,
+        0.04,
+        "faster",
+        20,
+        {},
+        "",
+        (),
     )
     found = replace(analysis([one, *[comparison(0.5)] * 39]), aggregates=(whole,))
     assert (false_alarms(found).verdicts, false_alarms(found).family) == (2, 41)

@@ -1,8 +1,8 @@
 """One level against the baseline over several workloads, without hiding one that goes the other way.
 
 Blackwell (1998, section 3.3, figure 4) measures a system as a distribution for each input and averages
-these distributions. Here the inputs are the levels of the factors that `comparison.across` names, each with
-the same weight.
+these distributions, each with the weight that its input has in practice. Here the inputs are the levels of
+the factors that `comparison.across` names, with the weights that it gives them.
 """
 
 from collections import Counter, defaultdict
@@ -30,28 +30,38 @@ class Whole:
         context: factor -> level, without the compared factor and the workloads'.
         across: the factors whose levels are the workloads.
         members: which of the family's comparisons they are.
+        weights: the share of each member in the whole; they add to 1.
     """
 
     context: Mapping[str, Level]
     across: tuple[str, ...]
     members: Sequence[int]
+    weights: tuple[float, ...]
 
 
-def wholes(asked: Sequence[tuple[Mapping[str, Level], Level]], across: tuple[str, ...]) -> list[Whole]:
+def wholes(asked: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment) -> list[Whole]:
     """Return what is put together of comparisons, given each one's context and level."""
+    across = tuple(experiment.comparison.across)
     if not across:
         return []
     members: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, (context, level) in enumerate(asked):
         members[(*_outside(context, across).values(), level)].append(index)
-    return [Whole(_outside(asked[indices[0]][0], across), across, indices) for indices in members.values()]
+    together = []
+    for indices in members.values():
+        weights = np.array([experiment.weight(asked[index][0]) for index in indices])
+        context = _outside(asked[indices[0]][0], across)
+        together.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
+    return together
 
 
-def by_block(workloads: Sequence[Pairs]) -> tuple[NDArray[np.float64], Mapping[str, int]]:
+def by_block(
+    workloads: Sequence[Pairs], weights: Sequence[float]
+) -> tuple[NDArray[np.float64], Mapping[str, int]]:
     """Return the mean log ratio of each block that has every workload, and why other blocks do not count.
 
-    The value of a block is the mean of its workloads' log ratios, the mean first of a workload's own where a
-    group was repeated. A block in which a workload has none does not count.
+    The value of a block is the weighted mean of its workloads' log ratios, the mean first of a workload's own
+    where a group was repeated. A block in which a workload has none does not count.
     """
     means = [_means(one) for one in workloads]
     lacking: dict[int, str] = {}
@@ -60,7 +70,7 @@ def by_block(workloads: Sequence[Pairs]) -> tuple[NDArray[np.float64], Mapping[s
         for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
     counting = [block for block in means[0] if block not in lacking]
-    sample = np.array([np.mean([of_block[block] for of_block in means]) for block in counting])
+    sample = np.array([np.dot(weights, [of_block[block] for of_block in means]) for block in counting])
     return sample, dict(Counter(lacking.values()))
 
 
@@ -84,7 +94,7 @@ def aggregate(
         metric=first.metric,
         context=whole.context,
         across=whole.across,
-        workloads=len(members),
+        weights=whole.weights,
         level=first.level,
         baseline=first.baseline,
         ratio=estimate.ratio,
@@ -105,8 +115,8 @@ def averaged_distribution(
     """Return the average of the workloads' distributions of ratios, for drawing as a cumulative curve.
 
     It is what Blackwell (1998, section 3.3, figure 4) compares systems by: the mixture of the distributions
-    with equal weights. It shows how far single pairs lie apart, over workloads and trials alike, whereas the
-    interval of the aggregate is that of its mean.
+    with the weights of the workloads. It shows how far single pairs lie apart, over workloads and trials
+    alike, whereas the interval of the aggregate is that of its mean.
 
     Args:
         trials: those that `analysis` was made from.
@@ -118,7 +128,8 @@ def averaged_distribution(
     """
     groups = by_context(counted_trials(trials, analysis.look), experiment)
     compared = experiment.comparison.factor
-    ratios, weights = [], []
+    ratios: list[NDArray[np.float64]] = []
+    weights: list[NDArray[np.float64]] = []
     for comparison in analysis.comparisons:
         same = {name: comparison.context[name] for name in aggregate.context} == dict(aggregate.context)
         if comparison.level != aggregate.level or not same:
@@ -130,9 +141,10 @@ def averaged_distribution(
         if not of_workload.log_ratios.size:
             return []
         ratios.append(np.exp(of_workload.log_ratios))
-        weights.append(np.full(of_workload.log_ratios.size, 1 / of_workload.log_ratios.size))
+        weight = aggregate.weights[len(weights)]
+        weights.append(np.full(of_workload.log_ratios.size, weight / of_workload.log_ratios.size))
     values, places = np.unique(np.concatenate(ratios), return_inverse=True)
-    shares = np.cumsum(np.bincount(places, np.concatenate(weights))) / aggregate.workloads
+    shares = np.cumsum(np.bincount(places, np.concatenate(weights)))
     shares[-1] = 1
     return list(zip(values.tolist(), shares.tolist(), strict=True))
 

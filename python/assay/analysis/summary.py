@@ -57,7 +57,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     asked = experiment.comparison
     design = experiment.design.blocks
     wanted = _wanted(experiment)
-    together = wholes([(one.named, one.level) for one in wanted], asked.across)
+    together = wholes([(one.named, one.level) for one in wanted], experiment)
     complete = _complete_blocks(trials, experiment)
     family = len(wanted) + len(together) if asked.correction == "holm" else 1
     look = reached(design, complete, family)
@@ -161,7 +161,9 @@ def _compare(
 
     def tested(chosen: Sequence[Pairs]) -> list[Tested]:
         """Test the whole family on some of its pairs."""
-        samples = [by_block([chosen[index] for index in whole.members])[0] for whole in together]
+        samples = [
+            by_block([chosen[index] for index in whole.members], whole.weights)[0] for whole in together
+        ]
         return estimates([*(one.log_ratios for one in chosen), *samples], better, question)
 
     every = [
@@ -203,7 +205,7 @@ def _compare(
             comparisons,
             found[index].estimate,
             decided[index],
-            by_block([steady[member] for member in whole.members])[1],
+            by_block([steady[member] for member in whole.members], whole.weights)[1],
         )
         for index, whole in enumerate(together, len(asked))
     )

@@ -330,8 +330,8 @@ def test_equivalence_is_corrected_too() -> None:
     assert only(summarise(trials, uncorrected).comparisons, "other", 1).verdict == "equivalent"
 
 
-@given(st.integers(0, 10_000), st.sampled_from([(), ("threads",)]))
-def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: tuple[str, ...]) -> None:
+@given(st.integers(0, 10_000), st.sampled_from([{}, {"threads": {}}]))
+def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: dict[str, Any]) -> None:
     trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.1}, scatter=0.1))
     for one in summarise(trials, experiment(across=across)).comparisons:
         assert one.all_groups == Estimate(one.ratio, one.interval, one.p, one.verdict, one.pairs)
@@ -339,11 +339,11 @@ def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: t
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = summarise(trials, experiment(across=("threads",), blocks=Blocks(most=8)))
+    found = summarise(trials, experiment(across={"threads": {}}, blocks=Blocks(most=8)))
     family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
     assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
     assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
-    few = summarise(trials[: 7 * 6], experiment(across=("threads",), blocks=Blocks(most=7)))
+    few = summarise(trials[: 7 * 6], experiment(across={"threads": {}}, blocks=Blocks(most=7)))
     assert "7 pairs are too few for a verdict among 6 comparisons" in few.comparisons[0].reason
 
 
@@ -353,12 +353,12 @@ def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggr
     look = summarise(trials, experiment(blocks=until)).look
     assert look is not None
     assert look.blocks == 10
-    assert summarise(trials, experiment(blocks=until, across=("threads",))).look is None
+    assert summarise(trials, experiment(blocks=until, across={"threads": {}})).look is None
 
 
 def test_further_metrics_are_not_corrected_for_the_aggregates() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    asked = experiment(across=("threads",), also={"throughput": "higher"}, blocks=Blocks(most=8))
+    asked = experiment(across={"threads": {}}, also={"throughput": "higher"}, blocks=Blocks(most=8))
     assert {one.p_adjusted for one in summarise(trials, asked).also} == {4 * 2 / 2**8, 1.0}
 
 
@@ -441,10 +441,10 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
         return {"status": "crashed", "metrics": {}} if crash else throughput(9 if subject == "other" else 1)
 
     trials = campaign(10, change)
-    whole = summarise(trials, experiment(across=("threads",)))
+    whole = summarise(trials, experiment(across={"threads": {}}))
     assert (whole.look, whole.waits) == (Look(1, 1, 10, 0.95), "")
     assert only(whole.comparisons, "other", 1).verdict == "faster"
-    interrupted = summarise(trials[:-1], experiment(across=("threads",)))
+    interrupted = summarise(trials[:-1], experiment(across={"threads": {}}))
     assert interrupted.look is None
     assert interrupted.waits == "9 of 10 blocks have ended, and verdicts rest on all of them"
     family: list[Comparison | Aggregate] = [*interrupted.comparisons, *interrupted.aggregates]
@@ -509,9 +509,9 @@ def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
 
 def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other_way() -> None:
     effects = {("other", 1): 0.3, ("other", 2): -0.1}
-    found = summarise(campaign(10, drawn(random.Random(3), effects)), experiment(across=("threads",)))
+    found = summarise(campaign(10, drawn(random.Random(3), effects)), experiment(across={"threads": {}}))
     other, third = found.aggregates
-    assert (other.level, other.context, other.workloads, other.pairs) == ("other", {}, 2, 10)
+    assert (other.level, other.context, other.weights, other.pairs) == ("other", {}, (0.5, 0.5), 10)
     one, two = (only(found.comparisons, "other", threads) for threads in THREADS)
     assert other.ratio == pytest.approx(math.sqrt((one.ratio or 0) * (two.ratio or 0)))
     assert other.verdict == "faster"
@@ -521,12 +521,25 @@ def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other
     assert [each.p_adjusted for each in family] == holm([each.p or 0 for each in family])
 
 
+def test_an_aggregate_weighs_workloads_as_it_is_told() -> None:
+    """With nine tenths of the weight, the workload that is slower decides what is said of both."""
+    effects = {("other", 1): 0.3, ("other", 2): -0.1}
+    asked = experiment(across={"threads": {"1": 1, "2": 9}})
+    found = summarise(campaign(10, drawn(random.Random(3), effects)), asked)
+    other, _ = found.aggregates
+    one, two = (only(found.comparisons, "other", threads) for threads in THREADS)
+    assert other.weights == (0.1, 0.9)
+    assert other.ratio == pytest.approx((one.ratio or 0) ** 0.1 * (two.ratio or 0) ** 0.9)
+    assert other.verdict == "slower"
+    assert other.against == (({"threads": 1}, "faster"),)
+
+
 def test_a_block_counts_in_an_aggregate_only_where_every_workload_has_a_pair() -> None:
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         crash = (block, subject, threads) in {(3, "other", 1), (4, "base", 2), (4, "other", 1)}
         return {"status": "crashed", "metrics": {}} if crash else throughput(1)
 
-    other, third = summarise(campaign(10, change), experiment(across=("threads",))).aggregates
+    other, third = summarise(campaign(10, change), experiment(across={"threads": {}})).aggregates
     assert (other.pairs, other.dropped) == (8, {"not valid": 2})
     assert (third.pairs, third.dropped) == (9, {"not valid": 1})
 
@@ -536,7 +549,7 @@ def test_a_repeated_workload_weighs_no_more_than_the_others() -> None:
     for subject in SUBJECTS:
         levels: dict[str, Level] = {"subject": subject, "threads": 1}
         trials.append(trial(len(trials), 5, 1000, levels, **throughput(4 if subject == "other" else 1)))
-    other, _ = summarise(trials, experiment(across=("threads",))).aggregates
+    other, _ = summarise(trials, experiment(across={"threads": {}})).aggregates
     assert other.pairs == 10
     assert other.ratio == pytest.approx(2)
 
@@ -553,7 +566,7 @@ def test_the_averaged_distribution_gives_each_workload_the_same_weight() -> None
         )
         if one.block < 4 or one.levels["threads"] == 2
     ]
-    asked = experiment(across=("threads",))
+    asked = experiment(across={"threads": {}})
     analysis = summarise(trials, asked)
     other, third = analysis.aggregates
     points = averaged_distribution(trials, asked, analysis, other)

@@ -126,15 +126,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One level against the baseline over several workloads, each with equal weight.
+    """One level against the baseline over several workloads.
 
-    The ratio is the geometric mean over the workloads of a block, then over blocks; a pair is a block in
-    which every workload has one (after Blackwell 1998, section 3.3, figure 4).
+    The ratio is the weighted geometric mean over the workloads of a block, then over blocks; a pair is a
+    block in which every workload has one (after Blackwell 1998, section 3.3, figure 4).
 
     Attributes:
         context: factor -> level, without the compared factor and those in `across`.
         across: the factors whose levels are the workloads.
-        workloads: how many there are.
+        weights: the share of each workload, in the order of `comparisons`; they add to 1.
         p, p_adjusted, dropped, reason: as in `Comparison`; both are of one family.
         against: the workloads whose own ratio goes the other way, as factor -> level, with their verdict.
     """
@@ -142,7 +142,7 @@ class Aggregate:
     metric: str
     context: Mapping[str, Level]
     across: tuple[str, ...]
-    workloads: int
+    weights: tuple[float, ...]
     level: Level
     baseline: Level
     ratio: float | None

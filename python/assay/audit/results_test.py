@@ -119,7 +119,7 @@ def aggregate(*against: tuple[Mapping[str, Any], Verdict]) -> Aggregate:
         metric="throughput",
         context={"mix": "updates"},
         across=("threads",),
-        workloads=2,
+        weights=(0.5, 0.5),
         level="other",
         baseline="base",
         ratio=1.1,

@@ -143,8 +143,11 @@ def test_a_metric_whose_unit_is_time_or_memory_is_better_lower() -> None:
 
 def test_workloads_and_the_correction_are_read() -> None:
     comparison = read("percent = 3", 'percent = 3\nacross = ["mix"]\ncorrection = "none"').comparison
-    assert (comparison.across, comparison.correction) == (("mix",), "none")
-    assert (read().comparison.across, read().comparison.correction) == ((), "holm")
+    assert (comparison.across, comparison.correction) == ({"mix": {}}, "none")
+    assert (read().comparison.across, read().comparison.correction) == ({}, "holm")
+    weighted = read("percent = 3", "percent = 3\nacross = { mix = { searches = 9, updates = 1.5 } }")
+    assert weighted.comparison.across == {"mix": {"searches": 9, "updates": 1.5}}
+    assert weighted.weight({"threads": 1, "mix": "updates"}) == 1.5
 
 
 @pytest.mark.parametrize(
@@ -524,6 +527,21 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
             "percent = 3",
             'percent = 3\nacross = ["mix", "mix"]',
             ":20: comparison.across: mix is named twice; remove it here",
+        ),
+        (
+            "percent = 3",
+            "percent = 3\nacross = { mix = { searches = 1 } }",
+            ":20: comparison.across.mix: level updates has no weight; give every level one",
+        ),
+        (
+            "percent = 3",
+            "percent = 3\nacross = { mix = { searches = 1, update = 0.5, updates = 1 } }",
+            ':20: comparison.across.mix.update: "update" is no level of mix; did you mean updates?',
+        ),
+        (
+            "percent = 3",
+            "percent = 3\nacross = { mix = { searches = 1, updates = 0 } }",
+            ":20: comparison.across.mix.updates: 0 is too small; use more than 0",
         ),
         (
             "percent = 3",

@@ -118,16 +118,9 @@ def _comparison(
             raise source.mistake(("comparison", "also"), f"{metric} is compared already; remove it here")
         stated = table.also[metric] if isinstance(table.also, dict) else None
         also[metric] = stated or _better(metric, units)
-    for index, factor in enumerate(table.across):
-        at = ("comparison", "across", index)
-        source.known(at, factor, factors, "factor")
-        if factor == table.factor:
-            why = f"{factor} is the factor compared; name factors whose levels are workloads"
-            raise source.mistake(at, why)
-        if factor in table.across[:index]:
-            raise source.mistake(at, f"{factor} is named twice; remove it here")
-        if stand_ins:
-            raise source.mistake(at, "workloads are put together against one baseline; name one alone")
+    if table.across and stand_ins:
+        why = "workloads are put together against one baseline; name one alone"
+        raise source.mistake(("comparison", "across"), why)
     return ComparisonDesign(
         metric=table.metric,
         factor=table.factor,
@@ -135,10 +128,32 @@ def _comparison(
         smallest_effect_percent=table.smallest_effect_percent,
         better=table.better or _better(table.metric, units),
         also=also,
-        across=tuple(table.across),
+        across=_across(source, table, factors),
         correction=table.correction,
         stand_ins=tuple(stand_ins),
     )
+
+
+def _across(source: Source, table: ComparisonTable, factors: Factors) -> dict[str, dict[str, float]]:
+    """Return the factors whose levels are workloads, each with the weights of its levels."""
+    across: dict[str, dict[str, float]] = {}
+    for index, factor in enumerate(table.across):
+        weighted = isinstance(table.across, dict)
+        at = ("comparison", "across", factor if weighted else index)
+        source.known(at, factor, factors, "factor")
+        if factor == table.factor:
+            why = f"{factor} is the factor compared; name factors whose levels are workloads"
+            raise source.mistake(at, why)
+        if factor in across:
+            raise source.mistake(at, f"{factor} is named twice; remove it here")
+        across[factor] = dict(table.across[factor]) if isinstance(table.across, dict) else {}
+        levels = [str(level) for level in factors[factor]]
+        for level in across[factor]:
+            source.known((*at, level), level, levels, f"level of {factor}")
+        missing = [level for level in levels if level not in across[factor]]
+        if weighted and missing:
+            raise source.mistake(at, f"level {missing[0]} has no weight; give every level one")
+    return across
 
 
 def _baselines(source: Source, table: ComparisonTable, factors: Factors) -> list[Level]:

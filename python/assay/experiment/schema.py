@@ -29,6 +29,7 @@ Policy = Literal["none", "compact", "scatter", "cores_first"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Better = Literal["higher", "lower"]
 BlockCount = Annotated[int, Field(ge=1, le=100_000)]
+Weight = Annotated[float, Field(gt=0, le=1e6)]
 
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
@@ -164,7 +165,9 @@ class ComparisonTable(Table):
     also: Annotated[
         Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], ByKind
     ] = Field(default_factory=list)
-    across: list[str] = Field(default_factory=list)
+    across: Annotated[
+        Annotated[list[str], Tag("[value]")] | Annotated[dict[str, dict[str, Weight]], Tag("[table]")], ByKind
+    ] = Field(default_factory=list)
     correction: Literal["holm", "none"] = "holm"
 
 

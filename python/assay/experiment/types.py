@@ -3,6 +3,7 @@
 What is here is written to stores as JSON, which later versions have to read: see `Experiment.version`.
 """
 
+import math
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
@@ -33,7 +34,8 @@ class ComparisonDesign(Part):
         smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
         better: whether a higher or a lower value of the metric is better.
         also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
-        across: factors whose levels are workloads, over which verdicts are also given as a whole.
+        across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
+            weight of each level by its name; empty where all weigh the same.
         correction: how the p-values of a family are corrected for their number.
     """
 
@@ -43,7 +45,7 @@ class ComparisonDesign(Part):
     smallest_effect_percent: float
     better: Literal["higher", "lower"]
     also: dict[str, Literal["higher", "lower"]] = Field(default_factory=dict)
-    across: tuple[str, ...] = ()
+    across: dict[str, dict[str, float]] = Field(default_factory=dict)
     correction: Literal["holm", "none"] = "holm"
     stand_ins: tuple[Level, ...] = ()
 
@@ -246,6 +248,11 @@ class Experiment(Part):
     def context(self, condition: Mapping[str, Level]) -> tuple[Level, ...]:
         """Return the levels of a condition less that of the compared factor."""
         return tuple(condition[factor] for factor in self.changes if factor != self.comparison.factor)
+
+    def weight(self, context: Mapping[str, Level]) -> float:
+        """Return the weight of the workload that a context belongs to: the product of its levels' weights."""
+        across = self.comparison.across.items()
+        return math.prod(weights.get(str(context[factor]), 1.0) for factor, weights in across)
 
     def baseline_by_context(self) -> dict[tuple[Level, ...], Level]:
         """Return context -> the level that its others are compared with, for those that have one."""

@@ -12,7 +12,7 @@ from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
 from assay.report.gather import Report
 from assay.runner.types import Status
-from assay.words import condition_name, counted, number, percent, ratio
+from assay.words import condition_name, counted, listed, number, percent, ratio
 
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
@@ -161,13 +161,19 @@ def wholes(report: Report) -> Iterator[str]:
         )
         said = estimate(whole, whole.metric, report.experiment)
         yield (
-            f"{', '.join(place)}, over {counted(whole.workloads, 'workload')}: {said}"
+            f"{', '.join(place)}, over {workloads(whole)}: {said}"
             + (f"; the other way: {against}" if against else "")
         )
     for each in analysis.also:
         place = [f"{analysis.factor}={each.level}", *([condition_name(each.context)] if each.context else [])]
         said = estimate(each, each.metric, report.experiment)
         yield f"{each.metric}, {', '.join(place)}: {said}"
+
+
+def workloads(whole: Aggregate) -> str:
+    """Return how many workloads an aggregate puts together, with their weights where they differ."""
+    weights = list(map(percent, whole.weights))
+    return counted(whole.weights, "workload") + (f" ({listed(weights)})" if len(set(weights)) > 1 else "")
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

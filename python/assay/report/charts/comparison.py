@@ -8,6 +8,7 @@ from assay.analysis import Comparison
 from assay.analysis.aggregate import averaged_distribution
 from assay.analysis.types import Aggregate
 from assay.plan.types import Level
+from assay.report import words
 from assay.report.charts import drawings
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawings import Across, Row, Specification, Up
@@ -194,7 +195,7 @@ def _aggregates(panels: Panels) -> Iterator[Drawn]:
                 for workload, verdict in aggregate.against
             ]
         across = ", ".join(aggregates[0].across)
-        note = f"Filled: over {aggregates[0].workloads} workloads ({across}); hollow: each of them."
+        note = f"Filled: over {words.workloads(aggregates[0])} of {across}; hollow: each of them."
         if against:
             note += f" The other way: {'; '.join(against)}."
         tables.append(Table(titled(f"Ratios of {analysis.metric} over workloads", dict(context)), rows, note))
