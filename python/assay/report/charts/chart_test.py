@@ -1,5 +1,8 @@
 """[[chart]]: each kind on known numbers, what it is split into, and what is said where there is nothing."""
 
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import altair
@@ -7,6 +10,7 @@ import pytest
 import vl_convert
 
 from assay.analysis import median, median_interval
+from assay.experiment import parse
 from assay.plan.types import PlannedTrial
 from assay.report.charts.chart import own
 from assay.report.charts.drawn import Drawn
@@ -30,19 +34,50 @@ def metrics(trial: PlannedTrial) -> dict[str, float]:
     return {"throughput": 1e6 * faster * threads / slower + trial.block, "peak_resident_bytes": 1e6 * threads}
 
 
+@cache
+def campaign() -> Report:
+    return example_report(experiment_text(FACTORS), metrics)
+
+
 def charted(chart: str) -> tuple[Report, list[Drawn]]:
-    """Return the report and the figures of a chart, each of which can be drawn and leads to its trials."""
-    report = example_report(experiment_text(FACTORS, f"[[chart]]\n{chart}"), metrics)
-    found = list(own(Panels(report)))
-    for drawn in found:
-        if drawn.rows:
-            specification = drawn.specification()
-            altair.Chart.from_dict(specification, validate=True)
-            complete = {**specification, "width": 400, "datasets": {"rows": points(drawn)}}
-            svg = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
-            for point in points(drawn):
-                assert f'trials.html#condition-{point["condition"]}"' in svg
-    return report, found
+    """Return the report of one campaign and the figures of a chart."""
+    experiment = parse(experiment_text(FACTORS, f"[[chart]]\n{chart}"), Path("example.toml"))
+    report = replace(campaign(), experiment=experiment)
+    return report, list(own(Panels(report)))
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        'kind="lines"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
+        'kind="lines"\nx="peak_resident_bytes"\ny="throughput"\ncolor="subject"\nfacet="mix"',
+        'kind="lines"\nx="subject"\ny="throughput"\ncolor="subject"\nfacet=["mix", "threads"]',
+        'kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
+        'kind="box"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
+        'kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }',
+        'kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"',
+    ],
+)
+def test_every_kind_is_valid_and_its_marks_lead_to_their_trials(chart: str) -> None:
+    drawn = charted(chart)[1][0]
+    specification = drawn.specification()
+    altair.Chart.from_dict(specification, validate=True)
+    complete = {**specification, "width": 400, "datasets": {"rows": points(drawn)}}
+    svg = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
+    for point in points(drawn):
+        assert f'trials.html#condition-{point["condition"]}"' in svg
+
+
+def test_two_facets_share_their_axes() -> None:
+    _, drawn = charted('kind="lines"\nx="subject"\ny="throughput"\ncolor="subject"\nfacet=["mix", "threads"]')
+    assert [figure.title for figure in drawn] == [
+        f"throughput over subject: mix={mix}, threads={threads}"
+        for threads in (1, 2, 8)
+        for mix in ("searches", "updates")
+    ]
+    assert {figure.kind for figure in drawn} == {"chart-1-1"}
+    assert drawn[0].specification() == drawn[-1].specification()
+    assert drawn[0].specification()["layer"][1]["encoding"]["y"]["field"] == "series"  # in rows
 
 
 def points(drawn: Drawn) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import vl_convert
 
 from assay.plan.types import PlannedTrial
 from assay.report.charts import Figure, figures, specifications
+from assay.report.gather import Report
 from example_report import example_report, experiment_text
 
 FACTORS = """
@@ -18,8 +19,8 @@ MIX = "mix = { insert = 10, erase = 10, find = 80 }"
 SHARES = ("p50", "p90", "p99", "p99_9", "p99_99", "max")
 
 
-def drawn(*stems: str, **others: float) -> dict[str, list[Figure]]:
-    """Return kind -> figures of a campaign whose trials report these latencies and other metrics."""
+def campaign(*stems: str, **others: float) -> Report:
+    """Return a campaign whose trials report these latencies and other metrics."""
 
     def metrics(trial: PlannedTrial) -> dict[str, float]:
         twice = 2.0 if trial.levels["subject"] == "std_map_mutex" else 1.0
@@ -30,17 +31,26 @@ def drawn(*stems: str, **others: float) -> dict[str, list[Figure]]:
         }
         return {"throughput": 1e6, **latencies, **others}
 
-    report = example_report(experiment_text(FACTORS, trial=MIX), metrics)
-    found: dict[str, list[Figure]] = {}
-    for figure in figures(report):
-        found.setdefault(figure.kind, []).append(figure)
-    for kind, specification in specifications(report).items():
-        chart = found[kind][0]
+    return example_report(experiment_text(FACTORS, trial=MIX), metrics)
+
+
+def drawn(*stems: str, **others: float) -> dict[str, list[Figure]]:
+    """Return kind -> figures of such a campaign."""
+    by_kind: dict[str, list[Figure]] = {}
+    for figure in figures(campaign(*stems, **others)):
+        by_kind.setdefault(figure.kind, []).append(figure)
+    return by_kind
+
+
+def test_they_are_pictures() -> None:
+    report = campaign("latency_", "latency_find_", "latency_range_", probe_retries=3.0)
+    kinds = specifications(report)
+    for kind in ("latency", "latency-operation", "probe_retries"):
+        chart = next(figure for figure in figures(report) if figure.kind == kind)
         data = [dict(zip(chart.columns, row, strict=True)) for row in chart.rows]
-        whole = {**specification, "datasets": {"rows": data}}
+        whole = {**kinds[kind], "datasets": {"rows": data}}
         altair.Chart.from_dict(whole)
-        vl_convert.vegalite_to_svg(whole)
-    return found
+        assert vl_convert.vegalite_to_svg(whole).startswith("<svg")
 
 
 def test_percentiles_are_medians_over_trials_with_their_intervals() -> None:
