@@ -1,15 +1,17 @@
 """Whether the laboratory, with real trials, is silent about identical code and not about what is planted.
 
-A loaded machine must not fail these tests. How often identical code is called different is a matter of chance
-alone, of the random order within groups, so that its probability is computed. What is planted is at least
-twice the work, and is compared by the processor time of an operation: other programs that take the processor
-away add nothing to that, and those that share its caches far less than the work itself.
+A loaded machine must not fail these tests. How often identical code is called different is a matter of
+chance alone, of the random order within groups: the test fails for more alarms than an honest laboratory
+raises in all but one run of a thousand. The same bound must refuse what is planted: twice the work, compared
+by the processor time of an operation. Other programs that take the processor away add nothing to that, and
+those that share its caches far less than the work itself.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from scipy.stats import binom  # type: ignore[import-untyped]
 
 from assay import programs
@@ -36,10 +38,11 @@ factor = "subject"
 baseline = "std_map_mutex"
 smallest_effect_percent = 3
 """
-CONDITIONS = 6
-# Six pairs have a p-value of at most 5% where all six go the same way, and only there.
+# Six pairs have a p-value this small where all six go the same way, and only there; any number of pairs has
+# one with at most this chance.
 LEVEL = 2 / 2**6
-TOO_MANY = 5
+ERROR_RATE = 1e-3
+"""The most with which an honest laboratory may fail: three alarms of six come together in 1 run of 1,800."""
 
 PLANTED = f"""
 name = "planted"
@@ -70,15 +73,23 @@ def comparisons(report: str) -> list[dict[str, Any]]:
     return found
 
 
+def too_many_alarms(found: list[dict[str, Any]]) -> bool:
+    """Tell whether independent comparisons of identical code would rarely raise as many alarms as these."""
+    alarms = sum((comparison["all_groups"]["p"] or 1) <= LEVEL for comparison in found)
+    return bool(binom.sf(alarms - 1, len(found), LEVEL) < ERROR_RATE)
+
+
+@pytest.mark.parametrize(("alarms", "refused"), [(0, False), (2, False), (3, True), (6, True)])
+def test_the_bound_refuses_three_alarms_of_six(alarms: int, refused: bool) -> None:
+    p = [LEVEL] * alarms + [2 * LEVEL] * (6 - alarms)
+    assert too_many_alarms([{"all_groups": {"p": value}} for value in p]) == refused
+
+
 def test_identical_code_is_not_called_different(assay: Assay, tmp_path: Path) -> None:
-    assert binom.sf(TOO_MANY - 1, CONDITIONS, LEVEL) < 1e-6
     (tmp_path / "identical.toml").write_text(IDENTICAL)
     found = comparisons(assay("run", "identical.toml", "--json").stdout)
-    assert len(found) == CONDITIONS
-    alarms = [each for each in found if (each["all_groups"]["p"] or 1) <= 0.05]
-    assert len(alarms) < TOO_MANY, alarms
-    # Corrected for six comparisons, six pairs can never tell a difference.
-    assert not {each["verdict"] for each in found} & {"faster", "slower"}
+    assert len(found) == 6
+    assert not too_many_alarms(found), found
 
 
 def test_what_is_planted_is_found_and_what_is_broken_gets_no_verdict(assay: Assay, tmp_path: Path) -> None:
@@ -88,10 +99,12 @@ def test_what_is_planted_is_found_and_what_is_broken_gets_no_verdict(assay: Assa
     found = comparisons(ran.stdout)
     twice = [each for each in found if each["level"] == "std_map_mutex_twice"]
     assert [each["context"] for each in twice] == [{"threads": 1}, {"threads": 2}]
+    assert too_many_alarms(twice), "the bound on alarms misses code that is not identical"
     for each in twice:
         assert each["all_groups"]["verdict"] == "slower", each
         # Groups in which the host changed its mode count only above, and may be many on a loaded machine.
-        assert each["verdict"] == "slower" or each["dropped"].get("host changed"), each
+        left_out = each["dropped"].get("host changed")
+        assert each["verdict"] in ({"slower", "undecided"} if left_out else {"slower"}), each
 
     (broken,) = (each for each in found if each["level"] == "loses_inserts")
     assert broken["verdict"] == "undecided"

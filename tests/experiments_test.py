@@ -1,0 +1,140 @@
+"""The experiments of this project, each run once and tiny, and its program that counts instructions."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import programs
+from assay.experiment import load
+from conftest import ROOT, Assay
+
+FOLDER = ROOT / "experiments"
+COUNTING = FOLDER / "trial_with_instructions.py"
+
+# What makes trials long, made short: durations, numbers of keys, arrays of random numbers, blocks.
+TINY = {
+    r"(?m)^warm_up_ms = .*$": "warm_up_ms = 2",
+    r"key_range = [1-9][\d_]*": "key_range = 200",
+    r"array = [\d_]+": "array = 1_000",
+    r"(?m)^blocks = .*$": "blocks = 1",
+    r"(?m)^repeat = .*\n": "",
+}
+# A host that is always the same, as its calibration takes ten times as long as a tiny trial.
+CALIBRATION = {
+    "protocol": 1,
+    "cpus": [0],
+    "metrics": {"memory_ns": 90.0, "arithmetic_ns": 1.0},
+    "unavailable": {"core_to_core_ns": "a test's"},
+    "elapsed_ms": 1,
+}
+DURATION_MS = {"open-loop": 100}
+"""Experiment -> how long its trials are, where 2 ms are too few for the percentiles that it compares."""
+INVALID = {"fnv1a-prefill": {"fnv1a"}}
+"""Experiment -> the levels of its compared factor whose trials are to be invalid."""
+
+
+def tiny(file: Path) -> str:
+    """Return the text of an experiment with one level of threads and of sizes, and short trials.
+
+    Where valgrind counts, two of the compared levels are left, because each takes seconds.
+    """
+    experiment, text = load(file), file.read_text()
+    left_out = {
+        name: levels[1:] for name, levels in experiment.factors.items() if name in {"threads", "size", "n"}
+    }
+    left_out.pop(experiment.comparison.factor, None)
+    if COUNTING.name in text:
+        compared = experiment.comparison.factor
+        left_out[compared] = [
+            level for level in experiment.factors[compared] if level != experiment.comparison.baseline
+        ][1:]
+    excluded = "".join(
+        f"{{ {name} = {json.dumps(list(levels))} }}, " for name, levels in left_out.items() if levels
+    )
+    for pattern, replacement in TINY.items():
+        text = re.sub(pattern, replacement, text)
+    text = re.sub(r"(?m)^duration_ms = .*$", f"duration_ms = {DURATION_MS.get(file.stem, 2)}", text)
+    if "exclude = [" not in text:
+        text = text.replace("[design]\n", "[design]\nexclude = []\n")
+    text = text.replace("[design]\n", "[design]\nrepeat = 0\n").replace(
+        "exclude = [", f"exclude = [{excluded}"
+    )
+    return text.replace(f'"{COUNTING.name}"', f'"{COUNTING}"')
+
+
+@pytest.fixture
+def steady_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("assay-trial", "assay-meter"):
+        (folder / name).symlink_to(programs.find(name))
+    calibrate = folder / "assay-calibrate"
+    calibrate.write_text(f"#!/bin/sh\nread -r request\necho '{json.dumps(CALIBRATION)}'\n")
+    calibrate.chmod(0o755)
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(folder))
+
+
+@pytest.mark.usefixtures("steady_host")
+@pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.toml")))
+def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.toml").write_text(tiny(FOLDER / f"{name}.toml"))
+    experiment = load(tmp_path / "x.toml")
+    analysis = json.loads(assay("run", "x.toml", "--json", expect=int(name in INVALID)).stdout)["analysis"]
+    told = {
+        str(each["levels"][experiment.comparison.factor]): each["counts"] for each in analysis["conditions"]
+    }
+    assert len(analysis["conditions"]) == len(experiment.conditions())
+    for level, counts in told.items():
+        assert counts == {"invalid" if level in INVALID.get(name, ()) else "valid": 1}, level
+    assert len(analysis["comparisons"]) > 0
+
+
+def counted(parameters: dict[str, Any], expect: int = 0) -> "subprocess.CompletedProcess[str]":
+    request = {
+        "protocol": 1,
+        "subject": "counted",
+        "parameters": parameters,
+        "seed": 11,
+        "threads": 1,
+        "pinning": "none",
+        "key_range": 1000,
+        "keys": "dense",
+        "mix": {"insert": 5, "erase": 5, "find": 90},
+        "duration_ms": 2,
+        "interval_ms": 1,
+    }
+    ended = subprocess.run([COUNTING], input=json.dumps(request), capture_output=True, text=True, check=False)
+    assert ended.returncode == expect, ended.stderr
+    return ended
+
+
+def test_twice_the_work_takes_twice_the_instructions() -> None:
+    once, twice = (
+        json.loads(counted({"map": name, "misses": 1}).stdout)
+        for name in ("std_map_mutex", "std_map_mutex_twice")
+    )
+    assert (once["status"], twice["status"]) == ("valid", "valid")
+    ratio = twice["metrics"]["instructions_per_operation"] / once["metrics"]["instructions_per_operation"]
+    assert 1.5 < ratio < 2.1  # the harness around an operation does its work once
+    for trial in (once, twice):
+        assert trial["metrics"]["throughput"] > 0
+        first, last = (trial["metrics"][f"{level}_misses_per_operation"] for level in ("l1", "last_level"))
+        assert 0 <= last <= first < 100
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "error: parameters: "),
+        ({"map": "noop", "hits": 1}, "error: parameters: "),
+        ({"map": "nothing_of_the_kind"}, 'error: subject: there is no "nothing_of_the_kind"'),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(parameters: dict[str, Any], message: str) -> None:
+    ended = counted(parameters, expect=2)
+    assert ended.stdout == ""
+    assert ended.stderr.startswith(message)
