@@ -29,7 +29,7 @@ EVENTS = {
 """What callgrind counts under its names for them; all but the first where it simulates caches."""
 MEASURED = "assay::trial::measure(*"
 """The function of assay-trial in which a thread's operations are generated and performed."""
-DURATION_MS = 50
+DURATION_MS = 200
 ARRAY = 100_000
 
 
