@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import planted
 from assay.analysis import HostModes, modes, summarise, summary, verdicts
 from assay.experiment.types import Blocks, Experiment
 from assay.store.types import StoredTrial
@@ -146,6 +147,33 @@ def test_results_have_no_say_in_which_groups_are_repeated_or_left_out(
     for each in others:
         assert each.host_modes == said.host_modes
         assert [a.dropped for a in each.comparisons] == [a.dropped for a in said.comparisons]
+
+
+# What is planted in real trials has to be found
+
+
+def judged(verdict: str, **modes: tuple[str, int]) -> dict[str, object]:
+    estimates = {mode: {"verdict": said, "pairs": pairs} for mode, (said, pairs) in modes.items()}
+    return {"verdict": verdict, "modes": estimates}
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "kept"),
+    [
+        ([judged("slower")], True),
+        ([judged("slower", fast=("slower", 8), slow=("undecided", 7))], True),
+        ([], False),
+        ([judged("slower"), judged("undecided")], False),
+        ([judged("equivalent")], False),
+        ([judged("slower", fast=("undecided", 8))], False),
+        ([judged("slower", fast=("equivalent", 7))], False),
+        ([judged("slower", slow=("faster", 7))], False),
+    ],
+)
+def test_undecided_is_wrong_where_there_are_pairs_enough(
+    comparisons: list[dict[str, object]], kept: bool
+) -> None:
+    assert planted.found(comparisons, pairs=8) == kept
 
 
 # What is said of the results

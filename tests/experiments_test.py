@@ -49,9 +49,8 @@ def tiny(file: Path) -> str:
     left_out.pop(experiment.comparison.factor, None)
     if COUNTING.name in text:
         compared = experiment.comparison.factor
-        left_out[compared] = [
-            level for level in experiment.factors[compared] if level != experiment.comparison.baseline
-        ][1:]
+        others = (level for level in experiment.factors[compared] if level != experiment.comparison.baseline)
+        left_out[compared] = tuple(others)[1:]
     excluded = "".join(
         f"{{ {name} = {json.dumps(list(levels))} }}, " for name, levels in left_out.items() if levels
     )

@@ -21,12 +21,12 @@ ONE_MODE: dict[str, Draw] = {
 }
 
 
-@pytest.mark.parametrize("draw", ONE_MODE.values(), ids=ONE_MODE)
+@pytest.mark.parametrize("name", ONE_MODE)
 @pytest.mark.parametrize("size", [10, 20, 60])
-def test_one_mode_is_rarely_taken_for_several(draw: Draw, size: int) -> None:
+def test_one_mode_is_rarely_taken_for_several(name: str, size: int) -> None:
     chance = np.random.default_rng(1)
-    alarms = sum(bool(shape(draw(chance, size).tolist()).modes) for _ in range(400))
-    assert alarms <= 0.03 * 400
+    alarms = sum(bool(shape(ONE_MODE[name](chance, size).tolist()).modes) for _ in range(400))
+    assert alarms <= (0.03 if name in {"uniform", "drifting"} else 0.01) * 400
 
 
 def test_a_report_of_twenty_bell_shaped_conditions_rarely_raises_an_alarm() -> None:
@@ -43,7 +43,7 @@ def test_nor_does_one_of_rounded_values(size: int, deviation: float) -> None:
     for unit in (1, 10):
         draws = np.round(100 + deviation * chance.normal(size=(400, size))) / unit
         alarms = sum(bool(shape(draw).modes) for draw in draws.tolist())
-        assert alarms <= 0.005 * 400  # measured: at most 0.14%
+        assert alarms <= 0.005 * 400
 
 
 @pytest.mark.parametrize(("share", "size"), [(0.5, 12), (0.25, 20), (0.15, 40)])
@@ -60,7 +60,7 @@ def test_two_modes_as_a_host_makes_them_are_found(share: float, size: int) -> No
             assert [mode.center for mode in seen.modes] == pytest.approx([1, 1.8], rel=0.1)
             assert [mode.share for mode in seen.modes] == pytest.approx([share, 1 - share], abs=0.06)
             assert "2 places" in seen.note
-    assert found >= 90
+    assert found >= 98
 
 
 def test_three_modes_are_found_in_order() -> None:
