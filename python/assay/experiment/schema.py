@@ -7,7 +7,15 @@ import math
 import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
 from assay.experiment.workload import (
@@ -32,6 +40,15 @@ BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
+
+
+_PARAMETER = {"type": ["string", "number"]}
+_PINNING = {
+    "anyOf": [
+        {"enum": list(get_args(Policy))},
+        {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0, "maximum": 2**16 - 1}},
+    ]
+}
 
 
 def _pinning(value: Any) -> Any:
@@ -73,6 +90,7 @@ Pattern = Annotated[str, AfterValidator(_regular_expression)]
 
 
 Parameter = Annotated[Metric, AfterValidator(_free)]
+ParameterValue = Annotated[Any, PlainValidator(_parameter), WithJsonSchema(_PARAMETER)]
 
 
 class Settings(Table):
@@ -80,7 +98,7 @@ class Settings(Table):
 
     subject: Name | None = None
     threads: ThreadCount | None = None
-    pinning: Annotated[Any, PlainValidator(_pinning)] = None
+    pinning: Annotated[Any, PlainValidator(_pinning), WithJsonSchema(_PINNING)] = None
     key_range: Annotated[int, Field(ge=2, le=LARGEST_KEY_RANGE)] | None = None
     keys: Literal["dense", "sparse"] | None = None
     key_type: KeyType | None = None
@@ -101,7 +119,7 @@ class Settings(Table):
     duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] | None = None
     warm_up_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
-    parameters: dict[Parameter, Annotated[Any, PlainValidator(_parameter)]] | None = None
+    parameters: dict[Parameter, ParameterValue] | None = None
     timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
 

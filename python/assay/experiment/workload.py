@@ -8,7 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table
 from assay.words import nearest, show
@@ -189,6 +198,9 @@ def _length(value: Any) -> Any:
     )
 
 
+_LENGTH = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1, "maximum": LARGEST_KEY_RANGE}]}
+
+
 def _with_default(key: str, value: Any) -> BeforeValidator:
     """Give a table a key that it leaves out, so that the request says what holds."""
     return BeforeValidator(lambda table: {key: value} | table if isinstance(table, dict) else table)
@@ -197,8 +209,11 @@ def _with_default(key: str, value: Any) -> BeforeValidator:
 class RangeTable(Table):
     """What a range query spans, and what is done with the elements that it meets."""
 
+    model_config = ConfigDict(json_schema_extra={"required": []})
+
     length: Annotated[
-        Annotated[Any, PlainValidator(_length), Tag("[value]")] | Annotated[_Lengths, Tag("[table]")],
+        Annotated[Any, PlainValidator(_length), WithJsonSchema(_LENGTH), Tag("[value]")]
+        | Annotated[_Lengths, Tag("[table]")],
         ByKind,
     ]
     fold: Literal["count", "sum"] | None = None
@@ -206,6 +221,8 @@ class RangeTable(Table):
 
 class ArrivalsTable(Table):
     """When operations begin, whether or not earlier ones have ended."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["rate"]})
 
     rate: Annotated[float, Field(gt=0, le=1e12)]
     spacing: Literal["poisson", "even"]
@@ -217,16 +234,20 @@ def _latency(value: Any) -> Any:
     raise ValueError(f'{show(value)} is no sampling; write "none", "all", or 64 for one operation in 64')
 
 
+_WORDS = {"enum": [kind for kind, parameters in _PARAMETERS.items() if not parameters]}
+_ENGINE = {"type": "string", "pattern": NAME_PATTERN}
+_LATENCY = {"anyOf": [{"enum": ["none", "all"]}, {"type": "integer", "minimum": 2, "maximum": 10**9}]}
 _NumberType = Literal["uint64", "uint32"]
 Mix = MixTable
 Range = Annotated[RangeTable, _with_default("length", 100)]
 Arrivals = Annotated[ArrivalsTable, _with_default("spacing", "poisson")]
 Engine = Annotated[
-    Annotated[Any, PlainValidator(_named_engine), Tag("[value]")] | Annotated[EngineTable, Tag("[table]")],
+    Annotated[Any, PlainValidator(_named_engine), WithJsonSchema(_ENGINE), Tag("[value]")]
+    | Annotated[EngineTable, Tag("[table]")],
     ByKind,
 ]
 Distribution = Annotated[
-    Annotated[Any, PlainValidator(_named_distribution), Tag("[value]")]
+    Annotated[Any, PlainValidator(_named_distribution), WithJsonSchema(_WORDS), Tag("[value]")]
     | Annotated[DistributionTable, Tag("[table]")],
     ByKind,
 ]
@@ -234,7 +255,7 @@ KeyType = Annotated[Annotated[_NumberType, Tag("[value]")] | Annotated[KeyTypeTa
 ValueType = Annotated[
     Annotated[_NumberType, Tag("[value]")] | Annotated[ValueTypeTable, Tag("[table]")], ByKind
 ]
-Latency = Annotated[Any, PlainValidator(_latency)]
+Latency = Annotated[Any, PlainValidator(_latency), WithJsonSchema(_LATENCY)]
 
 
 class RoleTable(Table):
