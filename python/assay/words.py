@@ -1,6 +1,7 @@
 """The one place for words: how numbers, lists and names are written for a person, wherever one reads them."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from difflib import get_close_matches
@@ -10,14 +11,17 @@ RUNS_AT_MOST = 5
 """Runs of numbers that a sentence lists."""
 
 
-def number(value: float | None) -> str:
-    """Return a number with four digits and, where it is large, a suffix: 12.35M."""
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with four digits, or as many as are asked for, and a suffix where it is large: 12.35M.
+
+    What has no suffix has a power of ten, as short as it can be written: 1.798e308, 5e-324.
+    """
     if value is None:
         return "-"
-    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for scale, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if scale <= abs(value) < 1e15:
-            return f"{value / scale:.4g}{suffix}"
-    return f"{value:.4g}"
+            return f"{value / scale:.{digits}g}{suffix}"
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.{digits}g}")
 
 
 def ratio(value: float | None) -> str:
@@ -26,7 +30,7 @@ def ratio(value: float | None) -> str:
         return "-"
     if 100 <= value < 1e6:
         return f"{value:.0f}"
-    return f"{value:.3f}" if 0.01 <= value < 100 else f"{value:.3g}"
+    return f"{value:.3f}" if 0.01 <= value < 100 else number(value, 3)
 
 
 def p_value(value: float | None) -> str:
@@ -43,7 +47,9 @@ def percent(share: float) -> str:
 
 def whole_percent(share: float, sign: Literal["", "+"] = "") -> str:
     """Return a share of 1 in whole percent; an enormous one as a multiple."""
-    return f"{share:{sign}.0%}" if abs(share) < 1e4 else f"{share:{sign}.2g} times"
+    if abs(share) < 1e4:
+        return f"{share:{sign}.0%}"
+    return f"{sign if share > 0 else ''}{number(share, 2)} times"
 
 
 def in_percent(share: float) -> float:
@@ -56,7 +62,7 @@ def quantity(name: str, value: float) -> tuple[str, str]:
     spoken = name.replace("_", " ")
     if name.endswith("_percent"):
         return spoken.removesuffix(" percent"), whole_percent(value / 100)
-    return spoken, f"{value:.3g} times" if name.endswith("_ratio") else number(value)
+    return spoken, f"{number(value, 3)} times" if name.endswith("_ratio") else number(value)
 
 
 def duration(seconds: float) -> str:

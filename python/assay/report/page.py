@@ -117,8 +117,8 @@ def _trials_table(report: Report, trials: list[StoredTrial]) -> tuple[list[str],
 
 
 def _short(value: float | None) -> float | None:
-    """Return a number with six digits, which is more than a table shows."""
-    return None if value is None else float(f"{value:.6g}")
+    """Return a number with six digits, which is more than a table shows; a whole one keeps all of them."""
+    return value if value is None or isinstance(value, int) else float(f"{value:.6g}")
 
 
 def _with_seed(report: Report) -> str:

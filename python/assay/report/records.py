@@ -22,7 +22,7 @@ from assay.store.types import StoredTrial
 CHUNK = 250
 """Trials in one file: a browser unpacks it in some tens of milliseconds, and 20,000 trials make 80 files."""
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def chunks(report: Report) -> list[list[StoredTrial]]:

@@ -49,6 +49,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
     environment.globals |= {
         "words": {**vars(words), **vars(report_words)},
         "severities": findings.SEVERITIES,

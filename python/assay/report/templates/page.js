@@ -35,9 +35,12 @@ function create(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A whole number has all its digits, any other six.
+// A whole number that JavaScript holds exactly has all its digits, any other six; what is larger or very small
+// has a power of ten.
 function number(value) {
   if (typeof value !== "number") return value == null ? "" : String(value);
+  const size = Math.abs(value);
+  if (size > Number.MAX_SAFE_INTEGER || (size > 0 && size < 1e-6)) return Number(value.toPrecision(6)).toExponential().replace("e+", "e");
   if (Number.isInteger(value)) return value.toLocaleString("en");
   return Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
 }

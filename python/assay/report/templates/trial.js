@@ -43,7 +43,7 @@ function outline(object) {
     const listed = Array.isArray(value) && value.some(is_object);
     const content = nested ? outline(value) : listed ? outline({ ...value })
       : value === null ? "none" : typeof value === "object" ? JSON.stringify(value)
-      : Number.isInteger(value) ? String(value) : number(value);
+      : Number.isSafeInteger(value) ? String(value) : number(value);
     return create("div", {}, create("dt", {}, name.replaceAll("_", " ")), create("dd", {}, content === "" ? "-" : content));
   }));
 }
