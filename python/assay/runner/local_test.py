@@ -86,10 +86,8 @@ def alive(pid: int) -> bool:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for something that happens soon, however slow the machine is."""
-    deadline = time.monotonic() + 30
+    """Ask again and again; pytest's time-out ends a test in which it never comes to be."""
     while not condition():
-        assert time.monotonic() < deadline
         time.sleep(0.005)
 
 
