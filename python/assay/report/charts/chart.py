@@ -261,7 +261,7 @@ def _edges(samples: Sequence[Sequence[float]]) -> list[float]:
         room = 0.05 * abs(high) or 1.0
         return [low - room, high + room]
     widths = [_width(sample) for sample in samples if sample and min(sample) < max(sample)]
-    bins = round(min(BINS, (high - low) / min(widths)))
+    bins = round(min(BINS, (high - low) / min(widths, default=(high - low) / BINS)))
     return [float(edge) for edge in np.linspace(low, high, max(1, bins) + 1)]
 
 

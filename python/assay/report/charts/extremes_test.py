@@ -92,6 +92,7 @@ def report_of(values: list[Any]) -> Report:
 @example([1e308])
 @example([2**53, 2**53 + 1])
 @example([10**400])
+@example([5e-324, 5e-324, 5e-324, 5e-324, 0, 2**53])
 @settings(deadline=None)
 def test_any_number_that_a_trial_reports_leaves_tables_of_numbers_that_axes_can_show(
     values: list[Any],
