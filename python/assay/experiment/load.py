@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
-from assay.experiment.read import read_experiment
+from assay.experiment.read import check_conditions, read_experiment
+from assay.experiment.schema import Settings
 from assay.experiment.source import Source
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
@@ -57,6 +58,9 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
     try:
         experiment = Experiment.model_validate_json(text)
+        changes = (settings for levels in experiment.changes.values() for settings in levels.values())
+        for settings in (experiment.fixed, *changes):
+            Settings.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -65,6 +69,9 @@ def _resolved(text: str, path: Path, identical: bool) -> Experiment:
         ) from None
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")
+    source = Source(path, "")
+    source.known(("comparison", "factor"), experiment.comparison.factor, experiment.changes, "factor")
+    check_conditions(source, experiment)
     return experiment
 
 

@@ -82,7 +82,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
         charts=tuple(read_chart(source, index, each, factors) for index, each in enumerate(document.charts)),
     )
     _check_size(source, experiment)
-    _check_conditions(source, experiment)
+    check_conditions(source, experiment)
     check_units(source, experiment)
     check_placeholders(source, experiment)
     blocks = document.design.blocks
@@ -236,7 +236,7 @@ def _check_size(source: Source, experiment: Experiment) -> None:
         raise source.mistake(("factors",), why)
 
 
-def _check_conditions(source: Source, experiment: Experiment) -> None:
+def check_conditions(source: Source, experiment: Experiment) -> None:
     """Check what only the conditions as a whole show."""
     conditions = experiment.conditions()
     if not conditions:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from assay.errors import AssayError
 from assay.experiment import Experiment, load
 from assay.experiment.testing import experiment
 
@@ -43,3 +44,20 @@ def test_what_an_earlier_version_stored_is_read() -> None:
 def test_json_of_another_shape_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Experiment.model_validate_json(json.dumps(json.loads(GOLDEN.read_text()) | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"name": 3}, "name"),
+        ({"fixed": {"mix": 3}}, "mix"),
+        ({"changes": {}}, "comparison.factor"),
+    ],
+)
+def test_a_mistake_in_a_file_of_json_ends_in_one_message(
+    change: dict[str, Any], key: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "experiment.json"
+    file.write_text(json.dumps(json.loads(GOLDEN.read_text()) | change))
+    with pytest.raises(AssayError, match=rf"^{file}:.*{key}.*: .*$"):
+        load(file)
