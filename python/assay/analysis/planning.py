@@ -43,6 +43,9 @@ LONGER_PAYS = 1.5
 LONGEST = 10.0
 """The advice is to try at most this many times the present length."""
 
+LARGEST_VARIATION = 1e9
+"""The coefficient of variation of n intervals is below the square root of n: what is larger is none."""
+
 _Values = NDArray[np.float64]
 
 
@@ -144,10 +147,8 @@ def forecast(
                 context=sample.context,
                 level=sample.level,
                 pairs=size,
-                scatter_percent=100 * math.expm1(float(np.std(sample.residuals))),
-                planned_width_percent=(
-                    100 * math.expm1(planned_width) if math.isfinite(planned_width) else None
-                ),
+                scatter_percent=_percent(float(np.std(sample.residuals))),
+                planned_width_percent=_percent(planned_width) if math.isfinite(planned_width) else None,
                 blocks=needed,
                 minutes=needed * seconds / 60,
                 components=_components(sample, campaigns, experiment, seconds),
@@ -310,7 +311,7 @@ def _components(
             for trial in trials
             if trial.levels == condition
             and trial.status == "valid"
-            and "throughput_variation" in trial.metrics
+            and abs(trial.metrics.get("throughput_variation", math.inf)) < LARGEST_VARIATION
         ]
         settings = experiment.settings(condition)
         if not variations or not {"duration_ms", "interval_ms"} <= settings.keys():
@@ -330,3 +331,8 @@ def _components(
 
 def _key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
     return tuple(levels[factor] for factor in experiment.factors)
+
+
+def _percent(log_ratio: float) -> float:
+    """Return how far a ratio is from 1 in percent, short of where a double overflows."""
+    return 100 * math.expm1(min(log_ratio, 700))

@@ -37,6 +37,8 @@ SMALLEST_DISTANCE = 0.01
 WIDE = 2.0
 """A median is not typical where the quartiles are more than this factor apart."""
 
+LARGEST = float(np.finfo(np.float64).max)
+
 _Values = NDArray[np.float64]
 
 
@@ -62,10 +64,15 @@ def shape(values: Sequence[float]) -> Shape:
     if data.size < FEWEST:
         return Shape()
     positive = bool(data[0] > 0)
-    tested = np.log(data) if positive else data
-    spread = _without_ties(data)
-    dip_p = _dip_p(np.log(spread) if positive else spread)
-    ends = _splits(tested, np.log(spread) if positive else spread, positive)
+    exponent = -np.frexp(np.abs(data).max())[1]
+    tested, spread = (
+        np.log(values)
+        if positive
+        else np.ldexp(values, exponent)  # below 1, whose squares and sums are finite
+        for values in (data, _without_ties(data))
+    )
+    dip_p = _dip_p(spread)
+    ends = _splits(tested, spread, positive)
     if ends:
         parts = np.split(data, ends)
         modes = tuple(Mode(median(part), part.size / data.size) for part in parts)
@@ -146,10 +153,12 @@ def _without_ties(values: _Values) -> _Values:
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size in (1, values.size):
         return values
-    grain = float(np.diff(distinct).min()) if distinct.size > 2 else _last_decimal(distinct)
     steps = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
     offsets = (steps + 0.5) / np.repeat(counts, counts) - 0.5
-    spread: _Values = np.maximum(values + grain * offsets, np.where(values > 0, values / 2, -np.inf))
+    least = np.where(values > 0, np.maximum(values / 2, np.nextafter(0, 1)), -LARGEST)
+    with np.errstate(over="ignore"):
+        grain = min(float(np.diff(distinct).min()), LARGEST) if distinct.size > 2 else _last_decimal(distinct)
+        spread: _Values = np.clip(values + grain * offsets, least, LARGEST)
     return spread
 
 

@@ -162,7 +162,7 @@ class CampaignDrift:
         # Loaded only where it is needed because it takes a second; SciPy ships no types.
         from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415
 
-        return float(spearmanr(range(len(values)), values).pvalue)
+        return float(spearmanr(range(len(values)), list(map(float, values))).pvalue)
 
 
 class EnvironmentChanged:

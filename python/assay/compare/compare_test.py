@@ -1,10 +1,14 @@
+import math
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.analysis import looks
 from assay.compare import Side, campaign_side, compare, condition_side
@@ -342,3 +346,25 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
     assert found.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
     assert found.pairs == BLOCKS - 4
     assert found.all_groups.pairs == BLOCKS - 3
+
+
+def test_extreme_metrics_end_no_comparison(side: MakeSide) -> None:
+    sides = [side("one", lambda _subject, _threads: 1.0), side("two", lambda _subject, _threads: 1.0, seed=2)]
+    extremes = [0.0, 5e-324, 1.0, 2.0**53 + 1, 2**70, 1e308, math.nextafter(math.inf, 0), -1e308]
+
+    @settings(deadline=None, max_examples=25)
+    @given(st.lists(st.sampled_from(extremes), min_size=1, max_size=4), st.randoms(use_true_random=False))
+    def compared(values: list[float], chance: random.Random) -> None:
+        changed = [
+            replace(
+                each,
+                trials=tuple(replace(t, metrics={"throughput": chance.choice(values)}) for t in each.trials),
+            )
+            for each in sides
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for row in compare(changed).comparisons:
+                assert row.ratio is None or 0 < row.ratio < math.inf
+
+    compared()
