@@ -255,7 +255,7 @@ def test_the_verdicts_say_on_which_look_they_rest(sided: tuple[Report, str]) -> 
 def test_a_median_that_is_not_typical_is_not_shown(sided: tuple[Report, str]) -> None:
     report, page = sided
     table = part(page, '<caption id="verdicts-caption"', "</table>")
-    assert all(condition.shape.modes for condition in report.analysis.conditions)
+    assert all(condition.shape.clusters for condition in report.analysis.conditions)
     assert table.count("several modes: ") == len(report.analysis.conditions)
     for condition in report.analysis.conditions:
         assert words.number(condition.median) not in table

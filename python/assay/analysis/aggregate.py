@@ -12,14 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.pairs import Pairs, by_context, counted_trials, pairs
+from assay.analysis.pairs import NOT_RUN, Pairs, by_context, counted_trials, pairs
 from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate, Verdict
 from assay.analysis.verdicts import Decided
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-
-NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def averaged_distribution(
         context = tuple(comparison.context[name] for name in experiment.factors if name != compared)
         of_workload = pairs(
             groups.get(context, {}), aggregate.level, aggregate.baseline, aggregate.metric
-        ).steady(analysis.host_modes)
+        ).without_mixed(analysis.host_modes)
         if not of_workload.log_ratios.size:
             return []
         ratios.append(np.exp(of_workload.log_ratios))

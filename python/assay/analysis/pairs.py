@@ -19,6 +19,10 @@ Groups = Mapping[int, Mapping[Level, StoredTrial]]
 HOST_CHANGED = "host changed"
 """Why a group does not count whose calibrations disagree."""
 
+NOT_RUN = "not run"
+_REASONS = ("not valid", NOT_RUN, "metric missing", "not above zero")
+"""Why a trial has no logarithm of a metric, the one that says most first."""
+
 
 @dataclass(frozen=True)
 class Dropped:
@@ -52,7 +56,7 @@ class Pairs:
         there = np.array([modes.of_group.get(group) == mode for group in self.groups.tolist()], dtype=bool)
         return Pairs(self.log_ratios[there], self.groups[there], self.blocks[there], self.dropped)
 
-    def steady(self, modes: HostModes | None) -> "Pairs":
+    def without_mixed(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs less those of groups whose calibrations disagree."""
         of_group = {} if modes is None else modes.of_group
         mixed = np.array([of_group.get(group) == "mixed" for group in self.groups.tolist()], dtype=bool)
@@ -63,6 +67,18 @@ class Pairs:
         return Pairs(
             self.log_ratios[~mixed], self.groups[~mixed], self.blocks[~mixed], {**self.dropped, **changed}
         )
+
+
+def logarithm(trial: StoredTrial | None, metric: str) -> float | str:
+    """Return the logarithm of a metric of a trial, or why it has none."""
+    if trial is None:
+        return NOT_RUN
+    value = trial.metrics.get(metric)
+    if trial.status != "valid":
+        return "not valid"
+    if value is None:
+        return "metric missing"
+    return math.log(value) if 0 < value < math.inf else "not above zero"
 
 
 def counted_trials(trials: Iterable[StoredTrial], look: Look | None) -> list[StoredTrial]:
@@ -85,20 +101,13 @@ def pairs(groups: Groups, level: Level, baseline: Level, metric: str) -> Pairs:
     log_ratios, numbers, blocks = [], [], []
     dropped: dict[int, Dropped] = {}
     for number, group in groups.items():
-        pair = [group[one] for one in (level, baseline) if one in group]
-        values = [trial.metrics.get(metric) for trial in pair]
-        usable = [value for value in values if value is not None and 0 < value < math.inf]
+        logarithms = [logarithm(group.get(side), metric) for side in (level, baseline)]
+        reasons = [reason for reason in _REASONS if reason in logarithms]
         block = next(iter(group.values())).block
-        if any(trial.status != "valid" for trial in pair):
-            dropped[number] = Dropped(block, "not valid")
-        elif len(pair) < 2:
-            dropped[number] = Dropped(block, "not run")
-        elif None in values:
-            dropped[number] = Dropped(block, "metric missing")
-        elif len(usable) < 2:
-            dropped[number] = Dropped(block, "not above zero")
+        if reasons:
+            dropped[number] = Dropped(block, reasons[0])
         else:
-            log_ratios.append(math.log(usable[0]) - math.log(usable[1]))
+            log_ratios.append(float(logarithms[0]) - float(logarithms[1]))
             numbers.append(number)
             blocks.append(block)
     return Pairs(

@@ -192,7 +192,9 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
         for contexts, modes in parts:
             in_context = contexts.get(key, {})
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            log_ratios.append(pairs(in_context, level, baseline, asked.metric).steady(modes).log_ratios)
+            log_ratios.append(
+                pairs(in_context, level, baseline, asked.metric).without_mixed(modes).log_ratios
+            )
         residuals = _residuals(log_ratios)
         freedom = sum(one.size - 1 for one in log_ratios if one.size > 1)
         per_block = min(1.0, sum(one.size for one in log_ratios) / max(groups, 1))

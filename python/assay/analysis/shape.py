@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.intervals import median
-from assay.analysis.types import Mode, Shape
+from assay.analysis.types import Cluster, Shape
 
 FEWEST = 10
 """Below so many values neither test can tell one mode from several."""
@@ -51,6 +51,11 @@ def shape(values: Sequence[float]) -> Shape:
     gap or where the squared distances to the two means are least (Otsu 1979), and each part is tested anew.
     Logarithms are tested where all values are positive.
 
+    It does not share its gaps with `modes.gap`, whose error rates hold for other data: thousands of
+    calibrations that follow each other, a few of which lie between two states, where the sides of one gap are
+    all that is asked. Here values are few and independent, may have any number of clusters, and lie far off
+    rather than between; a report tests many conditions, so a false alarm has to be ten times as rare.
+
     Rounded values meet in ties, which would be taken for modes. They are spread evenly over the grain: the
     smallest difference between two values or, as two values alone show none, a unit of their last decimal.
 
@@ -75,9 +80,9 @@ def shape(values: Sequence[float]) -> Shape:
     ends = _splits(tested, spread, positive)
     if ends:
         parts = np.split(data, ends)
-        modes = tuple(Mode(median(part), part.size / data.size) for part in parts)
-        named = ", ".join(f"{mode.share:.0%} around {mode.center:.4g}" for mode in modes)
-        return Shape(modes, dip_p, f"the values gather in {len(modes)} places: {named}")
+        clusters = tuple(Cluster(median(part), part.size / data.size) for part in parts)
+        named = ", ".join(f"{cluster.share:.0%} around {cluster.center:.4g}" for cluster in clusters)
+        return Shape(clusters, dip_p, f"the values gather in {len(clusters)} places: {named}")
     low, high = np.quantile(data, (0.25, 0.75))
     if positive and high / WIDE > low:
         return Shape((), dip_p, f"the values are far apart: half of them lie outside {low:.4g} to {high:.4g}")

@@ -170,8 +170,8 @@ def _compare(
         pairs(groups.get(one.wanted.context, {}), one.wanted.level, one.wanted.baseline, one.metric)
         for one in asked
     ]
-    steady = [one.steady(modes) for one in every]
-    found = tested(steady)
+    counted = [one.without_mixed(modes) for one in every]
+    found = tested(counted)
     decided = decide(found, question)
     all_groups = corrected(tested(every), question)
     in_mode: dict[HostMode, list[Estimate]] = {}
@@ -192,7 +192,7 @@ def _compare(
             p_adjusted=decided[index].p_adjusted,
             verdict=decided[index].verdict,
             pairs=found[index].estimate.pairs,
-            dropped=steady[index].counted(),
+            dropped=counted[index].counted(),
             reason=decided[index].reason,
             all_groups=all_groups[index],
             modes={mode: estimated[index] for mode, estimated in in_mode.items()},
@@ -205,7 +205,7 @@ def _compare(
             comparisons,
             found[index].estimate,
             decided[index],
-            by_block([steady[member] for member in whole.members], whole.weights)[1],
+            by_block([counted[member] for member in whole.members], whole.weights)[1],
         )
         for index, whole in enumerate(together, len(asked))
     )

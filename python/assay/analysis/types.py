@@ -26,7 +26,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Mode:
+class Cluster:
     """One of several values around which data gather: their median, and the share of the data."""
 
     center: float
@@ -38,12 +38,12 @@ class Shape:
     """Whether a median may stand for the values of a condition.
 
     Attributes:
-        modes: where the values gather, the lowest first; empty where there is no sign of more than one.
+        clusters: where the values gather, the lowest first; empty where there is no sign of more than one.
         dip_p: p-value of Hartigan's dip test that there is one mode; None with too few values.
         note: why the median is not typical, for a person; empty where it may be taken as typical.
     """
 
-    modes: tuple[Mode, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
     dip_p: float | None = None
     note: str = ""
 

@@ -54,7 +54,7 @@ def guide_page(rule: str) -> Path:
     return Path(__file__).parent / "guide" / f"{rule}.md"
 
 
-def _findings(rules: Iterable[Rule], evidence: Evidence) -> list[Finding]:
+def _findings(rules: Iterable[Rule[Evidence]], evidence: Evidence) -> list[Finding]:
     order = list(SEVERITIES)
     findings = (finding for rule in rules for finding in rule.check(evidence))
     return sorted(findings, key=lambda finding: order.index(finding.severity))

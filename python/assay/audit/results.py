@@ -27,7 +27,7 @@ class SeveralModes:
                 tuple(f"{condition_name(condition.levels)}: {condition.shape.note}" for condition in found),
                 {
                     "conditions": len(found),
-                    "most_modes": max(len(condition.shape.modes) for condition in found),
+                    "most_clusters": max(len(condition.shape.clusters) for condition in found),
                 },
                 "Quote no median of these: show the distribution. Where the host has modes, read the verdicts"
                 " by mode.",

@@ -45,7 +45,7 @@ def test_values_that_have_two_modes() -> None:
         "subject=base, threads=2",
         "subject=other, threads=2",
     ]
-    assert finding.evidence == {"conditions": 2, "most_modes": 2}
+    assert finding.evidence == {"conditions": 2, "most_clusters": 2}
 
 
 def test_values_around_one_center_have_a_typical_one() -> None:

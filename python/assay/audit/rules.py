@@ -13,10 +13,10 @@ from assay.audit.host import (
     UnoptimisedBuild,
 )
 from assay.audit.results import MemoryUse, SeveralModes, SubjectAgainst, VerdictsDifferByMode
-from assay.audit.types import Rule
+from assay.audit.types import Evidence, Rule
 from assay.audit.validations import Validate
 
-DESIGN_RULES: tuple[Rule, ...] = (
+DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     TooFewBlocks(),
     FamilyTooLarge(),
     ShortTrials(),
@@ -27,7 +27,7 @@ DESIGN_RULES: tuple[Rule, ...] = (
 )
 """Those that can tell from the experiment alone, before it runs."""
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Rule[Evidence], ...] = (
     trials.InvalidTrials(),
     Validate(),
     trials.MissingMetric(),

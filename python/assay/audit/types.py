@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from assay.analysis import Analysis, summarise
 from assay.experiment.types import Experiment
@@ -12,9 +12,11 @@ from assay.plan.types import Level
 from assay.store.types import StoredTrial
 from assay.words import condition_name
 
+Seen_contra = TypeVar("Seen_contra", contravariant=True)
 
-class Rule(Protocol):
-    """One known pitfall."""
+
+class Rule(Protocol[Seen_contra]):
+    """One known pitfall, of what a campaign or a comparison of several shows."""
 
     @property
     def id(self) -> str:
@@ -28,7 +30,7 @@ class Rule(Protocol):
     def source(self) -> str:
         """Where the pitfall is described or its limit comes from."""
 
-    def check(self, evidence: "Evidence") -> Iterable[Finding]:
+    def check(self, seen: Seen_contra, /) -> Iterable[Finding]:
         """Yield what is wrong: one finding for each kind of thing, however many trials show it."""
         ...
 

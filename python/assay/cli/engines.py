@@ -61,7 +61,7 @@ def engines(
         typer.echo(json.dumps([_as_json(each, drawn, seed) for each in judged], indent=2, allow_nan=False))
     else:
         _show(judged, f"{drawn:,} numbers of each engine, seed {seed}.", output)
-    if names and any(each.judgement is None or each.judgement.word == "rejected" for each in judged):
+    if names and any(each.verdict is None or each.verdict.word == "rejected" for each in judged):
         raise typer.Exit(1)
 
 
@@ -96,7 +96,7 @@ def _list(found: "Sequence[Engine]", json_wanted: bool) -> None:
         return
     from rich.console import Console
 
-    from assay.engines.terminal import print_engines
+    from assay.engines import print_engines
 
     print_engines(found, Console())
     typer.echo("\nJudge them: assay engines --all")
@@ -105,27 +105,26 @@ def _list(found: "Sequence[Engine]", json_wanted: bool) -> None:
 def _show(judged: "Sequence[Judged]", asked: str, output: Path) -> None:
     from rich.console import Console
 
-    from assay.engines.page import write_judged
-    from assay.engines.terminal import print_judged
+    from assay.engines import print_judged, write_judged
 
     print_judged(judged, asked, Console())
     typer.echo(f"\npage: {write_judged(judged, asked, output)}")
 
 
 def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:
-    judgement, speed = judged.judgement, judged.speed
+    verdict, speed = judged.verdict, judged.speed
     return {
         "engine": asdict(judged.engine),
         "numbers": numbers,
         "seed": seed,
         "reseed_every": judged.reseed_every,
         "unavailable": judged.unavailable,
-        "verdict": judgement.word if judgement else None,
-        "why": judgement.why if judgement else "",
-        "effect": judgement.effect if judgement else "",
+        "verdict": verdict.word if verdict else None,
+        "why": verdict.why if verdict else "",
+        "effect": verdict.effect if verdict else "",
         "tests": [
             {"kind": group.kind, "done": len(group.p), "smallest_p_adjusted": group.smallest}
-            for group in (judgement.groups if judgement else ())
+            for group in (verdict.test_kinds if verdict else ())
         ],
         "speed_ns": asdict(speed) if speed else None,
     }

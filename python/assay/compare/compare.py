@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
-from assay.analysis.pairs import HOST_CHANGED, counted_trials
+from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, counted_trials, logarithm
 from assay.analysis.verdicts import Better, Question, corrected, decide, estimates
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
@@ -26,7 +26,7 @@ from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
-Blocks = Mapping[int, float | str]
+BlockMeans = Mapping[int, float | str]
 """Block -> mean logarithm of the metric over the trials of a condition that count, or why none does."""
 
 
@@ -186,34 +186,26 @@ def _grouped(
     return found
 
 
-def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> Blocks:
+def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> BlockMeans:
     """Return the blocks of a condition; `without` are the groups that do not count."""
-    found: dict[int, float | str] = {}
+    means: dict[int, float | str] = {}
     for block, ended in trials.items():
-        reasons = {trial.id: _why_not(trial, metric, without) for trial in ended}
-        values = [math.log(trial.metrics[metric]) for trial in ended if not reasons[trial.id]]
-        found[block] = sum(values) / len(values) if values else reasons[ended[-1].id]
-    return found
+        logarithms = [
+            HOST_CHANGED if isinstance(value, float) and trial.group in without else value
+            for trial in ended
+            for value in [logarithm(trial, metric)]
+        ]
+        values = [value for value in logarithms if isinstance(value, float)]
+        means[block] = sum(values) / len(values) if values else logarithms[-1]
+    return means
 
 
-def _why_not(trial: StoredTrial, metric: str, without: frozenset[int]) -> str:
-    """Return why a trial does not count, in the words of the analysis; empty where it does."""
-    value = trial.metrics.get(metric)
-    if trial.status != "valid":
-        return "not valid"
-    if value is None:
-        return "metric missing"
-    if not 0 < value < math.inf:
-        return "not above zero"
-    return HOST_CHANGED if trial.group in without else ""
-
-
-def _paired(one: Blocks, other: Blocks) -> tuple[NDArray[np.float64], dict[str, int]]:
+def _paired(one: BlockMeans, other: BlockMeans) -> tuple[NDArray[np.float64], dict[str, int]]:
     """Return the log ratios of the blocks of `other` to those of `one`, and reason -> blocks without one."""
     pairs: list[float] = []
     reasons: list[str] = []
     for block in sorted({*one, *other}):
-        low, high = one.get(block, "not run"), other.get(block, "not run")
+        low, high = one.get(block, NOT_RUN), other.get(block, NOT_RUN)
         if isinstance(low, str):
             reasons.append(low)
         elif isinstance(high, str):

@@ -3,34 +3,14 @@
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
+from assay.audit import Rule
 from assay.compare.sides import Side
 from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.words import condition_name
 
 _SHOWN = 3  # settings that differ
-
-
-class CompareRule(Protocol):
-    """One pitfall of comparing what did not run side by side; `audit/guide/ID.md` explains it."""
-
-    @property
-    def id(self) -> str:
-        """Its name in lower case with hyphens."""
-
-    @property
-    def title(self) -> str:
-        """What it is about, a few words."""
-
-    @property
-    def source(self) -> str:
-        """Where the pitfall is described."""
-
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield what is wrong with comparing every later side with the first."""
-        ...
 
 
 class NotInterleaved:
@@ -168,7 +148,7 @@ class DifferentPrograms:
             )
 
 
-RULES: tuple[CompareRule, ...] = (
+RULES: tuple[Rule[Sequence[Side]], ...] = (
     DifferentHosts(),
     DifferentSettings(),
     NotInterleaved(),

@@ -1,24 +1,58 @@
 """Judges random number engines before an experiment draws from them.
 
-for judged in examine(chosen(["fnv1a"]), numbers=10_000_000, seed=1, reseed_every=None):
-    print(judged.title, judged.judgement.word, judged.judgement.why)
+judged = examine(chosen(["fnv1a"]), numbers=10_000_000, seed=1, reseed_every=None)
+print_judged(judged, "10 million numbers", Console())
+page = write_judged(judged, "10 million numbers", Path("results/engines"))
 
 `assay-engines` draws and counts, exactly as trials draw; here the counts become p-values, verdicts and
 pictures.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from assay.engines.examine import chosen, examine
 from assay.engines.program import FEWEST, MOST, known
-from assay.engines.types import Engine, Judged, Judgement, Speed
+from assay.engines.types import Engine, Judged
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     "FEWEST",
     "MOST",
     "Engine",
     "Judged",
-    "Judgement",
-    "Speed",
     "chosen",
     "examine",
     "known",
+    "print_engines",
+    "print_judged",
+    "write_judged",
 ]
+
+
+def print_engines(engines: Sequence[Engine], console: "Console") -> None:
+    """Print which engines there are, and what is known against them."""
+    from assay.engines import terminal  # noqa: PLC0415 - Rich is slow to load
+
+    terminal.print_engines(engines, console)
+
+
+def print_judged(judged: Sequence[Judged], asked: str, console: "Console") -> None:
+    """Print the verdicts on engines; `asked` is what was drawn, as a sentence."""
+    from assay.engines import terminal  # noqa: PLC0415 - as above
+
+    terminal.print_judged(judged, asked, console)
+
+
+def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
+    """Write the page and the pictures into a folder, made where it is missing, and return the page.
+
+    Raises:
+        AssayError: the folder cannot be written.
+    """
+    from assay.engines import page  # noqa: PLC0415 - Altair and vl-convert are slow to load
+
+    return page.write_judged(judged, asked, directory)

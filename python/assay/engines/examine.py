@@ -73,7 +73,7 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
                     counts=counts,
                     other_reseed_every=other,
                     other=others,
-                    judgement=judge(counts),
+                    verdict=judge(counts),
                     speed=speed_of(timed),
                 )
             )

@@ -27,7 +27,7 @@ def judged() -> dict[str, Judged]:
 
 
 def test_good_engines_are_accepted_and_bad_ones_rejected() -> None:
-    words = {name: each.judgement.word for name, each in judged().items() if each.judgement}
+    words = {name: each.verdict.word for name, each in judged().items() if each.verdict}
     assert words == {
         "xoshiro256pp": "accepted",
         "pcg64": "accepted",
@@ -37,16 +37,16 @@ def test_good_engines_are_accepted_and_bad_ones_rejected() -> None:
 
 
 def test_the_strict_alternation_of_fnv1a_is_named_with_what_it_does() -> None:
-    judgement = judged()["fnv1a"].judgement
-    assert judgement
-    assert judgement.why.startswith("bit 0 strictly alternates")
-    assert "With two draws and modulo, every key has the parity of the one before" in judgement.effect
+    verdict = judged()["fnv1a"].verdict
+    assert verdict
+    assert verdict.why.startswith("bit 0 strictly alternates")
+    assert "With two draws and modulo, every key has the parity of the one before" in verdict.effect
 
 
 def test_the_short_periods_of_a_plain_lcg_are_named() -> None:
-    judgement = judged()["lcg64"].judgement
-    assert judgement
-    assert "repeat after 4 to" in judgement.why
+    verdict = judged()["lcg64"].verdict
+    assert verdict
+    assert "repeat after 4 to" in verdict.why
 
 
 @pytest.mark.parametrize("name", ["xoshiro256pp", "pcg64"])
@@ -80,17 +80,17 @@ def test_pictures_and_page_are_files_that_need_no_network(tmp_path: Path) -> Non
 def test_an_engine_that_cannot_be_had_is_shown_with_the_reason(tmp_path: Path) -> None:
     engine = known()[0].__class__("rdrand", "the instruction RDRAND", 0, 64, False, False, False)
     (found,) = examine([engine], numbers=N, seed=1, reseed_every=None)
-    assert found.judgement is None
+    assert found.verdict is None
     assert "the instruction RDRAND" in found.unavailable
     assert found.unavailable in write_judged([found], "Asked.", tmp_path).read_text(encoding="utf-8")
 
 
 def test_engines_that_cannot_be_reseeded_are_judged_without_and_refused_with_it() -> None:
     (found,) = examine(chosen(["c_rand"]), numbers=10_000, seed=1, reseed_every=None)
-    assert found.judgement
+    assert found.verdict
     assert found.other is None
     (found,) = examine(chosen(["c_rand"]), numbers=10_000, seed=1, reseed_every=1000)
-    assert found.judgement is None
+    assert found.verdict is None
     assert "cannot be reseeded" in found.unavailable
 
 

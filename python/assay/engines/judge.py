@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.analysis.holm import holm
 from assay.analysis.intervals import median, median_interval
-from assay.engines.types import Counts, Group, Judgement, Kind, Speed, Word
+from assay.engines.types import Counts, EngineVerdict, Kind, KindTests, Speed, Word
 from assay.engines.words import effect_of, why_of
 
 REJECTED = 1e-6
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 _Tests = tuple[Kind, Sequence[Any], Floats]
 
 
-def judge(counts: Counts) -> Judgement:
+def judge(counts: Counts) -> EngineVerdict:
     """Judge an engine by all that was counted."""
     tests = [
         *_of_bits(counts["bits"]),
@@ -36,16 +36,17 @@ def judge(counts: Counts) -> Judgement:
         *_of_streams(counts["streams"], counts["bits"]["bits"]),
     ]
     adjusted = iter(holm(list(np.concatenate([p for _, _, p in tests]))))
-    groups = [
-        Group(kind, subjects, p.tolist(), [next(adjusted) for _ in subjects]) for kind, subjects, p in tests
+    test_kinds = [
+        KindTests(kind, subjects, p.tolist(), [next(adjusted) for _ in subjects])
+        for kind, subjects, p in tests
     ]
-    smallest = min(group.smallest for group in groups)
+    smallest = min(tests_of_kind.smallest for tests_of_kind in test_kinds)
     word: Word = "rejected" if smallest < REJECTED else "suspect" if smallest < SUSPECT else "accepted"
     if word == "accepted":
-        return Judgement(word, "", "", groups)
+        return EngineVerdict(word, "", "", test_kinds)
     level = REJECTED if word == "rejected" else SUSPECT
-    failing = {group.kind: group.failing(level) for group in groups}
-    return Judgement(word, why_of(counts, failing), effect_of(counts, failing), groups)
+    failing = {tests_of_kind.kind: tests_of_kind.failing(level) for tests_of_kind in test_kinds}
+    return EngineVerdict(word, why_of(counts, failing), effect_of(counts, failing), test_kinds)
 
 
 def speed_of(counts: Counts) -> Speed:

@@ -97,16 +97,16 @@ def with_keys(change: Callable[[Any, Any], tuple[Any, Any]]) -> Counts:
 
 
 def test_good_numbers_are_accepted() -> None:
-    judgement = judge(counted(1))
-    assert (judgement.word, judgement.why, judgement.effect) == ("accepted", "", "")
-    assert {group.kind for group in judgement.groups} == set(Kind)
+    verdict = judge(counted(1))
+    assert (verdict.word, verdict.why, verdict.effect) == ("accepted", "", "")
+    assert {group.kind for group in verdict.test_kinds} == set(Kind)
 
 
 def test_p_values_of_good_numbers_are_as_small_as_chance_makes_them() -> None:
     """Were a test wrong about its own law, more of its p-values would be small than there should be."""
     found: dict[Kind, list[float]] = {kind: [] for kind in Kind}
     for seed in range(1, 8):
-        for group in judge(counted(seed)).groups:
+        for group in judge(counted(seed)).test_kinds:
             found[group.kind] += group.p
     for kind, p in found.items():
         if kind in (Kind.PERIOD, Kind.COLLISIONS):
@@ -162,10 +162,10 @@ def drifting(x: Any) -> Any:
     ],
 )  # fmt: skip
 def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], said: str) -> None:
-    judgement = judge(with_bits(change))
-    assert judgement.word == "rejected"
-    assert said in judgement.why
-    assert judgement.effect == "No test of keys and operations sees it."
+    verdict = judge(with_bits(change))
+    assert verdict.word == "rejected"
+    assert said in verdict.why
+    assert verdict.effect == "No test of keys and operations sees it."
 
 
 @pytest.mark.parametrize(
@@ -184,31 +184,31 @@ def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], said: str) -> No
     ],
 )  # fmt: skip
 def test_a_flaw_of_keys_is_named(change: Callable[[Any, Any], tuple[Any, Any]], said: str) -> None:
-    judgement = judge(with_keys(change))
-    assert judgement.word == "rejected"
-    assert said in judgement.effect
-    assert "differ from chance" in judgement.why
+    verdict = judge(with_keys(change))
+    assert verdict.word == "rejected"
+    assert said in verdict.effect
+    assert "differ from chance" in verdict.why
 
 
 def test_common_streams_are_named() -> None:
     streams = {**counted(1)["streams"], "collisions": 3}
-    judgement = judge({**counted(1), "streams": streams})
-    assert judgement.word == "rejected"
-    assert judgement.why == "streams of threads have 3 pieces in common"
-    assert judgement.effect == "Threads repeat each other's work."
+    verdict = judge({**counted(1), "streams": streams})
+    assert verdict.word == "rejected"
+    assert verdict.why == "streams of threads have 3 pieces in common"
+    assert verdict.effect == "Threads repeat each other's work."
 
 
 def test_what_is_unlikely_only_is_suspect() -> None:
     ones = list(counted(1)["bits"]["ones"][-1])
     ones[3] = int(N / 2 + 5.6 * np.sqrt(N) / 2)  # p of 2e-8, one of some 4500 tests
-    judgement = judge({**counted(1), "bits": {**counted(1)["bits"], "ones": [ones]}})
-    assert judgement.word == "suspect"
-    assert judgement.why.startswith("bit 3 is set in 52% of the numbers")
+    verdict = judge({**counted(1), "bits": {**counted(1)["bits"], "ones": [ones]}})
+    assert verdict.word == "suspect"
+    assert verdict.why.startswith("bit 3 is set in 52% of the numbers")
 
 
 def test_tables_with_too_little_in_a_cell_are_left_out() -> None:
     entry = {**counted(1)["keys"][0], "operations": FEWEST_EXPECTED * RANGE - 1, "sum_of_squares": 0}
-    groups = {group.kind: group for group in judge({**counted(1), "keys": [entry]}).groups}
+    groups = {group.kind: group for group in judge({**counted(1), "keys": [entry]}).test_kinds}
     assert not groups[Kind.KEYS].p
 
 

@@ -20,16 +20,7 @@ FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
 
 
 def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
-    """Write the page and the pictures into a folder, and return the page.
-
-    Args:
-        judged: the engines, in order.
-        asked: what was drawn, as a sentence.
-        directory: made where it is missing.
-
-    Raises:
-        AssayError: the folder cannot be written.
-    """
+    """Write the page and the pictures into a folder, and return the page."""
     drawn, kinds = list(figures(judged)), specifications(judged)
     write_scripts(directory, "style.css", "charts.js", "campaign.js")
     page = write(directory / "index.html", _page(judged, asked, drawn, kinds))
@@ -47,13 +38,13 @@ def _page(
         placed[figure.section].append((place, figure))
     sections: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [(SPEED, "Speed", [], placed[SPEED])]
     for each in judged:
-        if each.judgement:
+        if each.verdict:
             tests = [
                 (str(group.kind), len(group.p), len(group.failing(SUSPECT)), group.smallest)
-                for group in each.judgement.groups
+                for group in each.verdict.test_kinds
             ]
             name = each.engine.name
-            sections.append((name, f"{each.title}: {each.judgement.word}", tests, placed[name]))
+            sections.append((name, f"{each.title}: {each.verdict.word}", tests, placed[name]))
     return render(
         "engines.html",
         root="",

@@ -20,7 +20,7 @@ def print_judged(judged: Sequence[Judged], asked: str, console: Console) -> None
     table = _table(("engine", "verdict"), ("ns a number", "interval", "bits", "state"))
     for each in judged:
         engine, speed = each.engine, each.speed
-        word = each.judgement.word if each.judgement else "not judged"
+        word = each.verdict.word if each.verdict else "not judged"
         table.add_row(
             each.title,
             Text(word, STYLES.get(word, "dim")),
@@ -34,19 +34,19 @@ def print_judged(judged: Sequence[Judged], asked: str, console: Console) -> None
     if floors:
         console.print(Text(f"The same loop without drawing takes {min(floors):.2f} ns a number.", "dim"))
     console.print()
-    accepted = [each.title for each in judged if each.judgement and each.judgement.word == "accepted"]
+    accepted = [each.title for each in judged if each.verdict and each.verdict.word == "accepted"]
     if accepted:
         console.print(
             Text.assemble(("accepted ", STYLES["accepted"]), f"{', '.join(accepted)}: no test fails.")
         )
     for each in judged:
-        if each.judgement is None:
+        if each.verdict is None:
             console.print(Text.assemble(("not judged ", "dim"), f"{each.title}: {each.unavailable}."))
-        elif each.judgement.word != "accepted":
-            word = each.judgement.word
-            said = Text.assemble((f"{word} ", STYLES[word]), (each.title, "bold"), f": {each.judgement.why}.")
+        elif each.verdict.word != "accepted":
+            word = each.verdict.word
+            said = Text.assemble((f"{word} ", STYLES[word]), (each.title, "bold"), f": {each.verdict.why}.")
             console.print(said)
-            console.print(Padding(Text(each.judgement.effect), (0, 0, 0, 3)))
+            console.print(Padding(Text(each.verdict.effect), (0, 0, 0, 3)))
 
 
 def print_engines(engines: Sequence[Engine], console: Console) -> None:

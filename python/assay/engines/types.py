@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Group:
+class KindTests:
     """Tests of one kind.
 
     Attributes:
@@ -80,20 +80,20 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class EngineVerdict:
     """What became of one engine.
 
     Attributes:
         word: the verdict.
         why: which bits and tests failed, a sentence without its end; empty where it is accepted.
         effect: what that does to an experiment, whole sentences; empty where it is accepted.
-        groups: every test.
+        test_kinds: every test, by kind.
     """
 
     word: Word
     why: str
     effect: str
-    groups: Sequence[Group]
+    test_kinds: Sequence[KindTests]
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Judged:
         counts: what was counted.
         other_reseed_every, other: the sums of the same engine with reseeding where `counts` are without, and
             without where they are with.
-        judgement: what that means.
+        verdict: what that means.
         speed: what a number costs.
     """
 
@@ -132,7 +132,7 @@ class Judged:
     counts: Counts | None = None
     other_reseed_every: int | None = None
     other: Counts | None = None
-    judgement: Judgement | None = None
+    verdict: EngineVerdict | None = None
     speed: Speed | None = None
 
     @property

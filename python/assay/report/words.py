@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Estimate, HostMode, Mode, Verdict
+from assay.analysis.types import Aggregate, Cluster, Estimate, HostMode, Verdict
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
@@ -31,14 +31,14 @@ def interval(value: Interval | None) -> str:
 
 def typical(condition: ConditionSummary) -> str:
     """Return the median where it is typical of the values, else in one word why it is not."""
-    if condition.shape.modes:
+    if condition.shape.clusters:
         return "several"
     return "varies" if condition.shape.note else number(condition.median)
 
 
-def modes(found: Iterable[Mode]) -> str:
+def clusters(found: Iterable[Cluster]) -> str:
     """Return the values around which data gather, each with its share of the data."""
-    return ", ".join(f"{number(mode.center)} ({percent(mode.share)})" for mode in found)
+    return ", ".join(f"{number(cluster.center)} ({percent(cluster.share)})" for cluster in found)
 
 
 def flattened(value: Mapping[str, Any], depth: int = 3, prefix: str = "") -> Iterator[tuple[str, Any]]:

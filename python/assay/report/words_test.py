@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis import Comparison, ConditionSummary, Estimate, Interval
-from assay.analysis.types import Mode, Shape
+from assay.analysis.types import Cluster, Shape
 from assay.report import words
 from assay.report.words import verdict_on
 
@@ -87,10 +87,10 @@ def test_an_interval_that_excludes_1_without_a_verdict_is_explained() -> None:
 def test_a_median_that_is_not_typical_gives_way() -> None:
     condition = ConditionSummary({}, {"valid": 8}, 8, 0, 5.0, None)
     assert words.typical(condition) == "5"
-    modes = Shape((Mode(1.0, 0.5), Mode(9.0, 0.5)), 0.001, "two places")
-    assert words.typical(replace(condition, shape=modes)) == "several"
+    several = Shape((Cluster(1.0, 0.5), Cluster(9.0, 0.5)), 0.001, "two places")
+    assert words.typical(replace(condition, shape=several)) == "several"
     assert words.typical(replace(condition, shape=Shape(note="far apart"))) == "varies"
-    assert words.modes(modes.modes) == "1 (50%), 9 (50%)"
+    assert words.clusters(several.clusters) == "1 (50%), 9 (50%)"
 
 
 @pytest.mark.parametrize(

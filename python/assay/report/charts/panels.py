@@ -127,7 +127,7 @@ class Panels:
     def typical(self, condition: Condition) -> bool:
         """Whether the median of the compared metric may stand for its values in a condition."""
         shape = self.report.analysis.conditions[condition.number - 1].shape
-        return not shape.modes and not shape.note
+        return not shape.clusters and not shape.note
 
     @cached_property
     def by_threads(self) -> bool:
