@@ -90,9 +90,10 @@ printf "work; DROP TABLE trial;--=3\nwork=1e999\nWork=1\n$1\n"
     shown = assay("show", "1").stdout
     assert "\033" not in shown
     assert "<script>alert" in json.loads(assay("show", "1", "--json").stdout)["stdout"]
-    for page in (tmp_path / "results").rglob("*"):
-        if page.suffix in {".html", ".js"}:
-            assert not re.search(rb"<script>alert|<img src=x", page.read_bytes()), page
+    pages = [file for file in (tmp_path / "results").rglob("*") if file.suffix in {".html", ".js"}]
+    assert {"index.html", "trial.html"} <= {page.name for page in pages}
+    for page in pages:
+        assert not re.search(rb"<script>alert|<img src=x", page.read_bytes()), page
 
 
 def test_a_build_that_fails_is_shown_and_begins_no_campaign(assay: Assay, tmp_path: Path) -> None:
