@@ -211,7 +211,7 @@ def test_a_campaign_killed_in_a_group_or_a_repetition_goes_on_where_it_was(folde
 
 
 def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> None:
-    write('blocks = { until = "verdict", at_least = 8, at_most = 30 }\nrepeat = 0')
+    write('blocks = 30\nuntil = "verdict"\nrepeat = 0')
     said = assay("run", "x.toml").stderr
     decided = rows("select kind, block from decision order by id")
     assert [kind for kind, _ in decided][-2:] == ["look", "stop"]
@@ -228,7 +228,7 @@ def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> No
 
 
 def test_a_campaign_killed_between_look_and_stop_ends_without_another_trial(folder: Path) -> None:
-    write('blocks = { until = "verdict", at_least = 8, at_most = 30 }\nrepeat = 0')
+    write('blocks = 30\nuntil = "verdict"\nrepeat = 0')
     with runner("stop") as process:
         assert process.wait() == -signal.SIGKILL
     decided = rows("select kind, block from decision order by id")
@@ -240,7 +240,7 @@ def test_a_campaign_killed_between_look_and_stop_ends_without_another_trial(fold
 
 
 def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
-    write("blocks = { minutes = 0.00001, at_most = 30 }")
+    write("blocks = 30\nminutes = 0.00001")
     said = assay("run", "x.toml").stderr
     assert rows("select count(*) from trials") == [(2,)]
     assert "of 1e-05 minutes have passed, after 1 of at most 30 blocks\n" in said

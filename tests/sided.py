@@ -31,7 +31,8 @@ key_range = 100
 threads = 2
 
 [design]
-blocks = {{ until = "verdict", at_least = 8, at_most = {BLOCKS} }}
+blocks = {BLOCKS}
+until = "verdict"
 
 [comparison]
 metric = "throughput"

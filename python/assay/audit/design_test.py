@@ -104,7 +104,7 @@ def test_a_family_that_lost_pairs_is_too_large() -> None:
 
 def test_looks_at_the_results_cost_pairs() -> None:
     assert before(blocks="11", threads=THREADS).keys() == {"oversubscribed"}
-    looked_at_twice = "{ at_least = 8, at_most = 11, until_width_percent = 5 }"
+    looked_at_twice = "11\nat_least = 8\nuntil_width_percent = 5"
     finding = before(blocks=looked_at_twice, threads=THREADS)["family-too-large"]
     assert finding.evidence["pairs_needed"] == 12
 

@@ -334,7 +334,7 @@ def test_a_campaign_that_is_settled_with_its_last_block_did_not_end_early(store:
 
 
 def within(minutes: float) -> Experiment:
-    return experiment(f"blocks = {{ minutes = {minutes}, at_most = {BLOCKS} }}")
+    return experiment(f"blocks = {BLOCKS}\nminutes = {minutes}")
 
 
 @pytest.mark.parametrize(("seconds", "blocks"), [(0.5, 1), (4, 1), (4.5, 2), (8, 2), (8.5, 3), (60, 3)])

@@ -123,7 +123,7 @@ def test_the_answer_is_printed_for_a_person() -> None:
 
 
 def test_an_experiment_that_runs_until_a_width_is_planned_for_it() -> None:
-    source = EXPERIMENT.replace("blocks = 20", "blocks = { until_width_percent = 9, at_most = 60 }")
+    source = EXPERIMENT.replace("blocks = 20", "blocks = 60\nuntil_width_percent = 9")
     Path("x.toml").write_text(source)
     measured(source)
     assert forecast()["width_percent"] == 9

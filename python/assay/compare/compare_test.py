@@ -276,7 +276,7 @@ def test_a_side_is_not_compared_with_itself_by_another_name(side: MakeSide, tmp_
 def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence_of_that(
     side: MakeSide,
 ) -> None:
-    text = SOURCE.replace("blocks = 12", "blocks = { at_most = 18, until_width_percent = 3 }")
+    text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
     early = side("early", flat, source=text, ended=11)
     fixed = side("fixed", flat, seed=2)
     again = side("again", flat, seed=3, source=text, ended=11)
@@ -299,7 +299,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
 
 
 def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None:
-    text = SOURCE.replace("blocks = 12", "blocks = { at_most = 18, until_width_percent = 3 }")
+    text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
     compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
     assert {each.verdict for each in compared.comparisons} == {"undecided"}
     assert all("first planned look" in each.reason for each in compared.comparisons)

@@ -8,7 +8,6 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import Experiment, load, parse
 from assay.experiment.schema import (
-    BlocksTable,
     ChartTable,
     ComparisonTable,
     DesignTable,
@@ -153,20 +152,22 @@ def test_workloads_and_the_correction_are_read() -> None:
 @pytest.mark.parametrize(
     ("written", "blocks"),
     [
-        ("20", Blocks(most=20)),
-        ("1", Blocks(most=1)),
-        ('{ until = "verdict" }', Blocks(most=60, until="verdict", fewest=8)),
-        ('{ until = "verdict", at_least = 6, at_most = 6 }', Blocks(most=6, until="verdict", fewest=6)),
-        ("{ until_width_percent = 2, at_most = 100 }", Blocks(most=100, until=2, fewest=8)),
-        ("{ minutes = 10, at_most = 7 }", Blocks(most=7, minutes=10)),
+        ("", Blocks(most=60, until="verdict", fewest=8)),
+        ("at_least = 20", Blocks(most=60, until="verdict", fewest=20)),
+        ("blocks = 20", Blocks(most=20)),
+        ("blocks = 1", Blocks(most=1)),
+        ('until = "verdict"', Blocks(most=60, until="verdict", fewest=8)),
+        ('blocks = 6\nuntil = "verdict"\nat_least = 6', Blocks(most=6, until="verdict", fewest=6)),
+        ("blocks = 100\nuntil_width_percent = 2", Blocks(most=100, until=2, fewest=8)),
+        ("blocks = 7\nminutes = 10", Blocks(most=7, minutes=10)),
         # A block takes 7 x (250 + 40) ms at least.
-        ("{ minutes = 7 }", Blocks(most=207, minutes=7)),
-        ("{ minutes = 0.001 }", Blocks(most=1, minutes=0.001)),
-        ("{ minutes = 1_000_000 }", Blocks(most=200_000 // 7, minutes=1_000_000)),
+        ("minutes = 7", Blocks(most=207, minutes=7)),
+        ("minutes = 0.001", Blocks(most=1, minutes=0.001)),
+        ("minutes = 1_000_000", Blocks(most=200_000 // 7, minutes=1_000_000)),
     ],
 )
 def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: str, blocks: Blocks) -> None:
-    assert read("blocks = 12", f"blocks = {written}").design.blocks == blocks
+    assert read("blocks = 12", written).design.blocks == blocks
 
 
 def test_groups_are_repeated_twice_unless_the_design_says_otherwise() -> None:
@@ -344,7 +345,7 @@ c = {{ line = "C c" }}
 
 
 def test_the_budget_of_time_for_a_command_is_of_trials_that_take_no_time() -> None:
-    text = f"{COMMAND}extract = {{}}".replace("blocks = 8", "blocks = { minutes = 1 }")
+    text = f"{COMMAND}extract = {{}}".replace("blocks = 8", "minutes = 1")
     assert parse(text, FILE).design.blocks.most == 3000
 
 
@@ -393,7 +394,7 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
             ':13: design.blocks: "12" is not a whole number; write digits only, without quotes',
         ),
         ("blocks = 12", "blocks = true", ":13: design.blocks: true is not a whole number"),
-        ("blocks = 12", "", ":12: design.blocks: is missing; add it"),
+        ("blocks = 12", "seeds = 1", ":13: design.seeds: unknown key in [design]; "),
         ('question = "Which is faster?"', 'question = ""', ":2: question: is empty; write something"),
         (
             'name = "x"',
@@ -560,43 +561,48 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
         (
             "blocks = 12",
             "blocks = {}",
-            ":13: design.blocks: give one of minutes, until and until_width_percent",
+            ":13: design.blocks: {} is not a whole number; ",
         ),
         (
             "blocks = 12",
-            'blocks = { minutes = 1, until = "verdict" }',
-            ":13: design.blocks: give one of minutes, until and until_width_percent",
+            'minutes = 1\nuntil = "verdict"',
+            ":12: design: give one of minutes, until and until_width_percent",
         ),
         (
             "blocks = 12",
-            "blocks = { minutes = 1, at_least = 9 }",
-            ":13: design.blocks: at_least belongs to until and until_width_percent; remove it or minutes",
+            "minutes = 1\nat_least = 9",
+            ":12: design: at_least belongs to until and until_width_percent; ",
         ),
         (
             "blocks = 12",
-            'blocks = { until = "verdict", at_least = 9, at_most = 8 }',
-            ":13: design.blocks: at_least is 9 and at_most 8; give at_most at least as many blocks",
+            "blocks = 12\nat_least = 9",
+            ":12: design: at_least belongs to until and until_width_percent; ",
         ),
         (
             "blocks = 12",
-            "blocks = { until_width_percent = 2, at_least = 61 }",
-            ":13: design.blocks: at_least is 61 and at_most 60; give at_most",
+            'blocks = 8\nuntil = "verdict"\nat_least = 9',
+            ":12: design: at_least is 9 and blocks 8; ",
         ),
         (
             "blocks = 12",
-            "blocks = { until_width_percent = 2, at_least = 5 }",
-            ":13: design.blocks.at_least: 5 is too small; use 6 or more",
-        ),
-        ("blocks = 12", "blocks = { minutes = 0 }", ":13: design.blocks.minutes: 0 is too small; use more"),
-        (
-            "blocks = 12",
-            "blocks = { minute = 1 }",
-            ":13: design.blocks.minute: unknown key in [design.blocks]; ",
+            "until_width_percent = 2\nat_least = 61",
+            ":12: design: at_least is 61 and blocks 60; ",
         ),
         (
             "blocks = 12",
-            'blocks = { until = "bored" }',
-            ":13: design.blocks.until: \"bored\" is not one of 'verdict'",
+            "at_least = 5\nuntil_width_percent = 2",
+            ":13: design.at_least: 5 is too small; use 6 or more",
+        ),
+        ("blocks = 12", "minutes = 0", ":13: design.minutes: 0 is too small; use more"),
+        (
+            "blocks = 12",
+            "minute = 1",
+            ":13: design.minute: unknown key in [design]; ",
+        ),
+        (
+            "blocks = 12",
+            'until = "bored"',
+            ":13: design.until: \"bored\" is not one of 'verdict'",
         ),
         ("blocks = 12", "blocks = 12\nrepeat = 6", ":14: design.repeat: 6 is too large; use 5 or less"),
         ("blocks = 12", "seed = -1\nblocks = 1", ":13: design.seed: -1 is too small; use 0 or more"),
@@ -971,7 +977,7 @@ def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
 def test_the_reference_explains_every_key() -> None:
     text = REFERENCE.read_text()
     for table in (
-        *(Settings, DesignTable, BlocksTable, PerturbTable, ComparisonTable),
+        *(Settings, DesignTable, PerturbTable, ComparisonTable),
         *(SubjectTable, ExtractTable, ValidateTable, ChartTable),
     ):
         for key in table.known_keys():

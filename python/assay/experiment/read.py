@@ -9,7 +9,7 @@ from assay.experiment.charts import read_chart
 from assay.experiment.factors import Changes, read_factors
 from assay.experiment.programs import check_placeholders, check_units, read_program, read_units
 from assay.experiment.roles import RolesMistakeError
-from assay.experiment.schema import Better, BlocksTable, ComparisonTable, Document, ValidateTable
+from assay.experiment.schema import Better, ComparisonTable, DesignTable, Document, ValidateTable
 from assay.experiment.source import Source
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Validation
 from assay.experiment.workload import MOST_THREADS, largest_key_range
@@ -64,7 +64,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
         question=question,
         comparison=comparison,
         design=Design(
-            blocks=_blocks(document.design.blocks),
+            blocks=_blocks(document.design),
             seed=document.design.seed,
             exclude=_exclude(source, document.design.exclude, factors),
             key_range_percent=document.perturb.key_range,
@@ -85,8 +85,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     check_conditions(source, experiment)
     check_units(source, experiment)
     check_placeholders(source, experiment)
-    blocks = document.design.blocks
-    fills_the_time = isinstance(blocks, BlocksTable) and blocks.minutes and not blocks.at_most
+    fills_the_time = document.design.minutes and not document.design.blocks
     return _filling_the_time(experiment) if fills_the_time else experiment
 
 
@@ -175,16 +174,10 @@ def _better(metric: str, units: Mapping[str, str]) -> Better:
     return "lower" if cost else "higher"
 
 
-def _blocks(table: int | BlocksTable) -> Blocks:
-    if isinstance(table, int):
-        return Blocks(most=table)
-    if table.minutes is not None:
-        return Blocks(most=table.at_most or 1, minutes=table.minutes)
-    return Blocks(
-        most=table.most,
-        until=table.until or table.until_width_percent,
-        fewest=table.fewest,
-    )
+def _blocks(table: DesignTable) -> Blocks:
+    if table.end is not None:
+        return Blocks(most=table.most, until=table.end, fewest=table.at_least)
+    return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `_filling_the_time`
 
 
 def _exclude(

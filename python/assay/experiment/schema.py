@@ -39,6 +39,7 @@ Better = Literal["higher", "lower"]
 BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
+_MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
 
@@ -124,46 +125,43 @@ class Settings(Table):
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
 
 
-class BlocksTable(Table):
-    """[design] blocks, where they are as many as it takes."""
-
-    minutes: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    until: Literal["verdict"] | None = None
-    until_width_percent: Annotated[float, Field(gt=0, le=100)] | None = None
-    at_least: Annotated[int, Field(ge=6, le=100_000)] | None = None
-    at_most: BlockCount | None = None
-
-    @model_validator(mode="after")
-    def _ends_in_one_way(self) -> "BlocksTable":
-        ends = [self.minutes, self.until, self.until_width_percent]
-        if sum(end is not None for end in ends) != 1:
-            raise ValueError("give one of minutes, until and until_width_percent")
-        if self.minutes is not None and self.at_least is not None:
-            raise ValueError("at_least belongs to until and until_width_percent; remove it or minutes")
-        if self.minutes is None and self.fewest > self.most:
-            raise ValueError(
-                f"at_least is {self.fewest} and at_most {self.most}; give at_most at least as many blocks"
-            )
-        return self
-
-    @property
-    def fewest(self) -> int:
-        """At least so many blocks where they run until something is reached."""
-        return self.at_least or 8
-
-    @property
-    def most(self) -> int:
-        """At most so many."""
-        return self.at_most or 60
-
-
 class DesignTable(Table):
     """[design]."""
 
-    blocks: Annotated[Annotated[BlockCount, Tag("[value]")] | Annotated[BlocksTable, Tag("[table]")], ByKind]
+    blocks: BlockCount | None = None
+    minutes: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    until: Literal["verdict"] | None = None
+    until_width_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
     repeat: Annotated[int, Field(ge=0, le=5)] = 2
     exclude: list[dict[str, Any]] = Field(default_factory=list)
+
+    @property
+    def end(self) -> Literal["verdict"] | float | None:
+        """What ends a campaign early: a verdict where nothing says how long it runs."""
+        stated = self.until or self.until_width_percent
+        return stated if stated or self.blocks or self.minutes else "verdict"
+
+    @property
+    def most(self) -> int:
+        """At most this many blocks."""
+        return self.blocks or _MOST_BLOCKS
+
+    @model_validator(mode="after")
+    def _ends_in_one_way(self) -> "DesignTable":
+        ends = [self.minutes, self.until, self.until_width_percent]
+        if sum(end is not None for end in ends) > 1:
+            raise ValueError("give one of minutes, until and until_width_percent")
+        if self.end is None and "at_least" in self.model_fields_set:
+            raise ValueError(
+                "at_least belongs to until and until_width_percent; give one of them, or remove it"
+            )
+        if self.end is not None and self.at_least > self.most:
+            raise ValueError(
+                f"at_least is {self.at_least} and blocks {self.most}; give blocks at least as many"
+            )
+        return self
 
 
 class PerturbTable(Table):
@@ -274,7 +272,7 @@ class Document(Table):
     factors: dict[str, Any]
     trial: Settings = Settings()
     roles: Annotated[Roles | None, Field(alias="role")] = None
-    design: DesignTable
+    design: DesignTable = DesignTable()
     perturb: PerturbTable = PerturbTable()
     comparison: ComparisonTable
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
