@@ -19,10 +19,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay import programs, report
+from assay import programs
 from assay.campaign import Campaign, plan_trials
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
+from assay.report import site
 from assay.runner.process import StopSignals
 from assay.store import Store, runner_lock
 from assay.store.types import Decision
@@ -100,7 +101,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
     monkeypatch.chdir(tmp_path)
     # The pages have tests of their own, and take longer to write than all the rest.
-    monkeypatch.setattr(report, "write_page", lambda *_: Path("index.html"))
+    monkeypatch.setattr(site, "write_page", lambda *_: Path("index.html"))
     return tmp_path
 
 
@@ -162,7 +163,7 @@ def run_experiment(dies: bool) -> None:
 def check_repetitions() -> None:
     """Check that every group ran whole and at once, and every repetition right after what it repeats."""
     order = rows(
-        "select p.group_number, p.repeats from trial t join planned_trial p using (campaign_id, ordinal) "
+        'select p."group", p.repeats from trial t join planned_trial p using (campaign_id, ordinal) '
         "where t.status = 'valid' order by t.id"
     )
     ran = [(group, repeats, len(list(trials))) for (group, repeats), trials in groupby(order)]

@@ -23,7 +23,7 @@ from assay.errors import AssayError
 from assay.experiment.testing import experiment
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
-from assay.store import Store, runner_lock, schema, store
+from assay.store import Store, runner_lock, schema, sqlite
 
 PLANNED = 5000
 
@@ -198,13 +198,13 @@ def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
     for _ in range(60):
         with closing(sqlite3.connect(path)) as raw:
             raw.execute("PRAGMA journal_mode = DELETE")
-        engines = [store._engine(path) for _ in range(4)]
+        engines = [sqlite._engine(path) for _ in range(4)]
         together = Barrier(len(engines))
 
         def make_ready(engine: Engine, together: Barrier = together) -> None:
             engine.connect().close()
             together.wait()
-            store._create(engine)
+            sqlite._create(engine)
             engine.dispose()
 
         with ThreadPoolExecutor(len(engines)) as threads:
@@ -216,7 +216,7 @@ def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
 
 def test_a_store_from_a_newer_assay_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "assay.sqlite"
-    with Store.open(path) as store, store._engine.begin() as connection:
+    with Store.open(path) as store, store._database._engine.begin() as connection:
         begin(store, 2)
         connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
     before = path.read_bytes()

@@ -1,7 +1,7 @@
 """Campaigns: an experiment's plan, carried out from start to end.
 
 plan = plan_trials(experiment)
-with Store.open(Path("results/assay.sqlite")) as store, store.runner_lock(), StopSignals() as stop:
+with Store.open(path) as store, runner_lock(path), StopSignals() as stop:
     campaign = Campaign(store, experiment, plan)
     campaign.carry_out(stop, console, say)
 """

@@ -14,7 +14,25 @@ if TYPE_CHECKING:
     from assay.store import Store
     from assay.store.types import CampaignSummary
 
-StoreOption = Annotated[Path, typer.Option("--store", envvar="ASSAY_STORE", help="The store's file.")]
+
+def _store(name: str | Path) -> Path:
+    if "://" not in str(name):
+        return Path(name)
+    from assay.store import path_of
+
+    return path_of(name)
+
+
+StoreOption = Annotated[
+    Path,
+    typer.Option(
+        "--store",
+        envvar="ASSAY_STORE",
+        parser=_store,
+        metavar="FILE",
+        help="The store's file, or sqlite:///FILE.",
+    ),
+]
 CampaignOption = Annotated[
     int | None, typer.Option("--campaign", help="Number of the campaign. Default: the one begun last.")
 ]

@@ -1,4 +1,4 @@
-"""The store: every trial of every campaign in one SQLite file that only grows.
+"""The store: every trial of every campaign in one database that only grows.
 
     with Store.open(Path("results/assay.sqlite")) as store:
         campaign = store.begin_campaign(...)          # the plan is kept with it
@@ -9,7 +9,7 @@
 `docs/reference/store.md` lists the tables, views and functions.
 """
 
-from assay.store.lock import runner_lock
+from assay.store.sqlite import path_of, runner_lock
 from assay.store.store import Store
 
-__all__ = ["Store", "runner_lock"]
+__all__ = ["Store", "path_of", "runner_lock"]

@@ -19,6 +19,19 @@ def calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
     return {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
 
 
+def kept_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the columns of an ended trial that its outcome gives, by their names."""
+    return {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "started_at": outcome.started_at,
+        "wall_s": outcome.wall_s,
+        "metrics": metrics_of(outcome),
+        "calibration_before": calibrated(outcome.calibration_before),
+        "calibration_after": calibrated(outcome.calibration_after),
+    }
+
+
 def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredTrial:
     """Return a trial that has just been recorded as `Store.trials` will, save for its `environment`."""
     return StoredTrial(
@@ -27,13 +40,7 @@ def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredT
         block=trial.block,
         group=trial.group,
         levels=trial.levels,
-        status=outcome.status,
-        reason=outcome.reason,
-        metrics=metrics_of(outcome),
-        calibration_before=calibrated(outcome.calibration_before),
-        calibration_after=calibrated(outcome.calibration_after),
-        started_at=outcome.started_at,
-        wall_s=outcome.wall_s,
-        environment=None,
         repeats=trial.repeats,
+        environment=None,
+        **kept_of(outcome),
     )

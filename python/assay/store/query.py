@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.store.faults import BUSY_TIMEOUT_S
+from assay.store.sqlite import BUSY_TIMEOUT_S
 from assay.store.views import quoted
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]

@@ -30,9 +30,6 @@ from sqlalchemy import (
 
 from assay.plan.types import Level
 
-APPLICATION_ID = 0x41737379
-"""What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
-
 VERSION = "0003"
 """The revision of the schema that this Assay reads and writes."""
 
@@ -111,7 +108,7 @@ class PlannedTrialColumns(TypedColumns):
     campaign_id = Column(Integer, ForeignKey("campaign.id"), primary_key=True)
     ordinal = Column(Integer, primary_key=True)
     block = Column(Integer, nullable=False)
-    group_number = Column(Integer, nullable=False)
+    group = Column(Integer, nullable=False)
     levels: Column[Mapping[str, Level]] = Column(JSON, nullable=False)
     request: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
     program = Column(Text, nullable=False)

@@ -2,28 +2,13 @@
 
 import hashlib
 import json
-import sqlite3
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from sqlalchemy import (
-    URL,
-    ColumnElement,
-    Connection,
-    Engine,
-    Row,
-    Select,
-    create_engine,
-    event,
-    func,
-    insert,
-    select,
-)
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
@@ -31,8 +16,7 @@ from assay.experiment.types import Experiment, Extraction
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
-from assay.store.ended import calibrated, metrics_of
-from assay.store.faults import BUSY_TIMEOUT_S, damaged, explained, located, make_folder
+from assay.store.ended import kept_of
 from assay.store.query import Rows, run_query
 from assay.store.schema import (
     audit,
@@ -46,6 +30,7 @@ from assay.store.schema import (
     view_column,
 )
 from assay.store.schema import experiment as experiments
+from assay.store.sqlite import LARGEST, Database, explained, insert_new, taken_names
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
 
@@ -54,66 +39,47 @@ if TYPE_CHECKING:
 
 _Names = frozenset[tuple[Kind, str]]
 
-_LARGEST = 2**63 - 1
-"""The largest integer that SQLite holds; no row can have a number beyond it."""
-
 _RECORDS_AT_ONCE = 500
+
+_IN_COLUMNS = {"status", "started_at", "wall_s"}
+"""What of an outcome has a column, and does not stand in the record again."""
 
 
 class Store:
-    """Every trial of every campaign, in one SQLite file. Open it with `Store.open`.
+    """Every trial of every campaign, in one database. Open it with `Store.open`.
 
-    The file is in WAL mode: readers and the one writer never wait for each other. `synchronous` is FULL:
-    each transaction is on the disk before `record` returns, so that a trial survives `kill -9` of the
-    runner and, as far as the disk keeps its word, a power failure. NORMAL would be a little quicker, but
-    the kernel would then write the data back while a later trial is being measured.
+    Each transaction is kept before its method returns.
 
     Attributes:
-        path: the file as it was named when it was opened; links are followed.
+        path: its file, as it was named when it was opened.
     """
 
-    def __init__(self, path: Path, file: Path, engine: Engine) -> None:
-        self.path = path
-        self._file = file
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self.path = database.path
+        self._database = database
         self._experiments: dict[int, int] = {}  # campaign -> experiment
         self._known: dict[int, _Names] = {}  # experiment -> names that its view has
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Self:
-        """Open the store at `path`; create a missing one and its folders.
+    def open(cls, name: str | Path, *, create: bool = True) -> Self:
+        """Open the store that a path or a URL names; create a missing one and its folders.
 
         Raises:
-            AssayError: it is missing and not to be created, is no store, is damaged, comes from an
+            AssayError: it is missing and not to be created, is not a store, is damaged, comes from an
                 older or newer Assay, or its folder cannot be written.
         """
-        file = located(path)
-        if not create and not file.exists():
-            raise AssayError(
-                f"there is no store at {path}: run an experiment first "
-                "(assay run experiments/quickstart.toml), or name the store with --store"
-            )
-        make_folder(file)
-        engine = _engine(file)
-        try:
-            with explained(path, "run again"):
-                if not _is_current(engine, path, file):
-                    _create(engine)
-        except BaseException:
-            engine.dispose()
-            raise
-        return cls(path, file, engine)
+        return cls(Database.open(name, create=create))
 
     def close(self) -> None:
-        """Close the file."""
-        self._engine.dispose()
+        """Close the database."""
+        self._database.close()
 
     def __enter__(self) -> Self:
         """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
+        """Close the database."""
         self.close()
 
     def begin_campaign(
@@ -127,7 +93,7 @@ class Store:
 
         A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
         """
-        with self._write("run again") as connection:
+        with self._database.write("run again") as connection:
             experiment_id = _experiment_id(connection, experiment.name)
             campaign_id = connection.execute(
                 insert(campaign).returning(campaign.c.id),
@@ -158,7 +124,7 @@ class Store:
             AssayError: there is no such campaign.
         """
         statement = select(campaign.c.resolved, campaign.c.source).where(campaign.c.id == campaign_id)
-        with self._read() as connection:
+        with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             row = connection.execute(statement).one()
         return Experiment.model_validate_json(row.resolved).model_copy(update={"source": row.source})
@@ -172,7 +138,7 @@ class Store:
             AssayError: there is no such campaign, or one of the ordinals is planned already; nothing is
                 changed then.
         """
-        with self._write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
             self._experiment_of(connection, campaign_id)
             try:
                 _add_planned(connection, campaign_id, trials)
@@ -201,19 +167,17 @@ class Store:
 
     def decide(self, campaign_id: int, decision: Decision) -> None:
         """Write a decision."""
-        with self._write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
             self._experiment_of(connection, campaign_id)
             _add_decision(connection, campaign_id, decision)
 
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return what was decided in the course of a campaign, the first decision first."""
-        statement = select(decision).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
-        with self._read() as connection:
+        columns = _columns(Decision, decision)
+        statement = select(*columns).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
+        with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
-            return [
-                Decision(kind=row.kind, block=row.block, at=row.at, reason=row.reason, content=row.content)
-                for row in connection.execute(statement)
-            ]
+            return [Decision(**row) for row in connection.execute(statement).mappings()]
 
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
         """Write what an audit of a campaign found, which is what the view `findings` then shows of it.
@@ -232,7 +196,7 @@ class Store:
             }
             for each in findings
         ]
-        with self._write("try again") as connection:
+        with self._database.write("try again") as connection:
             self._experiment_of(connection, campaign_id)
             latest = connection.execute(
                 select(func.max(audit.c.id)).where(audit.c.campaign_id == campaign_id)
@@ -259,14 +223,13 @@ class Store:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         result = dict(outcome.result) if outcome.result is not None else None
-        metrics = metrics_of(outcome)
-        before, after = calibrated(outcome.calibration_before), calibrated(outcome.calibration_after)
+        numbers = kept_of(outcome)
         names: list[tuple[Kind, str]] = [
-            *(("metric", name) for name in metrics),
-            *(("before", name) for name in before),
-            *(("after", name) for name in after),
+            *(("metric", name) for name in numbers["metrics"]),
+            *(("before", name) for name in numbers["calibration_before"]),
+            *(("after", name) for name in numbers["calibration_after"]),
         ]
-        with self._write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
             try:
                 trial_id = connection.execute(
@@ -274,13 +237,8 @@ class Store:
                     {
                         "campaign_id": campaign_id,
                         "ordinal": ordinal,
-                        "status": outcome.status,
+                        **numbers,
                         "reason": _storable(outcome.reason),
-                        "started_at": outcome.started_at,
-                        "wall_s": outcome.wall_s,
-                        "metrics": metrics,
-                        "calibration_before": before,
-                        "calibration_after": after,
                     },
                 ).scalar_one()
             except IntegrityError as error:
@@ -297,16 +255,9 @@ class Store:
                     "trial_id": trial_id,
                     "environment": digest,
                     "outcome": {
-                        "reason": outcome.reason,
-                        "exit_code": outcome.exit_code,
-                        "result": result,
-                        "derived": dict(outcome.derived),
-                        "stdout": outcome.stdout,
-                        "stderr": outcome.stderr,
-                        "calibration_before": outcome.calibration_before,
-                        "calibration_after": outcome.calibration_after,
-                        "calibration_error": outcome.calibration_error,
-                    },
+                        name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS
+                    }
+                    | {"result": result},
                 },
             )
             known = self._known.get(experiment_id)
@@ -317,7 +268,7 @@ class Store:
 
     def campaigns(self) -> list[CampaignSummary]:
         """Return every campaign, the oldest first."""
-        with self._read() as connection:
+        with self._database.read() as connection:
             by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
                 planned_trial.c.campaign_id
             )
@@ -330,22 +281,16 @@ class Store:
                 counts.setdefault(campaign_id, {})[status] = count
             stops = select(decision.c.campaign_id, decision.c.reason).where(decision.c.kind == "stop")
             stopped = dict(connection.execute(stops).all())
-            statement = select(campaign, experiments.c.name).join_from(campaign, experiments)
+            columns = (*_columns(CampaignSummary, campaign), experiments.c.name.label("experiment"))
+            statement = select(*columns).join_from(campaign, experiments).order_by(campaign.c.id)
             return [
                 CampaignSummary(
-                    id=row.id,
-                    experiment=row.name,
-                    question=row.question,
-                    seed=row.seed,
-                    source=row.source,
-                    directory=row.directory,
-                    started_at=row.started_at,
-                    planned=planned.get(row.id, 0),
-                    counts=counts.get(row.id, {}),
-                    host=row.host,
-                    stopped=stopped.get(row.id, ""),
+                    **row,
+                    planned=planned.get(row["id"], 0),
+                    counts=counts.get(row["id"], {}),
+                    stopped=stopped.get(row["id"], ""),
                 )
-                for row in connection.execute(statement.order_by(campaign.c.id))
+                for row in connection.execute(statement).mappings()
             ]
 
     def campaign(self, campaign_id: int | None = None) -> CampaignSummary:
@@ -367,41 +312,16 @@ class Store:
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         statement = (
-            select(
-                trial,
-                planned_trial.c.block,
-                planned_trial.c.group_number,
-                planned_trial.c.levels,
-                planned_trial.c.repeats,
-                record.c.environment,
-            )
+            select(*_columns(StoredTrial, trial, planned_trial, record))
             .select_from(trial)
             .join(planned_trial)
             .join(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
             .order_by(trial.c.ordinal)
         )
-        with self._read() as connection:
+        with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
-            return [
-                StoredTrial(
-                    id=row.id,
-                    ordinal=row.ordinal,
-                    block=row.block,
-                    group=row.group_number,
-                    levels=row.levels,
-                    status=row.status,
-                    reason=row.reason,
-                    metrics=row.metrics,
-                    calibration_before=row.calibration_before,
-                    calibration_after=row.calibration_after,
-                    started_at=row.started_at,
-                    wall_s=row.wall_s,
-                    environment=row.environment,
-                    repeats=row.repeats,
-                )
-                for row in connection.execute(statement)
-            ]
+            return [StoredTrial(**row) for row in connection.execute(statement).mappings()]
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
         """Return what the trials of a campaign report of machine and program: digest -> content."""
@@ -413,7 +333,7 @@ class Store:
             .join(environment, environment.c.sha256 == record.c.environment)
             .where(trial.c.campaign_id == campaign_id)
         )
-        with self._read() as connection:
+        with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             return {row.sha256: row.content for row in connection.execute(statement)}
 
@@ -437,10 +357,10 @@ class Store:
         environments: dict[str, Any] = {}
         for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
             wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
-            with self._read() as connection:
-                held = [each for each in wanted if abs(each) <= _LARGEST]
-                rows = {row.id: row for row in connection.execute(_select_records(held))}
-                new = {row.environment for row in rows.values()} - environments.keys() - {None}
+            with self._database.read() as connection:
+                held = [each for each in wanted if abs(each) <= LARGEST]
+                rows = {row["trial"]: row for row in connection.execute(_select_records(held)).mappings()}
+                new = {row["environment"] for row in rows.values()} - environments.keys() - {None}
                 contents = select(environment).where(environment.c.sha256.in_(new))
                 environments |= {row.sha256: row.content for row in connection.execute(contents)}
             for each in wanted:
@@ -460,69 +380,45 @@ class Store:
         Raises:
             AssayError: there is no such campaign, or SQLite refuses the query.
         """
-        if campaign is not None and abs(campaign) > _LARGEST:
+        if campaign is not None and abs(campaign) > LARGEST:
             raise self._no_campaign(campaign)
-        with self._read() as connection:
-            statement = select(schema.campaign.c.id, experiments.c.view_name).join_from(
-                schema.campaign, experiments
-            )
+        with self._database.read() as connection:
+            campaigns = schema.campaign
+            statement = select(campaigns.c.id, experiments.c.view_name).join_from(campaigns, experiments)
             if campaign is not None:
-                statement = statement.where(schema.campaign.c.id == campaign)
-            row = connection.execute(statement.order_by(schema.campaign.c.id.desc()).limit(1)).one_or_none()
+                statement = statement.where(campaigns.c.id == campaign)
+            row = connection.execute(statement.order_by(campaigns.c.id.desc()).limit(1)).one_or_none()
         if row is None and campaign is not None:
             raise self._no_campaign(campaign)
         trials = (
             None if row is None else f"SELECT * FROM main.{quoted(row.view_name)} WHERE campaign = {row.id}"  # noqa: S608
         )
         with explained(self.path):
-            return run_query(self._file, sql, trials)
-
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        with explained(self.path), self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def _write(self, after_full: str) -> Iterator[Connection]:
-        # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
-        engine = self._engine.execution_options(assay_begin="BEGIN IMMEDIATE")
-        with explained(self.path, after_full), engine.begin() as connection:
-            yield connection
+            return run_query(self._database.file, sql, trials)
 
     def _planned(self, campaign_id: int, *conditions: ColumnElement[bool]) -> list[PlannedTrial]:
         statement = (
-            select(planned_trial)
+            select(*_columns(PlannedTrial, planned_trial))
             .where(planned_trial.c.campaign_id == campaign_id, *conditions)
             .order_by(
                 planned_trial.c.block,
-                func.coalesce(planned_trial.c.repeats, planned_trial.c.group_number),
-                planned_trial.c.group_number,
+                func.coalesce(planned_trial.c.repeats, planned_trial.c.group),
+                planned_trial.c.group,
                 planned_trial.c.ordinal,
             )
         )
-        with self._read() as connection:
+        with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             return [
                 PlannedTrial(
-                    ordinal=row.ordinal,
-                    block=row.block,
-                    group=row.group_number,
-                    levels=row.levels,
-                    request=row.request,
-                    program=row.program,
-                    perturbation=row.perturbation,
-                    timeout_s=row.timeout_s,
-                    memory_limit_mb=row.memory_limit_mb,
-                    arguments=tuple(row.arguments),
-                    extract=_extract(row.extract),
-                    repeats=row.repeats,
+                    **{**row, "arguments": tuple(row["arguments"]), "extract": _extract(row["extract"])}
                 )
-                for row in connection.execute(statement)
+                for row in connection.execute(statement).mappings()
             ]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         found = self._experiments.get(campaign_id)
-        if found is None and abs(campaign_id) <= _LARGEST:
+        if found is None and abs(campaign_id) <= LARGEST:
             statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
             found = connection.execute(statement).scalar_one_or_none()
         if found is None:
@@ -534,100 +430,17 @@ class Store:
         return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` names those it has")
 
 
-def _engine(file: Path) -> Engine:
-    engine = create_engine(
-        URL.create("sqlite", database=str(file)),
-        connect_args={"timeout": BUSY_TIMEOUT_S},
-        json_serializer=schema.to_json,
-        json_deserializer=json.loads,
-    )
-
-    # The sqlite3 module would begin transactions late and by guesswork; SQLAlchemy's events do it by rule.
-    @event.listens_for(engine, "connect")
-    def _(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
-
-    @event.listens_for(engine, "begin")
-    def _(connection: Connection) -> None:
-        connection.exec_driver_sql(connection.get_execution_options().get("assay_begin", "BEGIN"))
-
-    return engine
-
-
-def _is_current(engine: Engine, path: Path, file: Path) -> bool:
-    """Tell whether the file holds a store of this version; an AssayError says that it never can."""
-    with engine.connect() as connection:
-        application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-        if application == schema.APPLICATION_ID:
-            version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
-            if version < schema.VERSION:
-                raise AssayError(
-                    f"{path} has schema version {version}, which this Assay does not read (it reads "
-                    f"{schema.VERSION}): move it away (mv {path} {path}.old) and run again, or choose "
-                    "another store with --store"
-                )
-            if version > schema.VERSION:
-                raise AssayError(
-                    f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
-                    f"{schema.VERSION}: use the newer Assay, or choose another store with --store"
-                )
-            # WAL is set after the tables are there: a process may have been killed in between.
-            journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
-            if not _has_its_length(connection, file):
-                raise damaged(path, "its end is missing")
-            return bool(version == schema.VERSION and journal == "wal")
-        if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
-            raise AssayError(
-                f"{path} is a database of another program; it was left as it is: choose another with --store"
-            )
-    return False
-
-
-def _has_its_length(connection: Connection, file: Path) -> bool:
-    """Tell whether the file has its last page whole; SQLite would read what is missing as zeros."""
-    pages, page_size = (
-        connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
-    )
-    wal = file.with_name(file.name + "-wal")
-    if wal.exists() and wal.stat().st_size:
-        return True  # the last pages may be there
-    return bool(file.stat().st_size >= pages * page_size)
-
-
-def _create(engine: Engine) -> None:
-    # Imported here because it takes longer than most queries.
-    from assay.store.migrations import migrate  # noqa: PLC0415
-
-    # Of several processes that open a new file, one migrates; the others wait and find nothing to do.
-    with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
-        migrate(connection)
-    # WAL is a property of the file and cannot be set within a transaction.
-    with closing(engine.raw_connection()) as raw:
-        last = time.monotonic() + BUSY_TIMEOUT_S
-        while True:
-            try:
-                raw.cursor().execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                # Two that set it at once do not wait for each other: SQLite refuses one of them at once.
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-
 def _experiment_id(connection: Connection, name: str) -> int:
     found = connection.execute(
         select(experiments.c.id).where(experiments.c.name == name)
     ).scalar_one_or_none()
     if found is not None:
         return found
-    taken = [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
     stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
     return connection.execute(
-        insert(experiments).values(name=name, view_name=free_name(stem, taken)).returning(experiments.c.id)
+        insert(experiments)
+        .values(name=name, view_name=free_name(stem, taken_names(connection)))
+        .returning(experiments.c.id)
     ).scalar_one()
 
 
@@ -644,24 +457,14 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
             [
                 {
                     "campaign_id": campaign_id,
-                    "ordinal": each.ordinal,
-                    "block": each.block,
-                    "group_number": each.group,
-                    "levels": each.levels,
-                    "request": each.request,
-                    "program": each.program,
-                    "perturbation": each.perturbation,
-                    "timeout_s": each.timeout_s,
-                    "memory_limit_mb": each.memory_limit_mb,
-                    "arguments": list(each.arguments),
+                    **vars(planned),
                     "extract": (
-                        each.extract
-                        if isinstance(each.extract, str)
-                        else [rule.model_dump() for rule in each.extract]
+                        planned.extract
+                        if isinstance(planned.extract, str)
+                        else [rule.model_dump() for rule in planned.extract]
                     ),
-                    "repeats": each.repeats,
                 }
-                for each in trials
+                for planned in trials
             ],
         )
 
@@ -669,14 +472,7 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
 def _add_decision(connection: Connection, campaign_id: int, decided: Decision) -> None:
     connection.execute(
         insert(decision),
-        {
-            "campaign_id": campaign_id,
-            "block": decided.block,
-            "at": decided.at,
-            "kind": decided.kind,
-            "reason": _storable(decided.reason),
-            "content": dict(decided.content),
-        },
+        {"campaign_id": campaign_id, **vars(decided), "reason": _storable(decided.reason)},
     )
 
 
@@ -684,7 +480,7 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     """Add columns to an experiment's view; return the names of all that it has."""
     if names:
         connection.execute(
-            sqlite_insert(view_column).on_conflict_do_nothing(),
+            insert_new(view_column),
             [{"experiment_id": experiment_id, "kind": kind, "name": name} for kind, name in names],
         )
     statement = (
@@ -701,27 +497,23 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
     return frozenset(every)
 
 
+def _columns(kind: type, *tables: Table) -> list[Column[Any]]:
+    """Return the columns with the names of a dataclass's fields, each of the first table that has it."""
+    names = [field.name for field in fields(kind)]
+    found = {name: table.c[name] for table in reversed(tables) for name in names if name in table.c}
+    return [found[name] for name in names if name in found]
+
+
 def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
     return (
         select(
-            trial.c.id,
-            trial.c.campaign_id,
-            trial.c.ordinal,
+            trial.c.id.label("trial"),
+            trial.c.campaign_id.label("campaign"),
+            experiments.c.name.label("experiment"),
             trial.c.status,
             trial.c.started_at,
             trial.c.wall_s,
-            planned_trial.c.block,
-            planned_trial.c.group_number,
-            planned_trial.c.levels,
-            planned_trial.c.request,
-            planned_trial.c.program,
-            planned_trial.c.perturbation,
-            planned_trial.c.timeout_s,
-            planned_trial.c.memory_limit_mb,
-            planned_trial.c.arguments,
-            planned_trial.c.extract,
-            planned_trial.c.repeats,
-            experiments.c.name.label("experiment"),
+            *_columns(PlannedTrial, planned_trial),
             record.c.outcome,
             record.c.environment,
         )
@@ -734,40 +526,19 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
     )
 
 
-def _record(row: Row[Any], environments: Mapping[str, Any]) -> dict[str, Any]:
+def _record(row: RowMapping, environments: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of `_select_records` with its environment, as values that JSON can express."""
-    outcome: dict[str, Any] = row.outcome
-    if row.environment is not None:
-        outcome["result"]["environment"] = environments[row.environment]
+    values = dict(row)
+    outcome, digest = values.pop("outcome"), values.pop("environment")
+    if digest is not None:
+        outcome["result"]["environment"] = environments[digest]
+    first = ("trial", "campaign", "experiment", "ordinal", "block", "group", "levels", "status", "reason")
     return {
-        "trial": row.id,
-        "campaign": row.campaign_id,
-        "experiment": row.experiment,
-        "ordinal": row.ordinal,
-        "block": row.block,
-        "group": row.group_number,
-        "repeats": row.repeats,
-        "levels": row.levels,
-        "status": row.status,
-        "reason": outcome["reason"],
-        "exit_code": outcome["exit_code"],
-        "started_at": row.started_at.isoformat(),
-        "wall_s": row.wall_s,
-        "seed": row.request.get("seed"),
-        "perturbation": row.perturbation,
-        "program": row.program,
-        "arguments": row.arguments,
-        "extract": row.extract,
-        "timeout_s": row.timeout_s,
-        "memory_limit_mb": row.memory_limit_mb,
-        "request": row.request,
-        "result": outcome["result"],
-        "derived": outcome.get("derived", {}),
-        "calibration_before": outcome["calibration_before"],
-        "calibration_after": outcome["calibration_after"],
-        "calibration_error": outcome["calibration_error"],
-        "stderr": outcome["stderr"],
-        "stdout": outcome["stdout"],
+        **dict.fromkeys(first),
+        **values,
+        "started_at": values["started_at"].isoformat(),
+        "seed": values["request"].get("seed"),
+        **outcome,
     }
 
 
@@ -779,7 +550,5 @@ def _storable(text: str) -> str:
 def _environment_digest(connection: Connection, content: Any) -> str:
     """Keep an environment once, and return what it is found by."""
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    connection.execute(
-        sqlite_insert(environment).on_conflict_do_nothing(), {"sha256": digest, "content": content}
-    )
+    connection.execute(insert_new(environment), {"sha256": digest, "content": content})
     return digest

@@ -699,3 +699,23 @@ def test_median_and_quantile_are_those_of_numpy_without_nulls(
 
 def test_median_of_no_rows_is_null(shared_store: Store) -> None:
     assert shared_store.query("select median(1), quantile(1, 0.5) where 0")[1] == [(None, None)]
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["x/a.sqlite", "sqlite:///x/a.sqlite"])
+def test_a_store_is_named_by_a_path_or_a_url(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Store.open(name) as store:
+        assert store.path == Path("x/a.sqlite")
+    with Store.open(f"sqlite:///{tmp_path}/x/a.sqlite", create=False) as store:
+        assert store.campaigns() == []
+
+
+@pytest.mark.parametrize("name", ["postgresql://host/assay", "sqlite://x", "sqlite:///"])
+def test_the_url_of_anything_else_is_refused(name: str) -> None:
+    with pytest.raises(AssayError, match=f"{name} is not a store: name its file, or sqlite:/// and its file"):
+        Store.open(name)

@@ -15,7 +15,7 @@ class StoredTrial:
 
     Attributes:
         id: the trial's number in the store, for links and `assay show`.
-        group: number of the group in the campaign; the SQL column `group_number`.
+        group: number of the group in the campaign; the column `group_number` of views.
         metrics: name -> value as the trial reported them; use them only where `status` is valid.
         calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
             failed.

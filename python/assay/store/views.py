@@ -15,7 +15,7 @@ FIXED = {
     "trial": "t.id",
     "campaign": "t.campaign_id",
     "block": "p.block",
-    "group_number": "p.group_number",
+    "group_number": 'p."group"',
     "status": "t.status",
     "reason": "t.reason",
     "started_at": "t.started_at",

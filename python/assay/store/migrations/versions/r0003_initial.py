@@ -41,7 +41,7 @@ def upgrade() -> None:
         sa.Column("campaign_id", sa.Integer, sa.ForeignKey("campaign.id"), primary_key=True),
         sa.Column("ordinal", sa.Integer, primary_key=True),
         sa.Column("block", sa.Integer, nullable=False),
-        sa.Column("group_number", sa.Integer, nullable=False),
+        sa.Column("group", sa.Integer, nullable=False),
         sa.Column("levels", sa.JSON, nullable=False),
         sa.Column("request", sa.JSON, nullable=False),
         sa.Column("program", sa.Text, nullable=False),

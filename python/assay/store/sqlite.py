@@ -1,0 +1,330 @@
+"""What is SQLite's own: how the store's file is found, opened, written and locked, and what can go wrong."""
+
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.exc import DBAPIError
+
+from assay.errors import AssayError
+from assay.store.schema import VERSION, to_json
+
+APPLICATION_ID = 0x41737379
+"""What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
+
+BUSY_TIMEOUT_S = 30.0
+"""How long a process waits for another that is writing."""
+
+LARGEST = 2**63 - 1
+"""The largest integer that SQLite holds; no row can have a number beyond it."""
+
+
+class Database:
+    """A store's file in WAL mode: readers and the one writer never wait for each other.
+
+    `synchronous` is FULL: each transaction is on the disk before it returns, so that a trial survives
+    `kill -9` of the runner and, as far as the disk keeps its word, a power failure. NORMAL would be a little
+    quicker, but the kernel would then write the data back while a later trial is being measured.
+
+    Attributes:
+        path: the file as it was named when it was opened; links are followed.
+        file: the file itself.
+    """
+
+    def __init__(self, path: Path, file: Path, engine: Engine) -> None:
+        self.path = path
+        self.file = file
+        self._engine = engine
+
+    @classmethod
+    def open(cls, name: str | Path, *, create: bool) -> Self:
+        """Open the file that a path or URL names; see `Store.open`."""
+        path = path_of(name)
+        file = located(path)
+        if not create and not file.exists():
+            raise AssayError(
+                f"there is no store at {path}: run an experiment first "
+                "(assay run experiments/quickstart.toml), or name the store with --store"
+            )
+        make_folder(file)
+        engine = _engine(file)
+        try:
+            with explained(path, "run again"):
+                if not _is_current(engine, path, file):
+                    _create(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(path, file, engine)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._engine.dispose()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection that sees the store as it is at one moment."""
+        with explained(self.path), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self, after_full: str) -> Iterator[Connection]:
+        """Give the one connection that may write; all that is written with it is, or nothing.
+
+        `after_full` says what to do once there is space on a full disk.
+        """
+        # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
+        engine = self._engine.execution_options(assay_begin="BEGIN IMMEDIATE")
+        with explained(self.path, after_full), engine.begin() as connection:
+            yield connection
+
+
+def insert_new(table: Table) -> Insert:
+    """Return the statement that inserts rows, but for those that are there."""
+    return insert(table).on_conflict_do_nothing()
+
+
+def taken_names(connection: Connection) -> list[str]:
+    """Return what a new view cannot be called."""
+    return [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
+
+
+def path_of(name: str | Path) -> Path:
+    """Return the path of a store that is named by it or by a URL, such as sqlite:///results/assay.sqlite.
+
+    Raises:
+        AssayError: it is the URL of something else.
+    """
+    scheme, separator, path = str(name).partition(":///")
+    if separator and scheme == "sqlite" and path:
+        return Path(path)
+    if "://" in str(name):
+        raise AssayError(f"{name} is not a store: name its file, or sqlite:/// and its file")
+    return Path(name)
+
+
+def located(path: Path) -> Path:
+    """Return the file that a store's path leads to, all links followed, whether it is there or not.
+
+    SQLite keeps its own files beside that one, and two names of one file must mean one lock.
+
+    Raises:
+        AssayError: it leads to something that is not a regular file.
+    """
+    file = Path(os.path.realpath(path))
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return file
+    except OSError as error:
+        raise AssayError(
+            f"cannot open {path}: {error.strerror}; choose another store with --store"
+        ) from error
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise AssayError(f"{path} is {what}: name a file with --store, such as results/assay.sqlite")
+    return file
+
+
+def make_folder(file: Path) -> None:
+    """Make the folder that a store's file is to be in.
+
+    Raises:
+        AssayError: it cannot be made.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (
+            "a part of it is a file"
+            if isinstance(error, FileExistsError | NotADirectoryError)
+            else error.strerror
+        )
+        raise AssayError(
+            f"cannot create the folder {file.parent}: {reason}; choose another store with --store"
+        ) from error
+
+
+@contextmanager
+def runner_lock(name: str | Path) -> Iterator[None]:
+    """Hold the right to run trials into a store, which two campaigns on one host would share badly.
+
+    It is a lock of the kernel on a file beside the store's, whose name has `.lock` added and which holds the
+    owner's process id. The kernel releases it when its owner ends, however it ends; the file stays and means
+    nothing by itself.
+
+    Raises:
+        AssayError: another process holds it, it cannot be a store, or the file cannot be written.
+    """
+    path = path_of(name)
+    file = located(path)
+    make_folder(file)
+    lock = file.with_name(file.name + ".lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise AssayError(
+            f"cannot write {lock}: {error.strerror}; choose another store with --store"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            raise AssayError(
+                f"another runner (process {owner or 'unknown'}) is running trials into {path}: wait until it "
+                "ends, or stop it with Ctrl-C; trials that ran together would disturb each other"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _engine(file: Path) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(file)),
+        connect_args={"timeout": BUSY_TIMEOUT_S},
+        json_serializer=to_json,
+        json_deserializer=json.loads,
+    )
+
+    # The sqlite3 module would begin transactions late and by guesswork; SQLAlchemy's events do it by rule.
+    @event.listens_for(engine, "connect")
+    def _(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    @event.listens_for(engine, "begin")
+    def _(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("assay_begin", "BEGIN"))
+
+    return engine
+
+
+def _is_current(engine: Engine, path: Path, file: Path) -> bool:
+    """Tell whether the file holds a store of this version; an AssayError says that it never can."""
+    with engine.connect() as connection:
+        application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if application == APPLICATION_ID:
+            version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+            if version < VERSION:
+                raise AssayError(
+                    f"{path} has schema version {version}, which this Assay does not read (it reads "
+                    f"{VERSION}): move it away (mv {path} {path}.old) and run again, or choose "
+                    "another store with --store"
+                )
+            if version > VERSION:
+                raise AssayError(
+                    f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
+                    f"{VERSION}: use the newer Assay, or choose another store with --store"
+                )
+            # WAL is set after the tables are there: a process may have been killed in between.
+            journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+            if not _has_its_length(connection, file):
+                raise damaged(path, "its end is missing")
+            return bool(version == VERSION and journal == "wal")
+        if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
+            raise AssayError(
+                f"{path} is a database of another program; it was left as it is: choose another with --store"
+            )
+    return False
+
+
+def _has_its_length(connection: Connection, file: Path) -> bool:
+    """Tell whether the file has its last page whole; SQLite would read what is missing as zeros."""
+    pages, page_size = (
+        connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
+    )
+    wal = file.with_name(file.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        return True  # the last pages may be there
+    return bool(file.stat().st_size >= pages * page_size)
+
+
+def _create(engine: Engine) -> None:
+    # Imported here because it takes longer than most queries.
+    from assay.store.migrations import migrate  # noqa: PLC0415
+
+    # Of several processes that open a new file, one migrates; the others wait and find nothing to do.
+    with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
+        migrate(connection)
+    # WAL is a property of the file and cannot be set within a transaction.
+    with closing(engine.raw_connection()) as raw:
+        last = time.monotonic() + BUSY_TIMEOUT_S
+        while True:
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # Two that set it at once do not wait for each other: SQLite refuses one of them at once.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+
+@contextmanager
+def explained(path: Path, after_full: str = "try again") -> Iterator[None]:
+    """Turn what goes wrong with a store's file into an AssayError.
+
+    `after_full` says what to do once there is space on a full disk.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            _raise_explained(error.orig, path, after_full)
+        raise
+    except sqlite3.Error as error:
+        _raise_explained(error, path, after_full)
+        raise
+
+
+def damaged(path: Path, what: str) -> AssayError:
+    """Return the error for a file that cannot be read as a store."""
+    return AssayError(
+        f"{path} is not a store, or is damaged ({what}). It was left as it is: move it away "
+        f"(mv {path} {path}.damaged) and run again, or choose another store with --store"
+    )
+
+
+def _raise_explained(error: sqlite3.Error, path: Path, after_full: str) -> None:
+    # The low byte of SQLite's code is the kind of error; errors of the Python module have none.
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+            raise damaged(path, str(error)) from error
+        case sqlite3.SQLITE_FULL:
+            raise _full(path, after_full) from error
+        case sqlite3.SQLITE_IOERR:
+            if shutil.disk_usage(path.parent).free < 1 << 20:
+                raise _full(path, after_full) from error
+            raise AssayError(f"cannot read or write {path}: {error}; see the system's log (dmesg)") from error
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            raise AssayError(
+                f"cannot open {path}: {error}. SQLite needs to write in {path.parent}{os.sep}, even to read; "
+                "choose or copy to another place and name it with --store"
+            ) from error
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            raise AssayError(
+                f"another process has locked {path} for {BUSY_TIMEOUT_S:.0f} s; try again when it ends"
+            ) from error
+
+
+def _full(path: Path, after_full: str) -> AssayError:
+    return AssayError(
+        f"the disk that holds {path} is full; nothing that ended before is lost: free space and {after_full}"
+    )
