@@ -532,7 +532,18 @@ def _record(row: RowMapping, environments: Mapping[str, Any]) -> dict[str, Any]:
     outcome, digest = values.pop("outcome"), values.pop("environment")
     if digest is not None:
         outcome["result"]["environment"] = environments[digest]
-    first = ("trial", "campaign", "experiment", "ordinal", "block", "group", "levels", "status", "reason")
+    first = (
+        "trial",
+        "campaign",
+        "experiment",
+        "ordinal",
+        "block",
+        "group",
+        "levels",
+        "status",
+        "reason",
+        "exit_code",
+    )
     return {
         **dict.fromkeys(first),
         **values,
