@@ -257,7 +257,7 @@ def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
     assert summary in " ".join(assay("report").stdout.split())
     alarms = json.loads(assay("report", "--json").stdout)["false_alarms"]
     assert (alarms["comparisons"], alarms["uncorrected"], alarms["compatible"]) == (2, 0, True)
-    assert rows("select source from campaign") == [("identical = true\n" + Path("x.toml").read_text(),)]
+    assert rows("select source, resolved ->> 'identical' from campaign") == [(Path("x.toml").read_text(), 1)]
     assert rows("select count(distinct levels) from planned_trial") == [(4,)]
 
 
