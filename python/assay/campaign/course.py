@@ -166,8 +166,9 @@ class Course:
             self._check_metrics(trial.program, metrics_of(outcome))
             self._complete.add(subject)
         elif outcome.status == "invalid" and trial.extract != "protocol":
+            table = self._experiment.programs[subject].table
             raise NothingExtractedError(
-                f"subjects.{subject}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
+                f"subjects.{table}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
                 "that have ended are kept; put the experiment's file right and run that",
                 trial_id,
             )

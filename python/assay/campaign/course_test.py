@@ -444,7 +444,7 @@ def test_a_resumed_campaign_ends_where_no_ended_trial_had_a_compared_metric(stor
 def laboratory_of_a_command(store: Store, *outcomes: tuple[str, str]) -> Laboratory:
     """Return one whose trials end as given, one after the other; `a` is a command."""
     laboratory = Laboratory(
-        store, parse(f"{SOURCE}blocks = 2\n[subjects.a]\nprogram = '/a'\nextract = {{}}", Path("x.toml"))
+        store, parse(f"{SOURCE}blocks = 2\n[subjects.a]\nprogram = '/a'\nprotocol = false", Path("x.toml"))
     )
     left, outcome_of = list(outcomes), laboratory.outcome_of
 

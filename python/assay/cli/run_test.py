@@ -84,7 +84,7 @@ COMMAND = """
 [subjects.mine]
 program = "/bin/sh"
 arguments = ["-c", "echo work=1; test -e good || echo work=2"]
-extract = { work = { line = "work" } }
+extract = { work = { line = "work", unit = "ms" } }
 """
 
 

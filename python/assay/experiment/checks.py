@@ -26,10 +26,10 @@ def check(experiment: Experiment, machine: Machine) -> None:
         AssayError: it cannot; the first mistake, at its place in the file.
     """
     source = Source(experiment.path, experiment.source)
-    for subject in experiment.programs:
+    for subject, program in experiment.programs.items():
         if subject in machine.subjects:
-            why = "assay-trial has a subject of this name; choose another"
-            raise source.mistake(("subjects", subject), why)
+            why = f"assay-trial has a subject {subject}; choose another name"
+            raise source.mistake(("subjects", program.table), why)
     conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
     baselines = experiment.baseline_by_context()
     compared_with = {

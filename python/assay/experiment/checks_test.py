@@ -152,7 +152,7 @@ def test_processors_must_be_there() -> None:
 
 
 def test_a_program_may_not_take_the_name_of_a_subject() -> None:
-    with pytest.raises(AssayError, match=r":15: subjects\.two: assay-trial has a subject of this name"):
+    with pytest.raises(AssayError, match=r":15: subjects\.two: assay-trial has a subject two"):
         check_with(read(OWN), BOTH)
 
 

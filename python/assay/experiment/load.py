@@ -50,8 +50,8 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     else:
         experiment = parse(text, path, identical=identical)
         source = Source(path, text)
-    for subject, program in experiment.programs.items():
-        _check_program(source, ("subjects", subject, "program"), program)
+    for program in experiment.programs.values():
+        _check_program(source, ("subjects", program.table, "program"), program)
     return experiment.model_copy(update={"digests": read_digests(source, experiment)})
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, load, parse
+from assay.experiment.metrics import better
 from assay.experiment.schema import (
     ChartTable,
     ComparisonTable,
@@ -314,7 +315,7 @@ build = "make"
 
 
 def test_a_command_needs_no_settings_of_a_map_and_has_none_by_default() -> None:
-    experiment = parse(f"{COMMAND}extract = {{}}", FILE)
+    experiment = parse(f"{COMMAND}protocol = false", FILE)
     assert experiment.settings({"threads": 2}) == {"subject": "mine", "threads": 2, "pinning": "none"}
     assert experiment.comparison.better == "lower"
     mine = experiment.programs["mine"]
@@ -336,22 +337,105 @@ def test_extraction_rules_are_patterns_or_lines_with_units() -> None:
 a = 'a: (\\d+)'
 b = {{ pattern = "b (.*)", unit = "ms" }}
 c = {{ line = "C c" }}
+d = {{ json = "/runs/0/a~1b", unit = "1/s" }}
 """
     assert parse(text, FILE).programs["mine"].extract == (
         Extraction(metric="a", pattern=r"a: (\d+)"),
         Extraction(metric="b", pattern="b (.*)", unit="ms"),
         Extraction(metric="c", line="C c"),
+        Extraction(metric="d", pointer="/runs/0/a~1b", unit="1/s"),
     )
 
 
+def test_a_program_with_rules_need_not_say_that_it_does_not_speak_the_protocol() -> None:
+    rules = '[subjects.mine.extract]\na = "(.*)"'
+    assert parse(COMMAND + rules, FILE) == parse(f"{COMMAND}protocol = false\n{rules}", FILE).model_copy(
+        update={"source": COMMAND + rules}
+    )
+
+
+SEVERAL = """\
+[subjects.{0}]
+program = "env"
+arguments = ["{{subject}}"]
+build = "make"
+names = {1}
+protocol = false
+"""
+
+
+def test_one_table_describes_a_program_of_several_subjects() -> None:
+    text = COMMAND.replace('subject = "mine"', "").replace("threads", "subject", 1).replace("[1, 2]", "{}")
+    text = text[: text.index("[subjects.mine]")].replace("{}", '["gzip", "xz"]').replace("= 1", '= "gzip"')
+    text = text.replace('factor = "threads"', 'factor = "subject"') + SEVERAL.format(
+        "tools", '["gzip", "xz"]'
+    )
+    experiment = parse(text, FILE)
+    assert experiment.programs.keys() == experiment.subjects() == {"gzip", "xz"}
+    assert experiment.programs["gzip"] == experiment.programs["xz"]
+    with pytest.raises(AssayError, match=r"x\.toml:4: factors\.subject: \[subjects\.tools\].*gzip and xz"):
+        parse(text.replace('subject = ["gzip", "xz"]', 'subject = ["gzip", "tools"]'), FILE)
+
+
+@pytest.mark.parametrize(
+    ("metric", "also", "at"),
+    [
+        ("score", "[]", r"10: comparison\.metric: .*score.*better = "),
+        ("wall_ms", '["user_ms", "score"]', r"14: comparison\.also: .*score.*also = "),
+        ("wall_ms", '["ratio"]', r"14: comparison\.also: .*ratio"),
+    ],
+)
+def test_of_a_metric_of_a_commands_own_nobody_guesses_which_values_are_better(
+    metric: str, also: str, at: str
+) -> None:
+    text = COMMAND.replace('"wall_ms"', f'"{metric}"').replace("percent = 3", f"percent = 3\nalso = {also}")
+    with pytest.raises(AssayError, match=rf"x\.toml:{at}"):
+        parse(f"{text}extract = {{ score = '(.*)', ratio = {{ line = 'a', unit = '%' }} }}", FILE)
+
+
+def test_of_a_metric_of_a_commands_own_the_experiment_says_which_values_are_better() -> None:
+    rules = "extract = { score = '(.*)', rate = { line = 'a', unit = 'MB/s' } }"
+    text = COMMAND.replace('"wall_ms"', '"score"\nbetter = "lower"\nalso = ["rate", "runs_per_second"]')
+    comparison = parse(text + rules, FILE).comparison
+    assert comparison.better == "lower"
+    assert comparison.also == {"rate": "higher", "runs_per_second": "higher"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "way"),
+    [
+        ("m", "ns", "lower"),
+        ("throughput", "ns per operation", "lower"),
+        ("m", "us/op", "lower"),
+        ("m", "ms/s", "lower"),
+        ("m", "MiB", "lower"),
+        ("m", "bytes per element", "lower"),
+        ("m", "MB/s", "higher"),
+        ("m", "operations per second", "higher"),
+        ("m", "%", None),
+        ("m", "", None),
+        ("m", "sheep", None),
+        ("latency_p99_ns", "", "lower"),
+        ("peak_resident_bytes", "", "lower"),
+        ("insert_throughput", "", "higher"),
+        ("work_per_s", "", "higher"),
+        ("requests_per_second", "", "higher"),
+        ("seconds_per_operation", "", "lower"),
+        ("columns", "", None),
+    ],
+)
+def test_a_unit_or_a_name_says_which_values_are_better(metric: str, unit: str, way: str | None) -> None:
+    assert better(metric, unit) == way
+
+
 def test_the_budget_of_time_for_a_command_is_of_trials_that_take_no_time() -> None:
-    text = f"{COMMAND}extract = {{}}".replace("blocks = 8", "minutes = 1")
+    text = f"{COMMAND}protocol = false".replace("blocks = 8", "minutes = 1")
     assert parse(text, FILE).design.blocks.most == 3000
 
 
 def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
-    text = f"{COMMAND}extract = {{}}".replace('build = "make"', "")
+    text = f"{COMMAND}protocol = false".replace('build = "make"', "")
     file.write_text(text)
     assert load(file).programs["mine"].path.parent != tmp_path
     file.write_text(text.replace('"sh"', '"no_such_command"'))
@@ -370,7 +454,7 @@ def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
 
 def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
-    file.write_text(f"{COMMAND}extract = {{}}".replace('"sh"', '"./mine"'))
+    file.write_text(f"{COMMAND}protocol = false".replace('"sh"', '"./mine"'))
     assert load(file).programs["mine"].path == tmp_path / "mine"
 
 
@@ -716,12 +800,25 @@ PROGRAM = '[subjects.two]\nprogram = "two"\n'
         ),
         (
             f'{PROGRAM}[subjects.two.extract]\nm = {{ unit = "s" }}',
-            ":23: subjects.two.extract.m: give one of pattern and line",
+            ":23: subjects.two.extract.m: give one of pattern, line and json",
         ),
         (
             f'{PROGRAM}[subjects.two.extract]\nm = {{ pattern = "(a)", line = "a" }}',
-            ":23: subjects.two.extract.m: give one of pattern and line",
+            ":23: subjects.two.extract.m: give one of pattern, line and json",
         ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = {{ json = "/a", line = "a" }}',
+            ":23: subjects.two.extract.m: give one of pattern, line and json",
+        ),
+        (
+            f'{PROGRAM}[subjects.two.extract]\nm = {{ json = "$.a" }}',
+            ':23: subjects.two.extract.m.json: "$.a" is not a JSON Pointer',
+        ),
+        (f"{PROGRAM}extract = {{}}", ":22: subjects.two.extract: is empty; if only time and memory"),
+        (f'{PROGRAM}extract = "lines"\nprotocol = true', ":23: subjects.two.protocol: a program that speaks"),
+        (f"{PROGRAM}names = []", ":22: subjects.two.names: [] has too few values"),
+        (f'{PROGRAM}names = [\n"a", "a"]', ":23: subjects.two.names: subjects.two has a subject a already"),
+        (f'[subjects.a]\nprogram = "a"\nnames = ["two"]\n{PROGRAM}', ":23: subjects.two: subjects.a has a"),
         (
             f'{PROGRAM}[subjects.two.extract]\n"M m" = "(a)"',
             ':23: subjects.two.extract."M m": "M m" is no name',
@@ -911,7 +1008,7 @@ def with_program(folder: Path, mode: int | None) -> Path:
 
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
-    assert experiment.programs == {"two": Program(path=tmp_path / "two")}
+    assert experiment.programs == {"two": Program(table="two", path=tmp_path / "two")}
 
 
 @pytest.mark.parametrize(

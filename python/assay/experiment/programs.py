@@ -17,23 +17,46 @@ PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
 """What is measured of every program that does not speak the protocol."""
 
 
-def read_program(source: Source, name: str, table: SubjectTable) -> Program:
-    """Read one [subjects.NAME].
+def read_programs(source: Source, tables: Mapping[str, SubjectTable]) -> dict[str, Program]:
+    """Return subject -> its program, as each [subjects.NAME] describes it.
 
     Raises:
-        AssayError: there is a mistake in it.
+        AssayError: there is a mistake in one.
     """
+    programs: dict[str, Program] = {}
+    for name, table in tables.items():
+        program = _program(source, name, table)
+        for index, subject in enumerate(table.names or [name]):
+            if subject in programs:
+                at = ("subjects", name, "names", index) if table.names else ("subjects", name)
+                why = (
+                    f"subjects.{programs[subject].table} has a subject {subject} already; choose another name"
+                )
+                raise source.mistake(at, why)
+            programs[subject] = program
+    return programs
+
+
+def _program(source: Source, name: str, table: SubjectTable) -> Program:
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
-    if isinstance(table.extract, dict):
-        extract = _rules(source, name, table.extract)
-    elif table.extract is not None:
-        extract = table.extract
+    if table.extract is None:
+        extract = () if table.protocol is False else "protocol"
+    elif table.protocol:
+        why = "a program that speaks the protocol has nothing to extract; remove this or extract"
+        raise source.mistake(("subjects", name, "protocol"), why)
+    elif not table.extract:
+        why = "is empty; if only time and memory are to be measured, write protocol = false instead"
+        raise source.mistake(("subjects", name, "extract"), why)
+    else:
+        extract = table.extract if isinstance(table.extract, str) else _rules(source, name, table.extract)
     folder = source.path.parent.absolute()
     path = folder / table.program
     if extract != "protocol" and "/" not in table.program:
         found = shutil.which(table.program)
         path = Path(found).absolute() if found else Path(table.program)
-    return Program(path=path, arguments=tuple(table.arguments), build=table.build, extract=extract)
+    return Program(
+        table=name, path=path, arguments=tuple(table.arguments), build=table.build, extract=extract
+    )
 
 
 def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
@@ -45,7 +68,7 @@ def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -
         if isinstance(rule, str):
             read.append(Extraction(metric=metric, pattern=rule))
         else:
-            read.append(Extraction(metric=metric, pattern=rule.pattern, line=rule.line, unit=rule.unit))
+            read.append(Extraction(metric=metric, **rule.model_dump()))
     return tuple(read)
 
 
@@ -57,16 +80,16 @@ def read_units(source: Source, programs: Mapping[str, Program]) -> dict[str, str
     """
     units: dict[str, str] = {}
     first: dict[str, str] = {}
-    for subject, program in programs.items():
+    for program in programs.values():
         for rule in program.extract if isinstance(program.extract, tuple) else ():
-            other = first.setdefault(rule.metric, subject)
+            other = first.setdefault(rule.metric, program.table)
             unit = units.setdefault(rule.metric, rule.unit)
             if unit != rule.unit:
                 why = (
                     f"is in {_unit(rule.unit)} here and in {_unit(unit)} in subjects.{other}; values in "
                     "different units cannot be compared: give both the same unit, or each a metric of its own"
                 )
-                raise source.mistake(("subjects", subject, "extract", rule.metric), why)
+                raise source.mistake(("subjects", program.table, "extract", rule.metric), why)
     return units
 
 
@@ -97,7 +120,8 @@ def check_units(source: Source, experiment: Experiment) -> None:
                     f"is in {show(rule.unit)} here, and {others[0]} gives it without a unit; values in "
                     "different units cannot be compared: give it a rule with this unit, or leave the unit out"
                 )
-                raise source.mistake(("subjects", subject, "extract", rule.metric), why)
+                table = experiment.programs[subject].table
+                raise source.mistake(("subjects", table, "extract", rule.metric), why)
 
 
 def check_placeholders(source: Source, experiment: Experiment) -> None:
@@ -125,7 +149,7 @@ def _check_arguments(
 ) -> None:
     program = experiment.programs.get(subject)
     for index, argument in enumerate(program.arguments if program else ()):
-        at = ("subjects", subject, "arguments", index)
+        at = ("subjects", program.table if program else subject, "arguments", index)
         try:
             missing = [name for name in placeholders.names(argument) if name not in values]
         except ValueError as error:

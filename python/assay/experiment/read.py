@@ -1,19 +1,21 @@
 """Turns the parsed text of a file into an `Experiment`; raises at the first group of mistakes."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from assay.experiment.charts import read_chart
 from assay.experiment.factors import Changes, read_factors
-from assay.experiment.programs import check_placeholders, check_units, read_program, read_units
+from assay.experiment.lines import KeyPath
+from assay.experiment.metrics import Better, better
+from assay.experiment.programs import check_placeholders, check_units, read_programs, read_units
 from assay.experiment.roles import RolesMistakeError
-from assay.experiment.schema import Better, ComparisonTable, DesignTable, Document, ValidateTable
+from assay.experiment.schema import ComparisonTable, DesignTable, Document, ValidateTable
 from assay.experiment.source import Source
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Validation
 from assay.experiment.workload import MOST_THREADS, largest_key_range
-from assay.words import show
+from assay.words import listed, show
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
@@ -21,8 +23,6 @@ _MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
 _SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
-_LOWER_IS_BETTER = re.compile(r"((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$")
-_UNITS_OF_COSTS = {"ns", "us", "ms", "s", "bytes"}
 
 Factors = Mapping[str, Sequence[Level]]
 
@@ -43,9 +43,12 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     given = _fixed(source, document)
     changes = read_factors(source, document.factors, given)
     factors = {name: tuple(levels) for name, levels in changes.items()}
-    programs = {name: read_program(source, name, each) for name, each in document.subjects.items()}
+    programs = read_programs(source, document.subjects)
     units = read_units(source, programs)
-    comparison = _comparison(source, document.comparison, factors, units)
+    commands = {name for name, program in programs.items() if program.extract != "protocol"}
+    subjects = _subjects(changes, given)
+    direction = partial(_direction, source, units, bool(subjects & commands))
+    comparison = _comparison(source, document.comparison, factors, direction)
     question = document.question
     if identical:
         if "copy" in factors:
@@ -57,8 +60,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
-    commands = {name for name, program in programs.items() if program.extract != "protocol"}
-    protocol_defaults = {} if _subjects(changes, given) <= commands else _PROTOCOL_DEFAULTS
+    protocol_defaults = {} if subjects <= commands else _PROTOCOL_DEFAULTS
     experiment = Experiment(
         name=document.name,
         question=question,
@@ -107,16 +109,16 @@ def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
 
 
 def _comparison(
-    source: Source, table: ComparisonTable, factors: Factors, units: Mapping[str, str]
+    source: Source, table: ComparisonTable, factors: Factors, direction: Callable[[KeyPath, str], Better]
 ) -> ComparisonDesign:
     source.known(("comparison", "factor"), table.factor, factors, "factor")
     baseline, *stand_ins = _baselines(source, table, factors)
     also: dict[str, Better] = {}
-    for metric in table.also:
+    for index, metric in enumerate(table.also):
         if metric == table.metric or metric in also:
             raise source.mistake(("comparison", "also"), f"{metric} is compared already; remove it here")
         stated = table.also[metric] if isinstance(table.also, dict) else None
-        also[metric] = stated or _better(metric, units)
+        also[metric] = stated or direction(("comparison", "also", index), metric)
     if table.across and stand_ins:
         why = "workloads are put together against one baseline; name one alone"
         raise source.mistake(("comparison", "across"), why)
@@ -125,7 +127,7 @@ def _comparison(
         factor=table.factor,
         baseline=baseline,
         smallest_effect_percent=table.smallest_effect_percent,
-        better=table.better or _better(table.metric, units),
+        better=table.better or direction(("comparison", "metric"), table.metric),
         also=also,
         across=_across(source, table, factors),
         correction=table.correction,
@@ -168,10 +170,19 @@ def _baselines(source: Source, table: ComparisonTable, factors: Factors) -> list
     return levels
 
 
-def _better(metric: str, units: Mapping[str, str]) -> Better:
-    """Return which values of a metric are better, as its unit or else its name says."""
-    cost = units.get(metric) in _UNITS_OF_COSTS or _LOWER_IS_BETTER.search(metric)
-    return "lower" if cost else "higher"
+def _direction(
+    source: Source, units: Mapping[str, str], of_commands: bool, at: KeyPath, metric: str
+) -> Better:
+    """Return which values of a compared metric are better; of a command's own, nobody guesses."""
+    known = better(metric, units.get(metric, ""))
+    if known is None and of_commands:
+        remedy = 'better = "lower"' if at[1] == "metric" else f'also = {{ {metric} = "lower" }}'
+        why = (
+            f"neither the unit nor the name of {metric} says which values are better; write {remedy}, "
+            'or "higher", or give its rule in extract a unit of time, memory or speed'
+        )
+        raise source.mistake(at, why)
+    return known or "higher"
 
 
 def _blocks(table: DesignTable) -> Blocks:
@@ -259,6 +270,11 @@ def _check_settings(source: Source, experiment: Experiment, condition: Mapping[s
     if settings["threads"] > MOST_THREADS:
         why = f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
         raise source.mistake(source.origin(experiment, condition, "roles"), why)
+    subject = settings.get("subject")
+    several = [name for name, program in experiment.programs.items() if program.table == subject]
+    if several and subject not in experiment.programs:
+        why = f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
+        raise source.mistake(source.origin(experiment, condition, "subject"), why)
     required = ["subject"]
     if not experiment.is_command(settings.get("subject", "")):
         required.append("key_range")

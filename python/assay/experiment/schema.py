@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from assay.experiment.metrics import Better
 from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
@@ -32,10 +33,10 @@ from assay.experiment.workload import (
     ValueType,
 )
 from assay.findings import Severity
+from assay.words import show
 
 Policy = Literal["none", "compact", "scatter", "cores_first"]
 Percent = Annotated[float, Field(ge=0, le=100)]
-Better = Literal["higher", "lower"]
 BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -88,6 +89,18 @@ def _regular_expression(pattern: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
+
+
+def _pointer(text: str) -> str:
+    if re.fullmatch(r"(/([^~/]|~[01])*)*", text):
+        return text
+    raise ValueError(
+        f'{show(text)} is not a JSON Pointer; write keys and indices, each after a slash: "/runs/0/rate"'
+    )
+
+
+Pointer = Annotated[str, Field(max_length=200), AfterValidator(_pointer)]
+"""The place of a value in JSON, as RFC 6901 writes it."""
 
 
 Parameter = Annotated[Metric, AfterValidator(_free)]
@@ -192,12 +205,13 @@ class ExtractTable(Table):
 
     pattern: Pattern | None = None
     line: Annotated[str, Field(min_length=1)] | None = None
+    pointer: Annotated[Pointer | None, Field(alias="json")] = None
     unit: Annotated[str, Field(max_length=16)] = ""
 
     @model_validator(mode="after")
     def _looks_for_one_thing(self) -> "ExtractTable":
-        if (self.pattern is None) == (self.line is None):
-            raise ValueError("give one of pattern and line")
+        if sum(place is not None for place in (self.pattern, self.line, self.pointer)) != 1:
+            raise ValueError("give one of pattern, line and json")
         return self
 
 
@@ -208,8 +222,10 @@ class SubjectTable(Table):
     """[subjects.NAME]."""
 
     program: NonEmptyWord
+    names: Annotated[list[Name], Field(min_length=1)] | None = None
     arguments: list[Word] = Field(default_factory=list)
     build: NonEmptyWord | None = None
+    protocol: bool | None = None
     extract: (
         Annotated[
             Annotated[Literal["lines"], Tag("[value]")] | Annotated[dict[Metric, _Rule], Tag("[table]")],

@@ -100,12 +100,14 @@ class Extraction(Part):
         metric: its name.
         pattern: a regular expression with one group, which matches in exactly one place; or None.
         line: the NAME of the one line NAME=DATA that holds it; or None.
+        pointer: the JSON Pointer of the one place that holds it in output that is JSON; or None.
         unit: of the metric; empty where it is not said.
     """
 
     metric: str
     pattern: str | None = None
     line: str | None = None
+    pointer: str | None = None
     unit: str = ""
 
 
@@ -113,13 +115,15 @@ class Program(Part):
     """A program of one's own that is a subject.
 
     Attributes:
+        table: NAME of the [subjects.NAME] that describes it, perhaps for several subjects.
         path: the executable, absolute; the bare name of a command that is not on the PATH.
         arguments: of its command line; `{name}` stands for the setting or parameter of that name.
         build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
-            else the rules for each metric.
+            else the rules for each metric, none where only time and memory are measured.
     """
 
+    table: str
     path: Path
     arguments: tuple[str, ...] = ()
     build: str | None = None

@@ -239,7 +239,7 @@ def command() -> Experiment:
     arguments = ("-{threads}", "{seed}", "{{{level}}")
     return experiment(subjects=2).model_copy(
         update={
-            "programs": {"map_1": Program(path=Path("/x"), arguments=arguments, extract=RULES)},
+            "programs": {"map_1": Program(table="map", path=Path("/x"), arguments=arguments, extract=RULES)},
             "fixed": FIXED | {"parameters": {"level": 9}},
         }
     )
@@ -258,7 +258,7 @@ def test_a_command_has_arguments_with_each_trials_own_values_and_its_rules() -> 
 
 def test_what_a_command_has_not_is_neither_perturbed_nor_requested() -> None:
     fixed = {"threads": 1, "pinning": "none", "timeout_s": 5}
-    programs = {f"map_{n}": Program(path=Path("/x"), extract=()) for n in (0, 1)}
+    programs = {f"map_{n}": Program(table="map", path=Path("/x"), extract=()) for n in (0, 1)}
     asked = command().model_copy(update={"fixed": fixed, "programs": programs})
     for trial in plan_of(asked).trials:
         assert trial.request.keys() == {"protocol", "seed", "subject", "threads", "pinning"}

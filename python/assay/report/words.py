@@ -8,6 +8,7 @@ from typing import Any
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Cluster, Estimate, HostMode, Verdict
 from assay.experiment import Experiment
+from assay.experiment.metrics import TIME
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
 from assay.report.gather import Report
@@ -16,12 +17,11 @@ from assay.words import condition_name, counted, listed, number, percent, ratio
 
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
-_TIME = r"(?:ns|us|µs|μs|ms|s|sec|seconds?|min|minutes?|h|hours?)"
 _SPEED_BY_NAME = re.compile(
-    rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{_TIME})"
+    rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{TIME})"
     r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?$"
 )
-_SPEED_BY_UNIT = re.compile(rf"{_TIME}\b|.*(?:/|\bper\b)\s*{_TIME}$")
+_SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}$")
 
 
 def interval(value: Interval | None) -> str:

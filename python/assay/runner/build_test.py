@@ -21,7 +21,7 @@ comparison = { metric = "wall_ms", factor = "subject", baseline = "mine_0", smal
 
 def experiment(folder: Path, *builds: str | None) -> Experiment:
     programs = "".join(
-        f"[subjects.mine_{number}]\nprogram = 'true'\nextract = {{}}\n"
+        f"[subjects.mine_{number}]\nprogram = 'true'\nprotocol = false\n"
         + ("" if build is None else f"build = {json.dumps(build)}\n")
         for number, build in enumerate([*builds, "touch unused"])
     )
@@ -35,6 +35,14 @@ def test_each_build_runs_once_in_the_folder_of_the_experiment(tmp_path: Path) ->
     run_builds(experiment(tmp_path, one, None, two, one), said.append, said.append)
     assert (tmp_path / "diary").read_text().splitlines() == ["one", str(tmp_path), os.environ["HOME"]]
     assert said == [f"building: {one}", f"building: {two}"]
+
+
+def test_a_program_of_several_subjects_is_built_once(tmp_path: Path) -> None:
+    factors = "[factors]\nsubject = ['mine_0', 'mine_1']\n"
+    table = "[subjects.mine]\nprogram = 'true'\nnames = ['mine_0', 'mine_1']\nprotocol = false\n"
+    text = f"{TEXT}{factors}{table}build = 'echo built >> diary'\n"
+    run_builds(parse(text, tmp_path / "x.toml"), print, print)
+    assert (tmp_path / "diary").read_text() == "built\n"
 
 
 def test_what_is_not_measured_is_not_built(tmp_path: Path) -> None:

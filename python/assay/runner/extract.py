@@ -1,12 +1,13 @@
 """Finds metrics in what a program prints that knows nothing of the trial protocol."""
 
+import json
 import math
 import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
-from typing import Literal
+from itertools import chain, islice
+from typing import Any, Literal
 
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
@@ -44,12 +45,18 @@ def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict
     named = [rule for rule in rules if rule.line is not None]
     with _time_limit("the lines NAME=DATA take", "print fewer"):
         data = _named(stdout, named) if named else {}
-    return {
-        rule.metric: _matched(stdout, rule, rule.pattern)
-        if rule.pattern is not None
-        else _on_line(data, rule)
-        for rule in rules
-    }
+    placed = [rule for rule in rules if rule.pointer is not None]
+    with _time_limit("the places in JSON take", "print less"):
+        in_json = _in_json(stdout, placed) if placed else {}
+    metrics = {}
+    for rule in rules:
+        if rule.pattern is not None:
+            metrics[rule.metric] = _matched(stdout, rule, rule.pattern)
+        elif rule.line is not None:
+            metrics[rule.metric] = _on_line(data, rule)
+        else:
+            metrics[rule.metric] = in_json[rule.metric]
+    return metrics
 
 
 def _lines(stdout: str) -> dict[str, float]:
@@ -93,6 +100,68 @@ def _on_line(data: Mapping[str, str], rule: Extraction) -> float:
     return _value(rule, _line(rule), data[str(rule.line)])
 
 
+def _in_json(stdout: str, rules: Sequence[Extraction]) -> dict[str, float]:
+    """Return metric -> the number at the place that its rule names, in the one JSON text that has it."""
+    values: dict[str, Any] = {}
+    texts = 0
+    for text in _json_texts(stdout):
+        texts += 1
+        for rule in rules:
+            try:
+                value = _at(text, str(rule.pointer))
+            except LookupError:
+                continue
+            if rule.metric in values:
+                raise ValueError(
+                    f"{rule.metric}: {_place(rule)} is on more than one line of the output; "
+                    "let the program print it once"
+                )
+            values[rule.metric] = value
+    for rule in rules:
+        if not texts:
+            raise ValueError(
+                f"{rule.metric}: {_place(rule)} is nowhere in the output, which is not JSON, nor has a line "
+                "that is a JSON object or array; print JSON, or change the rule"
+            )
+        if rule.metric not in values:
+            raise _nowhere(rule, _place(rule))
+    return {rule.metric: _value(rule, _place(rule), json.dumps(values[rule.metric])) for rule in rules}
+
+
+def _json_texts(stdout: str) -> Iterator[Any]:
+    """Yield what is JSON: the output as a whole, or else each line that is an object or an array."""
+    lines = (match[0] for match in re.finditer(r"^[^\S\n]*+[\[{].*$", stdout, re.MULTILINE))
+    for text in chain([stdout], lines):
+        try:
+            # Every number becomes a float, however many digits it has; true is not a number.
+            yield json.loads(text, parse_int=float)
+        except (ValueError, RecursionError):
+            continue
+        if text is stdout:
+            return
+
+
+def _at(value: Any, pointer: str) -> Any:
+    """Return what a JSON Pointer (RFC 6901) names in a value.
+
+    Raises:
+        LookupError: there is nothing at this place.
+    """
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value[key]
+        elif isinstance(value, list) and re.fullmatch("0|[1-9][0-9]*", key):
+            value = value[int(key)]
+        else:
+            raise LookupError
+    return value
+
+
+def _place(rule: Extraction) -> str:
+    return f"the place {_quoted(str(rule.pointer))}"
+
+
 def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
     """Return the value that the pattern of a rule finds."""
     sought = f"the pattern {_quoted(pattern)}"
@@ -123,7 +192,7 @@ def _value(rule: Extraction, sought: str, data: str) -> float:
     value = _finite(data)
     if value is None:
         raise ValueError(
-            f"{rule.metric}: {sought} gives {_quoted(data)}, which is no finite number; "
+            f"{rule.metric}: {sought} gives {_quoted(data)}, which is not a finite number; "
             "let it give nothing but the number"
         )
     return value

@@ -1,4 +1,5 @@
 import importlib
+import json
 import math
 import re
 import signal
@@ -102,24 +103,80 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
             r"rate: the pattern '^rate: ([\d.eE+-]*)(?: MB/s)?$' is nowhere in the output; look at it",
         ),
         (PATTERN, "rate: 1\nrate: 1", "is in the output more than once; make it match one place only"),
-        (PATTERN, "rate: ", "gives '', which is no finite number; let it give nothing but the number"),
-        (PATTERN, "rate: 1e999", "gives '1e999', which is no finite number"),
-        (PATTERN, "rate: 1e", "gives '1e', which is no finite number"),
+        (PATTERN, "rate: ", "gives '', which is not a finite number; let it give nothing but the number"),
+        (PATTERN, "rate: 1e999", "gives '1e999', which is not a finite number"),
+        (PATTERN, "rate: 1e", "gives '1e', which is not a finite number"),
         (
             Extraction(metric="a", pattern="a(b)?"),
             "a",
-            "a: the pattern 'a(b)?' gives '', which is no finite number",
+            "a: the pattern 'a(b)?' gives '', which is not a finite number",
         ),
         (LINE, "mean rate=1", "rate: the line 'Mean rate=...' is nowhere in the output"),
         (LINE, "Mean rate=1\nMean rate=2", "is in the output more than once; let the program print it once"),
-        (LINE, "Mean rate=fast", "gives 'fast', which is no finite number"),
-        (LINE, "Mean rate=" + "9" * 1000, f"gives '{'9' * 60}...', which is no finite number"),
-        (LINE, "Mean rate=\x1b[31m", "gives '\\x1b[31m', which is no finite number"),
+        (LINE, "Mean rate=fast", "gives 'fast', which is not a finite number"),
+        (LINE, "Mean rate=" + "9" * 1000, f"gives '{'9' * 60}...', which is not a finite number"),
+        (LINE, "Mean rate=\x1b[31m", "gives '\\x1b[31m', which is not a finite number"),
     ],
 )
 def test_a_rule_that_finds_no_number_or_two_is_explained(rule: Extraction, printed: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         extract(printed, [rule])
+
+
+JSON = Extraction(metric="rate", pointer="/summary/rps")
+
+
+@pytest.mark.parametrize(
+    ("printed", "pointer", "value"),
+    [
+        ('{"summary": {"rps": 12.5}}', "/summary/rps", 12.5),
+        ('{\n  "runs": [1, {"a/b~c": -3}]\n}\n', "/runs/1/a~1b~0c", -3),
+        ('{"": {"0": 1e3}}', "//0", 1000),
+        ("17\n", "", 17),
+        ('started\n{"at": 1}\n  {"summary": {"rps": 2}}\n{"broken": ', "/summary/rps", 2),
+        ('{"summary": 1}\n{"summary": {"rps": 3}}', "/summary/rps", 3),
+        ("{ not JSON }\n[4]", "/0", 4),
+        (f'{{"a": {2**70}}}', "/a", 2.0**70),
+    ],
+)
+def test_a_place_in_json_is_found(printed: str, pointer: str, value: float) -> None:
+    assert extract(printed, [Extraction(metric="a", pointer=pointer)]) == {"a": value}
+
+
+@given(metrics)
+def test_every_number_of_json_is_found_at_its_place(values: dict[str, float]) -> None:
+    rules = [Extraction(metric=name, pointer=f"/all/1/{name}") for name in values]
+    assert extract(json.dumps({"all": [0, values]}), rules) == values
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("", "rate: the place '/summary/rps' is nowhere in the output, which is not JSON"),
+        ("rps=1", "rate: the place '/summary/rps' is nowhere in the output, which is not JSON"),
+        ("[" * 100_000, "is nowhere in the output, which is not JSON"),
+        ('{"summary": {"rsp": 1}}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
+        ('{"summary": [1]}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
+        ('{"summary": 1}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
+        ('{"summary": {"rps": 1}}\n' * 2, "'/summary/rps' is on more than one line of the output"),
+        ('{"summary": {"rps": "1"}}', "'/summary/rps' gives '\"1\"', which is not a finite number"),
+        ('{"summary": {"rps": true}}', "gives 'true', which is not a finite number"),
+        ('{"summary": {"rps": null}}', "gives 'null', which is not a finite number"),
+        ('{"summary": {"rps": NaN}}', "gives 'NaN', which is not a finite number"),
+        ('{"summary": {"rps": 1e999}}', "gives 'Infinity', which is not a finite number"),
+        (f'{{"summary": {{"rps": {"9" * 5000}}}}}', "gives 'Infinity', which is not a finite number"),
+        ('{"summary": {"rps": [1]}}', "gives '[1.0]', which is not a finite number"),
+    ],
+)
+def test_a_place_in_json_without_a_number_is_explained(printed: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        extract(printed, [JSON])
+
+
+@pytest.mark.parametrize("index", ["01", "-1", "1", "-", "+0", "1_0", "9" * 190, "١"])  # noqa: RUF001
+def test_an_index_is_a_decimal_number_within_the_array(index: str) -> None:
+    with pytest.raises(ValueError, match="is nowhere in the output; look at it"):
+        extract("[1]", [Extraction(metric="a", pointer=f"/{index}")])
 
 
 def test_a_pattern_that_would_take_ages_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +270,13 @@ def test_a_whole_number_is_taken_whatever_stands_beside_it(pattern: str, printed
 
 @given(st.text())
 def test_whatever_is_printed_gives_finite_numbers_or_a_reason_of_one_line(printed: str) -> None:
-    for rules in ("lines", (PATTERN, LINE), (Extraction(metric="a", pattern=r"(?s)(.*)"),)):
+    for rules in (
+        "lines",
+        (PATTERN, LINE),
+        (JSON,),
+        (Extraction(metric="a", pointer=""),),
+        (Extraction(metric="a", pattern=r"(?s)(.*)"),),
+    ):
         try:
             found = extract(printed, rules)
         except ValueError as error:

@@ -449,6 +449,14 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
     assert (outcome.status, outcome.stdout) == ("valid", "")
 
 
+def test_a_command_may_print_its_metrics_as_json(tmp_path: Path, executor: LocalExecutor) -> None:
+    code = r"""import json; print("begun"); print(json.dumps({"runs": [{"rate": 2.5}]}))"""
+    outcome = only(executor, command(tmp_path, code, (Extraction(metric="rate", pointer="/runs/0/rate"),)))
+    assert (outcome.status, outcome.reason) == ("valid", "")
+    assert outcome.result is not None
+    assert outcome.result["metrics"]["rate"] == 2.5
+
+
 @pytest.mark.parametrize(
     ("printed", "extract", "reason"),
     [
@@ -460,6 +468,7 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
             r"a: the pattern 'b=(\d)' is nowhere in the output",
         ),
         ("a=1\\na=1", (Extraction(metric="a", pattern=r"a=(\d)"),), "is in the output more than once"),
+        ('{"a": "1"}', (Extraction(metric="a", pointer="/a"),), "a: the place '/a' gives '\"1\"', which is"),
     ],
 )
 def test_a_command_in_whose_output_a_metric_is_not_found_once_is_invalid(

@@ -1,0 +1,26 @@
+"""Which values of a metric are better, as far as its unit or its name says."""
+
+import re
+from typing import Literal
+
+Better = Literal["higher", "lower"]
+
+TIME = r"(?:ns|us|µs|μs|ms|s|sec|seconds?|min|minutes?|h|hours?)"
+"""Matches a unit of time."""
+
+_MEMORY = r"(?:bytes?|[kKMGT]?i?B)"
+_BY_UNIT: tuple[tuple[re.Pattern[str], Better], ...] = (
+    (re.compile(rf"{TIME}(?:\s*/|\s+per\b|$)"), "lower"),
+    (re.compile(rf".*(?:/|\bper\b)\s*{TIME}$"), "higher"),
+    (re.compile(rf"{_MEMORY}(?:\s*/|\s+per\b|$)"), "lower"),
+)
+_BY_NAME: tuple[tuple[re.Pattern[str], Better], ...] = (
+    (re.compile(r".*((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$"), "lower"),
+    (re.compile(rf".*(?:throughput|_per_{TIME})$"), "higher"),
+)
+
+
+def better(metric: str, unit: str) -> Better | None:
+    """Return which values of a metric are better, as its unit or else its name says; None if neither does."""
+    known = ((unit, _BY_UNIT), (metric, _BY_NAME))
+    return next((way for text, ways in known for pattern, way in ways if pattern.match(text)), None)
