@@ -10,6 +10,9 @@ from typing import Any, Literal
 RUNS_AT_MOST = 5
 """Runs of numbers that a sentence lists."""
 
+NAMES_AT_MOST = 10
+"""Names that a hint lists where none is near."""
+
 
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with four digits, or as many as are asked for, and a suffix where it is large: 12.35M.
@@ -115,14 +118,15 @@ def condition_name(levels: Mapping[str, object]) -> str:
 
 
 def nearest(word: object, known: Sequence[object]) -> str:
-    """Return a hint that names the known word most like the given one, or else all of them."""
+    """Return a hint that names the known word most like the given one, or else the first of them."""
     names = [str(name) for name in known]
     close = get_close_matches(str(word), names, n=1)
     if close:
         meant = known[names.index(close[0])]
         # A number is not the string of its digits, which looks the same without quotes.
         return f"did you mean {meant if isinstance(meant, type(word)) else show(meant)}?"
-    return f"there are {', '.join(names)}" if names else "there are none"
+    more = f" and {len(names) - NAMES_AT_MOST} more" if len(names) > NAMES_AT_MOST else ""
+    return f"there are {', '.join(names[:NAMES_AT_MOST])}{more}" if names else "there are none"
 
 
 def show(value: Any) -> str:

@@ -61,3 +61,8 @@ def test_p_values_have_two_digits(value: float | None, written: str) -> None:
 )
 def test_evidence_is_rounded_and_has_units(name: str, value: float, said: tuple[str, str]) -> None:
     assert words.quantity(name, value) == said
+
+
+def test_a_hint_lists_ten_names_at_most() -> None:
+    assert words.nearest("x", list(range(10))) == "there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"
+    assert words.nearest("x", list(range(12))).endswith(", 8, 9 and 2 more")

@@ -21,13 +21,13 @@ from assay.experiment.metrics import Better
 from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
-    Arrivals,
+    ArrivalsTable,
     Distribution,
     Engine,
     KeyType,
     Latency,
     MixTable,
-    Range,
+    RangeTable,
     Roles,
     ThreadCount,
     ValueType,
@@ -119,8 +119,8 @@ class Settings(Table):
     value_type: ValueType | None = None
     mix: MixTable | None = None
     distribution: Distribution | None = None
-    range: Range | None = None
-    arrivals: Arrivals | None = None
+    range: RangeTable | None = None
+    arrivals: ArrivalsTable | None = None
     roles: Roles | None = None
     engine: Engine | None = None
     draws: Literal["one", "two"] | None = None

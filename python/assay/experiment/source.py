@@ -18,11 +18,6 @@ from assay.words import counted, nearest, show
 
 _MISTAKES_AT_MOST = 20
 AnyTable = TypeVar("AnyTable", bound=Table)
-_NOT_IN_THE_TEXT = {
-    "[key]",
-    "[table]",
-    "[value]",
-}  # what pydantic and the schema add to the place of a mistake
 
 
 class Source:
@@ -49,10 +44,8 @@ class Source:
         except ValidationError as error:
             mistakes = []
             for each in error.errors(include_url=False)[:_MISTAKES_AT_MOST]:
-                extra = (each["ctx"]["key"],) if each["type"] == "unknown_key" else ()
-                inside = (part for part in each["loc"][skip:] if part not in _NOT_IN_THE_TEXT)
-                key = (*at, *inside)
-                mistakes.append(str(self.mistake((*key, *extra), _explain(each, dotted(key)))))
+                key = (*at, *_keys(value, each)[skip:])
+                mistakes.append(str(self.mistake(key, _explain(each, dotted(key[:-1])))))
             if error.error_count() > _MISTAKES_AT_MOST:
                 more = error.error_count() - _MISTAKES_AT_MOST
                 mistakes.append(f"{self.path}: {counted(more, 'more mistake')} of these kinds")
@@ -132,6 +125,8 @@ def dotted(key: KeyPath) -> str:
 _EXPLANATIONS = {
     "missing": "is missing; add it",
     "unknown_key": "unknown key{place}; {hint}",
+    "union_tag_not_found": "is missing; add it",
+    "union_tag_invalid": '"{tag}" is not one of {expected_tags}',
     "value_error": "{error}",
     "greater_than_equal": "{value} is too small; use {ge} or more",
     "greater_than": "{value} is too small; use more than {gt}",
@@ -154,14 +149,34 @@ _EXPLANATIONS = {
 }
 
 
+def _keys(value: Any, error: ErrorDetails) -> list[str | int]:
+    """Return the keys in a value that lead to a mistake; places name choices of the models too."""
+    keys: list[str | int] = []
+    for part in error["loc"]:
+        if isinstance(value, dict):
+            inside = part in value
+        else:
+            inside = isinstance(value, list) and isinstance(part, int)
+        if inside:
+            keys.append(part)
+            value = value[part]
+    if error["type"] == "missing":
+        keys.append(error["loc"][-1])
+    elif error["type"] == "unknown_key":
+        keys.append(error["ctx"]["key"])
+    elif error["type"].startswith("union_tag"):
+        keys.append("kind")
+    return keys
+
+
 def _explain(error: ErrorDetails, table: str) -> str:
     """Say in plain words what pydantic found in a table of the text."""
     context = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in error.get("ctx", {}).items()
     }
-    others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
     place = f" in [{table}]" if table else ""
+    others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
     return _EXPLANATIONS[error["type"]].format(
         value=show(error["input"]), place=place, others=others, **context
     )

@@ -26,7 +26,9 @@ NonEmptyWord = Annotated[str, Field(min_length=1), AfterValidator(_no_nul)]
 class Table(BaseModel):
     """A TOML table whose values have exactly the types written here and that knows all of its keys."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -34,8 +36,8 @@ class Table(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
     def given(self) -> dict[str, Any]:
-        """Return what the text says, by the keys that it says it with."""
-        return self.model_dump(exclude_unset=True, by_alias=True)
+        """Return what the text says and the defaults of what it leaves out, by the keys of the text."""
+        return self.model_dump(exclude_none=True, by_alias=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     Tag,
@@ -20,7 +19,7 @@ from pydantic import (
 )
 
 from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table
-from assay.words import nearest, show
+from assay.words import listed, nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
 LARGEST_KEY_RANGE = 2**40
@@ -30,30 +29,6 @@ _MOST_ROLES = 32
 _MOST_DEVIATIONS_OUTSIDE = 30  # beyond, no key has a weight that a double can hold
 
 _Share = Annotated[float, Field(gt=0, le=100)]
-_Order = Literal["ordered", "scrambled"]
-_Kind = Literal[
-    "uniform",
-    "zipf",
-    "hot_set",
-    "binomial",
-    "exponential",
-    "normal",
-    "sequential",
-    "latest",
-    "empirical",
-]
-_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "uniform": (),
-    "zipf": ("exponent",),
-    "hot_set": ("operations_percent", "keys_percent"),
-    "binomial": ("p",),
-    "exponential": ("mean_percent",),
-    "normal": ("mean_percent", "deviation_percent"),
-    "sequential": (),
-    "latest": ("exponent",),
-    "empirical": ("file",),
-}
-_IN_ORDER_ONLY = ("uniform", "sequential", "latest")
 
 ThreadCount = Annotated[int, Field(ge=1, le=MOST_THREADS)]
 
@@ -64,88 +39,123 @@ class MixTable(Table):
     insert: Percent
     erase: Percent
     find: Percent
-    range: Percent = 0
-    size: Percent = 0
-    snapshot: Percent = 0
-    iterate: Percent = 0
+    range: Percent | None = None
+    size: Percent | None = None
+    snapshot: Percent | None = None
+    iterate: Percent | None = None
 
     @model_validator(mode="after")
     def _adds_to_100(self) -> "MixTable":
-        given = {
-            name: percent for name in OPERATIONS if (percent := getattr(self, name)) or name in OPERATIONS[:3]
-        }
-        total = sum(given.values())
+        total = sum(self.given().values())
         if abs(total - 100) > 1e-9:
-            *names, last = given
-            raise ValueError(
-                f"{', '.join(names)} and {last} add to {total:g}; they are percentages and add to 100"
-            )
+            names = listed(list(self.given()))
+            raise ValueError(f"{names} add to {total:g}; they are percentages and add to 100")
         return self
 
 
-class DistributionTable(Table):
-    """Which keys are drawn how often."""
+class _Distribution(Table):
+    """Which keys are drawn how often; percentages are of the key range unless they say otherwise."""
 
-    kind: _Kind
-    exponent: Annotated[float, Field(ge=0)] | None = None
-    operations_percent: _Share | None = None
-    keys_percent: _Share | None = None
-    p: Annotated[float, Field(ge=0, le=1)] | None = None
-    mean_percent: float | None = None
-    deviation_percent: Annotated[float, Field(gt=0)] | None = None
-    file: NonEmptyWord | None = None
-    order: _Order | None = None
+
+class _Scattered(_Distribution):
+    order: Literal["ordered", "scrambled"] | None = None
+    """Whether what is drawn often lies together at the low keys, or is spread over all by a bijection."""
+
+
+class _Plain(_Distribution):
+    kind: Literal["uniform", "sequential"]
+
+
+class _Latest(_Distribution):
+    kind: Literal["latest"]
+    exponent: Annotated[float, Field(ge=0)]
+
+
+class _Zipf(_Scattered):
+    kind: Literal["zipf"]
+    exponent: Annotated[float, Field(ge=0)]
+
+
+class _HotSet(_Scattered):
+    kind: Literal["hot_set"]
+    operations_percent: _Share
+    """Percent of the operations."""
+    keys_percent: _Share
+
+
+class _Binomial(_Scattered):
+    kind: Literal["binomial"]
+    p: Annotated[float, Field(ge=0, le=1)]
+
+
+class _Exponential(_Scattered):
+    kind: Literal["exponential"]
+    mean_percent: Annotated[float, Field(gt=0)]
+
+
+class _Normal(_Scattered):
+    kind: Literal["normal"]
+    mean_percent: float
+    deviation_percent: Annotated[float, Field(gt=0)]
 
     @model_validator(mode="after")
-    def _has_what_its_kind_has(self) -> "DistributionTable":
-        parameters = _PARAMETERS[self.kind]
-        given = self.model_fields_set - {"kind"}
-        lacking = [name for name in parameters if name not in given]
-        if lacking:
-            raise ValueError(f"a {self.kind} distribution needs {lacking[0]}; add it")
-        for name in sorted(given.difference(parameters)):
-            if name == "order" and self.kind not in _IN_ORDER_ONLY:
-                continue
-            raise ValueError(f"a {self.kind} distribution has no {name}; remove it")
-        if self.kind == "exponential" and self.mean_percent is not None and self.mean_percent <= 0:
+    def _is_near_the_keys(self) -> "_Normal":
+        outside = max(0.0, -self.mean_percent, self.mean_percent - 100)
+        if outside > _MOST_DEVIATIONS_OUTSIDE * self.deviation_percent:
             raise ValueError(
-                f"mean_percent of an exponential distribution is above 0, not {self.mean_percent:g}"
+                "mean_percent of a normal distribution is 0 to 100, or at most "
+                f"{_MOST_DEVIATIONS_OUTSIDE} times the deviation_percent outside, not {self.mean_percent:g}"
             )
-        if self.kind == "normal" and self.mean_percent is not None and self.deviation_percent is not None:
-            outside = max(0.0, -self.mean_percent, self.mean_percent - 100)
-            if outside > _MOST_DEVIATIONS_OUTSIDE * self.deviation_percent:
-                raise ValueError(
-                    "mean_percent of a normal distribution is 0 to 100, or at most "
-                    f"{_MOST_DEVIATIONS_OUTSIDE} times the deviation_percent outside, not "
-                    f"{self.mean_percent:g}"
-                )
         return self
 
 
-def _named_distribution(value: Any) -> DistributionTable:
-    kinds = get_args(_Kind)
-    if value not in kinds:
-        hint = nearest(value, kinds) if isinstance(value, str) else f"there are {', '.join(kinds)}"
-        raise ValueError(f"{show(value)} is no distribution; {hint}")
-    parameters = _PARAMETERS[value]
-    if parameters:
-        rest = ", ".join(f"{name} = ..." for name in parameters)
-        raise ValueError(f'needs {parameters[0]}; write it as a table: {{ kind = "{value}", {rest} }}')
-    return DistributionTable(kind=value)
+class _Empirical(_Scattered):
+    kind: Literal["empirical"]
+    file: NonEmptyWord
+    """A text of weights, one number a line; blank lines and lines that begin with # are skipped."""
 
 
-class EngineTable(Table):
-    """What draws random numbers."""
+_ByKind = Annotated[
+    _Plain | _Zipf | _HotSet | _Binomial | _Exponential | _Normal | _Latest | _Empirical,
+    Field(discriminator="kind"),
+]
+_DISTRIBUTIONS: dict[str, type[Table]] = {
+    kind: model
+    for model in get_args(get_args(_ByKind)[0])
+    for kind in get_args(model.model_fields["kind"].annotation)
+}
+
+
+def _distribution(value: Any) -> Any:
+    if isinstance(value, dict | Table):
+        return value
+    if not (isinstance(value, str) and value in _DISTRIBUTIONS):
+        raise ValueError(f"{show(value)} is not a distribution; {nearest(value, list(_DISTRIBUTIONS))}")
+    parameters = [name for name, field in _DISTRIBUTIONS[value].model_fields.items() if field.is_required()]
+    if parameters != ["kind"]:
+        rest = ", ".join(f"{name} = ..." for name in parameters if name != "kind")
+        raise ValueError(f'needs more than a name; write it as a table: {{ kind = "{value}", {rest} }}')
+    return {"kind": value}
+
+
+class EngineSetting(Table):
+    """What draws the random numbers of operations; xoshiro256pp where nothing says."""
 
     name: Name
     array: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    """Each thread draws this many numbers beforehand and uses them over and over."""
     reseed_every: Annotated[int, Field(ge=1, lt=2**53)] | None = None
+    """Numbers after which the engine gets a new seed from hardware or the operating system."""
 
 
-def _named_engine(value: Any) -> EngineTable:
+def _engine(value: Any) -> Any:
+    if isinstance(value, dict | Table):
+        return value
     if not (isinstance(value, str) and re.fullmatch(NAME_PATTERN, value)):
-        raise ValueError(f'{show(value)} is no engine; write its name, such as "xoshiro256pp", or a table')
-    return EngineTable(name=value)
+        raise ValueError(
+            f'{show(value)} is not an engine; write its name, such as "xoshiro256pp", or a table'
+        )
+    return {"name": value}
 
 
 class _Span(Table):
@@ -201,31 +211,26 @@ def _length(value: Any) -> Any:
 _LENGTH = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1, "maximum": LARGEST_KEY_RANGE}]}
 
 
-def _with_default(key: str, value: Any) -> BeforeValidator:
-    """Give a table a key that it leaves out, so that the request says what holds."""
-    return BeforeValidator(lambda table: {key: value} | table if isinstance(table, dict) else table)
-
-
 class RangeTable(Table):
     """What a range query spans, and what is done with the elements that it meets."""
-
-    model_config = ConfigDict(json_schema_extra={"required": []})
 
     length: Annotated[
         Annotated[Any, PlainValidator(_length), WithJsonSchema(_LENGTH), Tag("[value]")]
         | Annotated[_Lengths, Tag("[table]")],
         ByKind,
-    ]
+    ] = 100
+    """Neighbouring keys of the key space: a number, one drawn uniformly, or all."""
     fold: Literal["count", "sum"] | None = None
+    """count where nothing says."""
 
 
 class ArrivalsTable(Table):
     """When operations begin, whether or not earlier ones have ended."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["rate"]})
-
     rate: Annotated[float, Field(gt=0, le=1e12)]
-    spacing: Literal["poisson", "even"]
+    """Operations a second of all threads of the role together."""
+    spacing: Literal["poisson", "even"] = "poisson"
+    """poisson: each independent of the others. even: at equal distances, by turns of the threads."""
 
 
 def _latency(value: Any) -> Any:
@@ -234,22 +239,12 @@ def _latency(value: Any) -> Any:
     raise ValueError(f'{show(value)} is no sampling; write "none", "all", or 64 for one operation in 64')
 
 
-_WORDS = {"enum": [kind for kind, parameters in _PARAMETERS.items() if not parameters]}
-_ENGINE = {"type": "string", "pattern": NAME_PATTERN}
 _LATENCY = {"anyOf": [{"enum": ["none", "all"]}, {"type": "integer", "minimum": 2, "maximum": 10**9}]}
 _NumberType = Literal["uint64", "uint32"]
-Mix = MixTable
-Range = Annotated[RangeTable, _with_default("length", 100)]
-Arrivals = Annotated[ArrivalsTable, _with_default("spacing", "poisson")]
-Engine = Annotated[
-    Annotated[Any, PlainValidator(_named_engine), WithJsonSchema(_ENGINE), Tag("[value]")]
-    | Annotated[EngineTable, Tag("[table]")],
-    ByKind,
-]
+Engine = Annotated[EngineSetting, BeforeValidator(_engine, json_schema_input_type=Name | EngineSetting)]
 Distribution = Annotated[
-    Annotated[Any, PlainValidator(_named_distribution), WithJsonSchema(_WORDS), Tag("[value]")]
-    | Annotated[DistributionTable, Tag("[table]")],
-    ByKind,
+    _ByKind,
+    BeforeValidator(_distribution, json_schema_input_type=Literal["uniform", "sequential"] | _ByKind),
 ]
 KeyType = Annotated[Annotated[_NumberType, Tag("[value]")] | Annotated[KeyTypeTable, Tag("[table]")], ByKind]
 ValueType = Annotated[
@@ -265,8 +260,8 @@ class RoleTable(Table):
     threads: ThreadCount | None = None
     mix: MixTable | None = None
     distribution: Distribution | None = None
-    range: Range | None = None
-    arrivals: Arrivals | None = None
+    range: RangeTable | None = None
+    arrivals: ArrivalsTable | None = None
 
 
 def files_of(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
