@@ -1,15 +1,20 @@
-"""The JSON Schema of an experiment's TOML file, for editors.
+"""The JSON Schemas of an experiment's TOML file, for editors, and of a trial's request, made from the models.
 
-`python -m assay.experiment.json_schema` prints it; `protocol/experiment.schema.json` is the published one.
+`python -m assay.experiment.json_schema` writes the published ones, in `assay/protocol/`.
 """
 
 import json
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from assay.experiment.schema import Document, Settings
+from assay.experiment.schema import HELD_BY_THE_RUNNER, Document, Settings
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_ALWAYS_REQUESTED = ("subject", "threads", "pinning", "key_range", "keys", "duration_ms", "interval_ms")
 
 
-def json_schema() -> dict[str, Any]:
+def experiment_schema() -> dict[str, Any]:
     """Return the schema of the file, as the models of its tables give it.
 
     What spans several keys, such as a baseline that is not a level, `load` alone checks.
@@ -17,11 +22,55 @@ def json_schema() -> dict[str, Any]:
     schema = Document.model_json_schema()
     schema["properties"]["factors"] = _factors(schema["$defs"])
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "$id": "assay:experiment:1",
         "title": "Assay experiment",
         **_tidied(schema),
         "description": "A question about software; docs/reference/experiment.md explains every key.",
+    }
+
+
+def request_schema() -> dict[str, Any]:
+    """Return the schema of what a trial's process reads: settings in their long form, and what plans add."""
+    schema = Settings.model_json_schema(mode="serialization")
+    tables = schema["$defs"]
+    for table in tables.values():
+        defaults = [name for name, key in table["properties"].items() if key.get("default") is not None]
+        table["required"] = [*table.get("required", ()), *defaults]
+    tables["RoleTable"]["required"] = ["name", "threads"]
+    empirical = tables["_Empirical"]
+    empirical["properties"]["file"]["pattern"] = "^/"
+    empirical["properties"]["digest"] = {
+        "type": "string",
+        "pattern": "^0x[0-9a-f]{16}$",
+        "description": "FNV-1a of 64 bits of the file's bytes; a file that has another is refused.",
+    }
+    empirical["required"].append("digest")
+    settings = {name: key for name, key in schema["properties"].items() if name not in HELD_BY_THE_RUNNER}
+    settings["parameters"]["minProperties"] = 1
+    roles_with_mixes = {"items": {"required": ["mix"]}}
+    return {
+        "$schema": _DIALECT,
+        "$id": "assay:trial-request:1",
+        "title": "Assay trial request, protocol 1",
+        "description": "One trial, given as one JSON object on the standard input of a subject's program. "
+        "What `required` names is there: a missing value is an error, never zero. All else is there only "
+        "where the experiment asks for it.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["protocol", "seed", *_ALWAYS_REQUESTED],
+        "anyOf": [{"required": ["mix"]}, {"required": ["roles"], "properties": {"roles": roles_with_mixes}}],
+        "properties": {
+            "protocol": {"const": 1},
+            "seed": {
+                "type": "integer",
+                "minimum": 0,
+                "exclusiveMaximum": 2**53,
+                "description": "The trial's seed, from which each thread's own is derived.",
+            },
+            **_tidied(settings, names=True),
+        },
+        "$defs": _tidied(tables, names=True),
     }
 
 
@@ -50,12 +99,17 @@ def _factors(tables: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tidied(schema: Any) -> Any:
-    """Return a schema without null, for which TOML has no word, and without titles made of names."""
+def _tidied(schema: Any, *, names: bool = False) -> Any:
+    """Return a schema without null, for which TOML has no word, and without what repeats names and kinds.
+
+    `names` says that the keys of `schema` are names of properties or the like.
+    """
     if isinstance(schema, list):
         return [_tidied(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
+    if names:
+        return {name: _tidied(part) for name, part in schema.items()}
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if "anyOf" in schema and len(choices) == 1:
         schema = {**choices[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
@@ -64,13 +118,15 @@ def _tidied(schema: Any) -> Any:
     if "patternProperties" in schema:
         schema = {**schema, "additionalProperties": False}
     return {
-        key: {name: _tidied(part) for name, part in value.items()}
-        if key in {"properties", "$defs", "patternProperties"}
-        else _tidied(value)
+        key: _tidied(value, names=key in {"properties", "$defs", "patternProperties"})
         for key, value in schema.items()
-        if key not in {"title", "default"}
+        if key not in {"title", "default", "discriminator"}
     }
 
 
+PUBLISHED = {"experiment": experiment_schema, "trial-request": request_schema}
+
 if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=2))
+    for name, schema in PUBLISHED.items():
+        file = Path(str(files("assay.protocol") / f"{name}.schema.json"))
+        file.write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")

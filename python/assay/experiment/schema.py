@@ -111,31 +111,65 @@ class Settings(Table):
     """Trial settings: any of them, fixed in [trial] or changed by the level of a factor."""
 
     subject: Name | None = None
+    """What is measured."""
     threads: ThreadCount | None = None
+    """Of the whole trial, those of all roles together."""
     pinning: Annotated[Any, PlainValidator(_pinning), WithJsonSchema(_PINNING)] = None
+    """Where threads run: a policy, or processors by the operating system's numbers (thread i on entry
+    i modulo the length).
+    """
     key_range: Annotated[int, Field(ge=2, le=LARGEST_KEY_RANGE)] | None = None
+    """Number of distinct keys that operations draw from."""
     keys: Literal["dense", "sparse"] | None = None
+    """dense: 1 to key_range. sparse: the same numbers spread over 63 bits by a bijection. Zero is
+    never a key.
+    """
     key_type: KeyType | None = None
+    """What keys are; uint64 where nothing says."""
     value_type: ValueType | None = None
+    """What values are; uint64 where nothing says."""
     mix: MixTable | None = None
+    """Of every role that has none of its own."""
     distribution: Distribution | None = None
     range: RangeTable | None = None
     arrivals: ArrivalsTable | None = None
     roles: Roles | None = None
+    """Threads that do different work; what a role does not name is that of the trial."""
     engine: Engine | None = None
     draws: Literal["one", "two"] | None = None
+    """Numbers that an operation takes: one, divided between key and kind, or one for the key and then
+    one for the kind.
+    """
     bounding: Literal["multiply", "modulo"] | None = None
+    """How a number becomes one below a bound: the high half of a product, or the remainder."""
     batch: Annotated[int, Field(ge=1, le=512)] | None = None
+    """Operations generated at once; as many as take up to 100 us, at most 512, where nothing says."""
     latency: Latency | None = None
+    """Which operations are timed one by one: none, all, or one in this many."""
     probes: bool | None = None
+    """Whether probes record; they do where nothing says."""
     allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
+    """The allocator that must be in the process; the runner loads it."""
     memory_policy: Literal["local", "interleave"] | None = None
+    """Which NUMA nodes memory comes from; as the process was started where nothing says."""
     duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
+    """Length of the measured interval."""
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] | None = None
+    """Length of one interval of the throughput series."""
     warm_up_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
+    """Operations run for this long before the measured interval begins; they are validated, but not
+    counted.
+    """
     parameters: dict[Parameter, ParameterValue] | None = None
+    """Whatever else the experiment sets for programs of its own."""
     timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """A trial that takes longer is killed."""
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
+    """Memory that a trial may use, MiB."""
+
+
+HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"})
+"""Settings that no request says."""
 
 
 class DesignTable(Table):

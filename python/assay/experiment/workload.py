@@ -254,7 +254,7 @@ Latency = Annotated[Any, PlainValidator(_latency), WithJsonSchema(_LATENCY)]
 
 
 class RoleTable(Table):
-    """[[role]]: threads that do work of their own."""
+    """Threads that do work of their own."""
 
     name: Annotated[Name, Field(max_length=32)]
     threads: ThreadCount | None = None

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
+from assay.experiment.schema import HELD_BY_THE_RUNNER
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import (
     files_of,
@@ -23,7 +24,6 @@ from assay.plan.types import Plan, PlannedTrial
 ENVIRONMENT_BYTES = 4096
 COMMAND_TIMEOUT_S = 600.0  # of a command nothing is known of how long it takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
-_NOT_REQUESTED = {"timeout_s", "memory_limit_mb"}
 _REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
 
 
@@ -145,7 +145,7 @@ def _planned(
     request = {
         name: value
         for name, value in settings.items()
-        if name not in _NOT_REQUESTED and (value or name not in _REQUESTED_IF_ANY)
+        if name not in HELD_BY_THE_RUNNER and (value or name not in _REQUESTED_IF_ANY)
     }
     request = _with_digests(request, digests)
     return PlannedTrial(
