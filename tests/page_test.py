@@ -321,9 +321,9 @@ factors.subject = ["one", "two"]
 subjects.one = { program = "./one.sh", extract = "lines", build = "cp echo.sh one.sh; chmod +x one.sh" }
 subjects.two = { program = "sh", arguments = ["one.sh"], extract = "lines" }
 design.blocks = 1
-comparison = { metric = "value", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
+comparison = { metric = "value_ms", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
 """)
-    (home / "echo.sh").write_text("#!/bin/sh\necho value=1\n")
+    (home / "echo.sh").write_text("#!/bin/sh\necho value_ms=1\n")
     assay_in(home)("run", "commands.toml")
     (home / "commands.toml").unlink()
     site = home / "results" / "assay-report"
