@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
-from assay.analysis.types import Aggregate, Analysis, Comparison, Interval
+from assay.analysis.types import Analysis, Answer, Interval
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
     level = round(1 - (CONFIDENCE if analysis.look is None else analysis.look.confidence), 12)
     tested = [one for one in analysis.comparisons if analysis.look is not None and one.interval is not None]
     alarms = sum(one.p is not None and one.p <= level for one in tested)
-    family: list[Comparison | Aggregate] = [*analysis.comparisons, *analysis.aggregates]
+    family: list[Answer] = [*analysis.comparisons, *analysis.aggregates]
     corrected = holm([1.0 if one.p is None else one.p for one in family])
     return FalseAlarms(
         comparisons=len(tested),

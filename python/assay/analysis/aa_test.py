@@ -73,8 +73,6 @@ def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
     whole = Aggregate(
         "throughput",
         {},
-        ("mix",),
-        (0.5, 0.5),
         "b",
         "a",
         1.1,
@@ -85,7 +83,9 @@ def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
         20,
         {},
         "",
-        (),
+        across=("mix",),
+        weights=(0.5, 0.5),
+        against=(),
     )
     found = replace(analysis([one, *[comparison(0.5)] * 39]), aggregates=(whole,))
     assert (false_alarms(found).verdicts, false_alarms(found).family) == (2, 41)

@@ -1,4 +1,4 @@
-"""One level against the baseline over several workloads, without hiding one that goes the other way.
+"""One level against the baseline over several workloads, without hiding one that contradicts the rest.
 
 Blackwell (1998, section 3.3, figure 4) measures a system as a distribution for each input and averages
 these distributions, each with the weight that its input has in practice. Here the inputs are the levels of
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.pairs import NOT_RUN, Pairs, by_context, counted_trials, pairs
-from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate, Verdict
+from assay.analysis.types import Aggregate, Analysis, Comparison
 from assay.analysis.verdicts import Decided
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -37,20 +37,20 @@ class Whole:
     weights: tuple[float, ...]
 
 
-def wholes(asked: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment) -> list[Whole]:
-    """Return what is put together of comparisons, given each one's context and level."""
+def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment) -> list[Whole]:
+    """Return what is put together of comparisons, given the context and level of each."""
     across = tuple(experiment.comparison.across)
     if not across:
         return []
-    members: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for index, (context, level) in enumerate(asked):
-        members[(*_outside(context, across).values(), level)].append(index)
-    together = []
-    for indices in members.values():
-        weights = np.array([experiment.weight(asked[index][0]) for index in indices])
-        context = _outside(asked[indices[0]][0], across)
-        together.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
-    return together
+    together: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, (context, level) in enumerate(members):
+        together[(*_outside(context, across).values(), level)].append(index)
+    found = []
+    for indices in together.values():
+        weights = np.array([experiment.weight(members[index][0]) for index in indices])
+        context = _outside(members[indices[0]][0], across)
+        found.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
+    return found
 
 
 def by_block(
@@ -61,10 +61,10 @@ def by_block(
     The value of a block is the weighted mean of its workloads' log ratios, the mean first of a workload's own
     where a group was repeated. A block in which a workload has none does not count.
     """
-    means = [_means(one) for one in workloads]
+    means = [_means(workload) for workload in workloads]
     lacking: dict[int, str] = {}
-    for one, of_block in zip(workloads, means, strict=True):
-        reasons = {each.block: each.reason for each in one.dropped.values()}
+    for workload, of_block in zip(workloads, means, strict=True):
+        reasons = {group.block: group.reason for group in workload.dropped.values()}
         for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
     counting = [block for block in means[0] if block not in lacking]
@@ -73,37 +73,33 @@ def by_block(
 
 
 def aggregate(
-    whole: Whole,
-    comparisons: Sequence[Comparison],
-    estimate: Estimate,
-    decided: Decided,
-    dropped: Mapping[str, int],
+    whole: Whole, comparisons: Sequence[Comparison], decided: Decided, dropped: Mapping[str, int]
 ) -> Aggregate:
-    """Return what is said of all workloads together.
+    """Return what is known of all workloads together.
 
     Args:
         whole: which of `comparisons` they are.
         comparisons: the family's.
-        estimate, decided, dropped: from the sample of `by_block`.
+        decided, dropped: from the sample of `by_block`.
     """
     members = [comparisons[index] for index in whole.members]
     first = members[0]
     return Aggregate(
         metric=first.metric,
         context=whole.context,
-        across=whole.across,
-        weights=whole.weights,
         level=first.level,
         baseline=first.baseline,
-        ratio=estimate.ratio,
-        interval=estimate.interval,
-        p=estimate.p,
-        p_adjusted=decided.p_adjusted,
-        verdict=decided.verdict,
-        pairs=estimate.pairs,
         dropped=dropped,
-        reason=decided.reason,
-        against=_against(estimate.ratio, members, whole.across),
+        across=whole.across,
+        weights=whole.weights,
+        against=tuple(
+            ({name: member.context[name] for name in whole.across}, member.verdict)
+            for member in members
+            if member.ratio is not None
+            and decided.ratio is not None
+            and (member.ratio - 1) * (decided.ratio - 1) < 0
+        ),
+        **vars(decided),
     )
 
 
@@ -151,22 +147,9 @@ def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str,
     return {name: level for name, level in context.items() if name not in across}
 
 
-def _means(one: Pairs) -> dict[int, float]:
+def _means(pairs: Pairs) -> dict[int, float]:
     """Return block -> mean log ratio."""
     of_block: dict[int, list[float]] = defaultdict(list)
-    for block, log_ratio in zip(one.blocks.tolist(), one.log_ratios.tolist(), strict=True):
+    for block, log_ratio in zip(pairs.blocks.tolist(), pairs.log_ratios.tolist(), strict=True):
         of_block[block].append(log_ratio)
     return {block: sum(log_ratios) / len(log_ratios) for block, log_ratios in of_block.items()}
-
-
-def _against(
-    ratio: float | None, comparisons: Sequence[Comparison], across: tuple[str, ...]
-) -> tuple[tuple[Mapping[str, Level], Verdict], ...]:
-    """Return the workloads whose ratio lies on the other side of 1."""
-    if ratio is None:
-        return ()
-    return tuple(
-        ({name: one.context[name] for name in across}, one.verdict)
-        for one in comparisons
-        if one.ratio is not None and (one.ratio - 1) * (ratio - 1) < 0
-    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Aggregate, Analysis, Comparison, Look
+from assay.analysis.types import Analysis, Answer, Look
 from assay.experiment.types import Blocks
 
 NOT_YET = "the first planned look at the results has not been reached"
@@ -81,7 +81,7 @@ def settled(analysis: Analysis, blocks: Blocks) -> str:
     """
     if analysis.look is None or blocks.until is None:
         return ""
-    decided: tuple[Comparison | Aggregate, ...] = (*analysis.comparisons, *analysis.aggregates)
+    decided: tuple[Answer, ...] = (*analysis.comparisons, *analysis.aggregates)
     if blocks.until == "verdict":
         undecided = any(one.verdict == "undecided" for one in decided)
         return "" if undecided else "every comparison has a verdict"

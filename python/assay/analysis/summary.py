@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
 from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
@@ -30,18 +30,12 @@ Key = tuple[Level, ...]
 
 
 class Wanted(NamedTuple):
-    """A comparison that the experiment asks for."""
+    """A comparison that the experiment asks for, of one metric."""
 
     context: Context
-    named: Mapping[str, Level]
+    levels: Mapping[str, Level]
     level: Level
     baseline: Level
-
-
-class Asked(NamedTuple):
-    """The same of one metric."""
-
-    wanted: Wanted
     metric: str
     better: Better
 
@@ -54,27 +48,27 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     the blocks that the current look covers. The order of `trials` does not matter.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
-    asked = experiment.comparison
-    design = experiment.design.blocks
-    wanted = _wanted(experiment)
-    together = wholes([(one.named, one.level) for one in wanted], experiment)
+    design, blocks = experiment.comparison, experiment.design.blocks
+    main = _wanted(experiment, design.metric, design.better)
+    also = [
+        wanted for metric, better in design.also.items() for wanted in _wanted(experiment, metric, better)
+    ]
+    together = wholes([(wanted.levels, wanted.level) for wanted in main], experiment)
     complete = _complete_blocks(trials, experiment)
-    family = len(wanted) + len(together) if asked.correction == "holm" else 1
-    look = reached(design, complete, family)
-    waiting = waits(design, complete) if look is None else ""
+    family = len(main) + len(together) if design.correction == "holm" else 1
+    look = reached(blocks, complete, family)
+    waiting = waits(blocks, complete) if look is None else ""
     counted = counted_trials(trials, look)
     modes = host_modes(counted, experiment)
     groups = by_context(counted, experiment)
-    question = Question(asked.smallest_effect_percent, asked.correction, look, waiting)
-    main = [Asked(one, asked.metric, asked.better) for one in wanted]
-    also = [Asked(one, metric, better) for metric, better in asked.also.items() for one in wanted]
+    question = Question(design.smallest_effect_percent, design.correction, look, waiting)
     comparisons, aggregates = _compare(main, together, groups, question, modes)
     return Analysis(
-        metric=asked.metric,
-        factor=asked.factor,
-        baseline=asked.against(),
-        better=asked.better,
-        smallest_effect_percent=asked.smallest_effect_percent,
+        metric=design.metric,
+        factor=design.factor,
+        baseline=design.against(),
+        better=design.better,
+        smallest_effect_percent=design.smallest_effect_percent,
         confidence=CONFIDENCE,
         conditions=_summarise_conditions(trials, experiment),
         comparisons=comparisons,
@@ -86,23 +80,20 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     )
 
 
-def _wanted(experiment: Experiment) -> list[Wanted]:
+def _wanted(experiment: Experiment, metric: str, better: Better) -> list[Wanted]:
     """Return every level of every context that has a baseline, in the experiment's order."""
-    asked = experiment.comparison
+    compared = experiment.comparison.factor
     baselines = experiment.baseline_by_context()
-    levels_of: dict[Context, list[Level]] = defaultdict(list)
-    named: dict[Context, dict[str, Level]] = {}
+    by_context: dict[Context, list[Wanted]] = defaultdict(list)
     for condition in experiment.conditions():
-        context = experiment.context(condition)
-        levels_of[context].append(condition[asked.factor])
-        named[context] = {name: level for name, level in condition.items() if name != asked.factor}
-    return [
-        Wanted(context, named[context], level, baselines[context])
-        for context, levels in levels_of.items()
-        if context in baselines
-        for level in levels
-        if level != baselines[context]
-    ]
+        context, level = experiment.context(condition), condition[compared]
+        others = {name: other for name, other in condition.items() if name != compared}
+        members = by_context[
+            context
+        ]  # a context has its place by its first condition, which may be a baseline
+        if level != baselines.get(context, level):
+            members.append(Wanted(context, others, level, baselines[context], metric, better))
+    return list(chain.from_iterable(by_context.values()))
 
 
 def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> int:
@@ -124,10 +115,9 @@ def _summarise_conditions(
     by_condition: dict[Key, list[StoredTrial]] = defaultdict(list)
     for trial in trials:
         by_condition[_key(trial.levels, experiment)].append(trial)
+    metric = experiment.comparison.metric
     return tuple(
-        _summarise_condition(
-            condition, by_condition[_key(condition, experiment)], experiment.comparison.metric
-        )
+        _summarise_condition(condition, by_condition[_key(condition, experiment)], metric)
         for condition in experiment.conditions()
     )
 
@@ -149,64 +139,56 @@ def _summarise_condition(
 
 
 def _compare(
-    asked: Sequence[Asked],
+    family: Sequence[Wanted],
     together: Sequence[Whole],
     groups: Mapping[Context, Groups],
     question: Question,
     modes: HostModes | None,
 ) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
     """Return the comparisons of a family, and its aggregates, which put some of them together."""
-    question = question.of(len(asked) + len(together))
-    better = [*(one.better for one in asked), *(asked[whole.members[0]].better for whole in together)]
+    question = question.of(len(family) + len(together))
+    better = [wanted.better for wanted in (*family, *(family[whole.members[0]] for whole in together))]
 
     def tested(chosen: Sequence[Pairs]) -> list[Tested]:
         """Test the whole family on some of its pairs."""
         samples = [
             by_block([chosen[index] for index in whole.members], whole.weights)[0] for whole in together
         ]
-        return estimates([*(one.log_ratios for one in chosen), *samples], better, question)
+        return estimates([*(pairs.log_ratios for pairs in chosen), *samples], better, question)
 
     every = [
-        pairs(groups.get(one.wanted.context, {}), one.wanted.level, one.wanted.baseline, one.metric)
-        for one in asked
+        pairs(groups.get(wanted.context, {}), wanted.level, wanted.baseline, wanted.metric)
+        for wanted in family
     ]
-    counted = [one.without_mixed(modes) for one in every]
-    found = tested(counted)
-    decided = decide(found, question)
+    counted = [of_level.without_mixed(modes) for of_level in every]
+    decided = decide(tested(counted), question)
     all_groups = corrected(tested(every), question)
     in_mode: dict[HostMode, list[Estimate]] = {}
     if modes is not None:
         in_mode = {
-            mode: corrected(tested([one.in_mode(modes, mode) for one in every]), question)
+            mode: corrected(tested([of_level.in_mode(modes, mode) for of_level in every]), question)
             for mode in modes.centers
         }
     comparisons = tuple(
         Comparison(
-            metric=one.metric,
-            context=one.wanted.named,
-            level=one.wanted.level,
-            baseline=one.wanted.baseline,
-            ratio=found[index].estimate.ratio,
-            interval=found[index].estimate.interval,
-            p=found[index].estimate.p,
-            p_adjusted=decided[index].p_adjusted,
-            verdict=decided[index].verdict,
-            pairs=found[index].estimate.pairs,
+            metric=wanted.metric,
+            context=wanted.levels,
+            level=wanted.level,
+            baseline=wanted.baseline,
             dropped=counted[index].counted(),
-            reason=decided[index].reason,
             all_groups=all_groups[index],
             modes={mode: estimated[index] for mode, estimated in in_mode.items()},
+            **vars(decided[index]),
         )
-        for index, one in enumerate(asked)
+        for index, wanted in enumerate(family)
     )
     aggregates = tuple(
         aggregate(
             whole,
             comparisons,
-            found[index].estimate,
             decided[index],
             by_block([counted[member] for member in whole.members], whole.weights)[1],
         )
-        for index, whole in enumerate(together, len(asked))
+        for index, whole in enumerate(together, len(family))
     )
     return comparisons, aggregates

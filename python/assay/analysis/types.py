@@ -86,73 +86,68 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One level of the compared factor against the baseline, in one context, for one metric.
-
-    The verdict rests on the groups whose calibrations agree; `all_groups` on every group.
+class Answer:
+    """What is known of one level of the compared factor against the baseline, for one metric.
 
     Attributes:
         context: factor -> level, without the compared factor.
-        ratio: the metric at `level` over the metric at `baseline`: the geometric mean of the ratios within
-            groups. None without pairs.
+        ratio: the metric at `level` over the metric at `baseline`, a geometric mean. None without pairs.
         interval: of the ratio, by itself; None with too few pairs.
         p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
         p_adjusted: the same, corrected for the family (and for looks, see `Look`); the ratio differs from 1
             where it is at most 5%. The family is that of the comparisons and aggregates of the main metric,
             or that of the comparisons of all further metrics.
-        pairs: number of groups in which both trials count.
-        dropped: reason -> number of groups in which they do not; "host changed" is one of the reasons.
+        pairs: number of groups, of blocks in an aggregate, that count.
+        dropped: reason -> number of those that do not; "host changed" is one of the reasons.
         reason: why the verdict is undecided; empty for every other verdict.
+    """
+
+    metric: str
+    context: Mapping[str, Level]
+    level: Level
+    baseline: Level
+    ratio: float | None
+    interval: Interval | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    pairs: int
+    dropped: Mapping[str, int]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison(Answer):
+    """The answer in one context: a pair is a group in which both trials count.
+
+    The verdict rests on the groups whose calibrations agree; `all_groups` on every group.
+
+    Attributes:
         all_groups: the estimate without exclusions.
         modes: mode of the host ("fast", "slow") -> the estimate from groups that ran in it; empty where the
             host has one mode.
     """
 
-    metric: str
-    context: Mapping[str, Level]
-    level: Level
-    baseline: Level
-    ratio: float | None
-    interval: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    pairs: int
-    dropped: Mapping[str, int]
-    reason: str
     all_groups: Estimate
     modes: Mapping[HostMode, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """One level against the baseline over several workloads.
+class Aggregate(Answer):
+    """The answer over several workloads: a pair is a block in which every workload has one.
 
-    The ratio is the weighted geometric mean over the workloads of a block, then over blocks; a pair is a
-    block in which every workload has one (after Blackwell 1998, section 3.3, figure 4).
+    The ratio is the weighted geometric mean over the workloads of a block, then over blocks (after Blackwell
+    1998, section 3.3, figure 4). `context` is without the factors in `across` too.
 
     Attributes:
-        context: factor -> level, without the compared factor and those in `across`.
         across: the factors whose levels are the workloads.
         weights: the share of each workload, in the order of `comparisons`; they add to 1.
-        p, p_adjusted, dropped, reason: as in `Comparison`; both are of one family.
-        against: the workloads whose own ratio goes the other way, as factor -> level, with their verdict.
+        against: the workloads whose own ratio contradicts the overall one, as factor -> level, with their
+            verdict.
     """
 
-    metric: str
-    context: Mapping[str, Level]
     across: tuple[str, ...]
     weights: tuple[float, ...]
-    level: Level
-    baseline: Level
-    ratio: float | None
-    interval: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    pairs: int
-    dropped: Mapping[str, int]
-    reason: str
     against: tuple[tuple[Mapping[str, Level], Verdict], ...]
 
 

@@ -36,7 +36,7 @@ class Question:
     family: int = 1
 
     def of(self, comparisons: int) -> "Question":
-        """Return the same, asked of so many comparisons at once."""
+        """Return the same, asked of this many comparisons at once."""
         return replace(self, family=max(1, comparisons) if self.correction == "holm" else 1)
 
     @property
@@ -59,10 +59,14 @@ class Tested:
 
 @dataclass(frozen=True)
 class Decided:
-    """What may be said of one comparison of a family; `reason` is why it is undecided."""
+    """An estimate with the verdict that its family allows: fields as in `Answer`."""
 
+    ratio: float | None
+    interval: Interval | None
+    p: float | None
     p_adjusted: float | None
     verdict: Verdict
+    pairs: int
     reason: str
 
 
@@ -92,7 +96,7 @@ def estimates(
     for index, sample in enumerate(samples):
         same_size[len(sample)].append(index)
     nothing = Estimate(None, None, None, "undecided", 0)
-    found = [Tested(each, nothing, None) for each in better]
+    tested = [Tested(direction, nothing, None) for direction in better]
     bound = math.log1p(question.smallest_effect_percent / 100)
     for size, indices in same_size.items():
         if not size:
@@ -102,18 +106,10 @@ def estimates(
             interval = None
             if tests.low is not None and tests.high is not None:
                 interval = Interval(_exp(tests.low[row]), _exp(tests.high[row]), tests.confidence)
-            found[index] = Tested(
-                better[index],
-                Estimate(
-                    ratio=_exp(tests.center[row]),
-                    interval=interval,
-                    p=float(tests.p[row]),
-                    verdict=verdict(interval, better[index], question.smallest_effect_percent),
-                    pairs=size,
-                ),
-                float(tests.p_equivalent[row]),
-            )
-    return found
+            word = verdict(interval, better[index], question.smallest_effect_percent)
+            estimate = Estimate(_exp(tests.center[row]), interval, float(tests.p[row]), word, size)
+            tested[index] = Tested(better[index], estimate, float(tests.p_equivalent[row]))
+    return tested
 
 
 def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
@@ -122,19 +118,16 @@ def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
     Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
     slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
     """
-    different = _adjusted([one.estimate.p for one in tested], question)
-    equivalent = _adjusted([one.p_equivalent for one in tested], question)
-    return [
-        _decide(one, p, p_equivalent, question)
-        for one, p, p_equivalent in zip(tested, different, equivalent, strict=True)
-    ]
+    different = _adjusted([test.estimate.p for test in tested], question)
+    equivalent = _adjusted([test.p_equivalent for test in tested], question)
+    return [_decide(*values, question) for values in zip(tested, different, equivalent, strict=True)]
 
 
 def corrected(tested: Sequence[Tested], question: Question) -> list[Estimate]:
     """Return the estimates of a family, each with the verdict that `decide` gives it."""
     return [
-        replace(one.estimate, verdict=said.verdict)
-        for one, said in zip(tested, decide(tested, question), strict=True)
+        Estimate(decided.ratio, decided.interval, decided.p, decided.verdict, decided.pairs)
+        for decided in decide(tested, question)
     ]
 
 
@@ -149,44 +142,36 @@ def _adjusted(p_values: Sequence[float | None], question: Question) -> list[floa
 def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -> Decided:
     estimate = tested.estimate
     level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
+    word: Verdict = "undecided"
+    reason = ""
     if question.look is None:
-        return Decided(None, "undecided", question.waits)
-    adjusted = None if estimate.p is None else p
-    if p_equivalent <= level:
-        return Decided(adjusted, "equivalent", "")
-    if p <= level:
+        reason = question.waits
+    elif p_equivalent <= level:
+        word = "equivalent"
+    elif p <= level:
         assert estimate.ratio is not None
-        faster = (estimate.ratio > 1) == (tested.better == "higher")
-        return Decided(adjusted, "faster" if faster else "slower", "")
-    return Decided(adjusted, "undecided", _why_undecided(estimate, question))
+        word = "faster" if (estimate.ratio > 1) == (tested.better == "higher") else "slower"
+    else:
+        reason = _why_undecided(estimate, question)
+    known = question.look is not None and estimate.p is not None
+    return Decided(
+        estimate.ratio, estimate.interval, estimate.p, p if known else None, word, estimate.pairs, reason
+    )
 
 
 def _why_undecided(estimate: Estimate, question: Question) -> str:
-    interval = estimate.interval
-    if interval is None:
-        takes = fewest_pairs(1, question.confidence)
-        return (
-            f"{_pairs_are(estimate.pairs)} too few for an interval of {100 * question.confidence:.4g}%: "
-            f"it takes {takes}"
-        )
+    family, confidence = question.family, question.confidence
+    pairs = "1 pair is" if estimate.pairs == 1 else f"{estimate.pairs or 'no'} pairs are"
+    if estimate.interval is None:
+        takes = fewest_pairs(1, confidence)
+        return f"{pairs} too few for an interval of {100 * confidence:.4g}%: it takes {takes}"
     if estimate.verdict == "undecided":
         return "the interval holds 1 and reaches beyond the smallest effect"
-    takes = fewest_pairs(question.family, question.confidence)
+    takes = fewest_pairs(family, confidence)
     if estimate.pairs < takes:
-        return (
-            f"{_pairs_are(estimate.pairs)} too few for a verdict among {question.family} comparisons: "
-            f"it takes {takes}"
-        )
-    if estimate.verdict == "equivalent":
-        return (
-            f"the interval lies within the smallest effect, but among {question.family} comparisons "
-            "chance alone does that"
-        )
-    return f"the interval excludes 1, but among {question.family} comparisons chance alone does that"
-
-
-def _pairs_are(number: int) -> str:
-    return "1 pair is" if number == 1 else f"{number or 'no'} pairs are"
+        return f"{pairs} too few for a verdict among {family} comparisons: it takes {takes}"
+    shown = "lies within the smallest effect" if estimate.verdict == "equivalent" else "excludes 1"
+    return f"the interval {shown}, but among {family} comparisons chance alone does that"
 
 
 def fewest_pairs(family: int, confidence: float) -> int:

@@ -58,11 +58,11 @@ def compare(sides: Sequence[Side]) -> Compared:
             units differ.
     """
     first, others = sides[0], sides[1:]
-    asked = first.experiment.comparison
-    for one, other in combinations(sides, 2):
-        if one.held_in == other.held_in and one.condition == other.condition:
+    design = first.experiment.comparison
+    for side, other in combinations(sides, 2):
+        if side.held_in == other.held_in and side.condition == other.condition:
             raise AssayError(
-                f"{one.name} and {other.name} are the same; `assay aa EXPERIMENT` compares identical code"
+                f"{side.name} and {other.name} are the same; `assay aa EXPERIMENT` compares identical code"
             )
     for side in sides:
         _check_metric(first, side)
@@ -70,48 +70,40 @@ def compare(sides: Sequence[Side]) -> Compared:
     samples: list[NDArray[np.float64]] = []
     everywhere: list[NDArray[np.float64]] = []
     described: list[tuple[Mapping[str, Level], Side, dict[str, int]]] = []
-    for context, wanted in _conditions(sides):
+    for context, conditions in _conditions(sides):
         for other in others:
-            if other.name in wanted:
-                pair = [
-                    _grouped(side, wanted[side.name], analyses[side.held_in].look) for side in (first, other)
-                ]
-                mixed = [_mixed_groups(analyses[side.held_in]) for side in (first, other)]
-                sample, dropped = _paired(
-                    *(_blocks(each, asked.metric, without) for each, without in zip(pair, mixed, strict=True))
-                )
+            if other.name in conditions:
+                blocks, all_blocks = [], []
+                for side in (first, other):
+                    analysis = analyses[side.held_in]
+                    trials = _grouped(side, conditions[side.name], analysis.look)
+                    blocks.append(_blocks(trials, design.metric, _mixed_groups(analysis)))
+                    all_blocks.append(_blocks(trials, design.metric, frozenset()))
+                sample, dropped = _paired(*blocks)
                 samples.append(sample)
-                everywhere.append(_paired(*(_blocks(each, asked.metric, frozenset()) for each in pair))[0])
+                everywhere.append(_paired(*all_blocks)[0])
                 described.append((context, other, dropped))
     look = _joint_look([analysis.look for analysis in analyses.values()])
-    question = Question(asked.smallest_effect_percent, asked.correction, look).of(len(samples))
-    better = [asked.better] * len(samples)
-    tested = estimates(samples, better, question)
-    without = corrected(estimates(everywhere, better, question), question)
+    question = Question(design.smallest_effect_percent, design.correction, look).of(len(samples))
+    better = [design.better] * len(samples)
+    decided = decide(estimates(samples, better, question), question)
+    all_groups = corrected(estimates(everywhere, better, question), question)
     comparisons = [
         Comparison(
-            metric=asked.metric,
+            metric=design.metric,
             context=context,
             level=other.name,
             baseline=first.name,
-            ratio=one.estimate.ratio,
-            interval=one.estimate.interval,
-            p=one.estimate.p,
-            p_adjusted=said.p_adjusted,
-            verdict=said.verdict,
-            pairs=one.estimate.pairs,
             dropped=dropped,
-            reason=said.reason,
-            all_groups=every,
+            all_groups=estimate,
+            **vars(answer),
         )
-        for (context, other, dropped), one, said, every in zip(
-            described, tested, decide(tested, question), without, strict=True
-        )
+        for (context, other, dropped), answer, estimate in zip(described, decided, all_groups, strict=True)
     ]
     return Compared(
-        asked.metric,
-        asked.better,
-        asked.smallest_effect_percent,
+        design.metric,
+        design.better,
+        design.smallest_effect_percent,
         question.confidence,
         tuple(comparisons),
         tuple(finding for rule in RULES for finding in rule.check(sides)),

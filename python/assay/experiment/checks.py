@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from assay.experiment.machine import Machine, SubjectOffer
@@ -87,8 +88,7 @@ def _subject_mistakes(
     """
     subject = settings["subject"]
     if subject not in machine.subjects:
-        hint = nearest(subject, [*machine.subjects, *experiment.programs])
-        yield ("subject",), f'there is no subject "{subject}"; {hint}'
+        yield ("subject",), f'there is no subject "{subject}"; {_other_subject(subject, experiment, machine)}'
         return
     if settings.get("parameters"):
         why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
@@ -107,6 +107,15 @@ def _subject_mistakes(
             "baseline of its own"
         )
         yield ("subject",), why
+
+
+def _other_subject(subject: str, experiment: Experiment, machine: Machine) -> str:
+    """Return a hint which subject was meant: one of a similar name, or one that no condition uses."""
+    names = [*machine.subjects, *experiment.programs]
+    unused = sorted(experiment.programs.keys() - experiment.subjects())
+    if unused and not get_close_matches(subject, names):
+        return f"did you mean {listed(unused, 'or')}, which no condition uses?"
+    return nearest(subject, names)
 
 
 def _beyond(subject: str, offer: SubjectOffer, settings: _Settings) -> Iterator[tuple[str, str]]:

@@ -128,6 +128,19 @@ def test_subjects_must_exist_and_stay_within_their_threads(
         check_with(parse(TEXT.replace(*THREADS) + FIND, FILE), subjects)
 
 
+@pytest.mark.parametrize(
+    ("table", "hint"),
+    [
+        ("tow", "did you mean tow?"),
+        ("mine", "did you mean mine, which no condition uses?"),
+    ],
+)
+def test_a_subject_that_no_condition_uses_may_be_meant(table: str, hint: str) -> None:
+    experiment = read(f'{FIND}[subjects.{table}]\nprogram = "/bin/true"\n')
+    with pytest.raises(AssayError, match=re.escape(f'factors.subject: there is no subject "two"; {hint}')):
+        check_with(experiment, {"one": SubjectOffer()})
+
+
 def test_the_remedy_for_too_many_threads_is_one() -> None:
     text, subjects = TEXT.replace(*THREADS) + FIND, BOTH | {"two": SubjectOffer(max_threads=1)}
     with pytest.raises(AssayError) as caught:
