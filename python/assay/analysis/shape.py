@@ -83,9 +83,11 @@ def shape(values: Sequence[float]) -> Shape:
         clusters = tuple(Cluster(median(part), part.size / data.size) for part in parts)
         named = ", ".join(f"{cluster.share:.0%} around {cluster.center:.4g}" for cluster in clusters)
         return Shape(clusters, dip_p, f"the values gather in {len(clusters)} places: {named}")
-    low, high = np.quantile(data, (0.25, 0.75))
-    if positive and high / WIDE > low:
-        return Shape((), dip_p, f"the values are far apart: half of them lie outside {low:.4g} to {high:.4g}")
+    if positive:
+        low, high = np.quantile(data, (0.25, 0.75))
+        if high / WIDE > low:
+            note = f"the values are far apart: half of them lie outside {low:.4g} to {high:.4g}"
+            return Shape((), dip_p, note)
     return Shape((), dip_p)
 
 

@@ -1,3 +1,4 @@
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -152,3 +153,10 @@ def test_the_order_of_values_does_not_matter_and_modes_share_all_of_them(
     assert sum(mode.share for mode in seen.clusters) == pytest.approx(1 if seen.clusters else 0)
     assert [mode.center for mode in seen.clusters] == sorted(mode.center for mode in seen.clusters)
     assert bool(seen.clusters) <= bool(seen.note)
+
+
+def test_values_on_both_sides_of_zero_may_be_as_large_as_a_double() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert shape([-1e308] * 6 + [1e308] * 20).clusters
+        shape([1e308, 0.0, 1.7976931348623157e308, -1e308] * 3)

@@ -7,7 +7,7 @@ from typing import Any
 from assay.analysis import Analysis
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
-from assay.audit.types import Evidence, Rule
+from assay.audit.types import Evidence, Rule, rule
 from assay.experiment.types import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.store.types import StoredTrial
@@ -21,6 +21,7 @@ __all__ = [
     "audit",
     "audit_experiment",
     "guide_page",
+    "rule",
 ]
 
 

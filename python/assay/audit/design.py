@@ -7,7 +7,7 @@ from assay.analysis import CONFIDENCE, Analysis, Comparison
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
-from assay.audit.types import Evidence
+from assay.audit.types import Evidence, rule
 from assay.experiment import placeholders
 from assay.findings import Finding, Severity
 from assay.words import condition_name, counted
@@ -16,169 +16,144 @@ ADVISED = 10
 """Pairs below which the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
 
 
-class TooFewBlocks:
-    """Comparisons with so few pairs that no verdict is possible, or one odd trial decides it."""
-
-    id = "too-few-blocks"
-    title = "Too few blocks"
-    source = f"{TYPICAL_VALUES}; {REASONABLE_TIME}"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for comparisons below what is needed, and one for those below what is advised."""
-        asked = evidence.experiment.comparison
-        comparisons = evidence.analysis.comparisons
-        names = [evidence.name_of(comparison.context, comparison.level) for comparison in comparisons]
-        pairs = dict(zip(names, _pairs(evidence, comparisons), strict=True))
-        needed = fewest_pairs(1, _confidence(evidence))
-        bounds: tuple[tuple[Severity, int, int, str], ...] = (
-            ("error", 0, needed, "give no 95% interval"),
-            ("warning", needed, ADVISED, "give a fragile 95% interval"),
-        )
-        for severity, low, high, effect in bounds:
-            few = {name: count for name, count in pairs.items() if low <= count < high}
-            if few:
-                yield Finding(
-                    self.id,
-                    f"{len(few)} of {len(pairs)} comparisons with {asked.against()} have fewer than {high}"
-                    f" pairs, which {effect}.",
-                    tuple(f"{name}: {count}" for name, count in few.items()),
-                    {"comparisons": len(few), "fewest_pairs": min(few.values())},
-                    f"{_more_blocks(evidence)}; fix trials that do not count.",
-                    severity,
-                )
-
-
-class FamilyTooLarge:
-    """So many comparisons that their correction leaves none that could come out."""
-
-    id = "family-too-large"
-    title = "Too many comparisons for so few blocks"
-    source = "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for each family whose smallest possible p-value is above the level."""
-        if evidence.experiment.comparison.correction == "none":
-            return
-        confidence = _confidence(evidence)
-        analysis = evidence.analysis
-        families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
-            (analysis.comparisons, _family(analysis), "comparisons", "error"),
-            (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
-        )
-        for comparisons, family, what, severity in families:
-            most = max(_pairs(evidence, comparisons), default=0)
-            if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
-                yield Finding(
-                    self.id,
-                    f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
-                    f" p-value is {2 / 2**most:.2%}, which their number corrects to"
-                    f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
-                    (),
-                    {"comparisons": family, "pairs": most, "pairs_needed": needed},
-                    f"{_more_blocks(evidence)}; or ask less in one experiment.",
-                    severity,
-                )
-
-
-class ShortTrials:
-    """Trials so short that a single turn of the scheduler weighs in them."""
-
-    id = "short-trials"
-    title = "Trials are short"
-    source = f"{ANOMALIES}, section 6; Linux, CONFIG_HZ"
-
-    least_ms = 50  # five ticks of the slowest usual kernel, 100 a second
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding that names the conditions whose program follows the trial protocol."""
-        experiment = evidence.experiment
-        where = {}
-        for condition in experiment.conditions():
-            settings = experiment.settings(condition)
-            program = experiment.programs.get(settings["subject"])
-            if (program is None or program.extract == "protocol") and settings["duration_ms"] < self.least_ms:
-                where[condition_name(condition)] = settings["duration_ms"]
-        if where:
+@rule("too-few-blocks", "Too few blocks", f"{TYPICAL_VALUES}; {REASONABLE_TIME}")
+def too_few_blocks(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find comparisons with so few pairs that no verdict is possible, or one odd trial decides it."""
+    baseline = evidence.experiment.comparison.against()
+    comparisons = evidence.analysis.comparisons
+    names = [evidence.name_of(comparison.context, comparison.level) for comparison in comparisons]
+    pairs = dict(zip(names, _pairs(evidence, comparisons), strict=True))
+    needed = fewest_pairs(1, _confidence(evidence))
+    bounds: tuple[tuple[Severity, int, int, str], ...] = (
+        ("error", 0, needed, "give no 95% interval"),
+        ("warning", needed, ADVISED, "give a fragile 95% interval"),
+    )
+    for severity, low, high, effect in bounds:
+        few = {name: count for name, count in pairs.items() if low <= count < high}
+        if few:
             yield Finding(
-                self.id,
-                f"The measured interval of {counted(where, 'condition')} is shorter than {self.least_ms} ms,"
-                f" {min(where.values())} ms at least: one lost turn on a processor changes such a trial by"
-                " percents.",
-                tuple(f"{name}: {duration} ms" for name, duration in where.items()),
-                {"conditions": len(where), "shortest_ms": min(where.values())},
-                f"Set trial.duration_ms to {self.least_ms} or more; a second is usual.",
+                rule_id,
+                f"{len(few)} of {len(pairs)} comparisons with {baseline} have fewer than {high} pairs,"
+                f" which {effect}.",
+                tuple(f"{name}: {count}" for name, count in few.items()),
+                {"comparisons": len(few), "fewest_pairs": min(few.values())},
+                f"{_more_blocks(evidence)}; fix trials that do not count.",
+                severity,
             )
 
 
-class Oversubscribed:
-    """More threads than processors to run them on."""
-
-    id = "oversubscribed"
-    title = "More threads than processors"
-    source = f"{ANOMALIES}, section 3"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding that names the conditions; none where the number of processors is unknown."""
-        where, most = [], 0
-        for condition in evidence.experiment.conditions():
-            settings = evidence.experiment.settings(condition)
-            threads = settings["threads"]
-            processors = processors_of(settings["pinning"], evidence.host.get("processors"))
-            if processors and threads > processors:
-                where.append(f"{condition_name(condition)}: {threads} threads on {processors}")
-                most = max(most, threads)
-        if where:
+@rule(
+    "family-too-large",
+    "Too many comparisons for so few blocks",
+    "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md",
+)
+def family_too_large(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find more comparisons than their pairs can give a verdict after the correction."""
+    if evidence.experiment.comparison.correction == "none":
+        return
+    confidence = _confidence(evidence)
+    analysis = evidence.analysis
+    families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
+        (analysis.comparisons, _family(analysis), "comparisons", "error"),
+        (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
+    )
+    for comparisons, family, what, severity in families:
+        most = max(_pairs(evidence, comparisons), default=0)
+        if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
             yield Finding(
-                self.id,
-                f"Up to {most} threads run on fewer processors in {counted(where, 'condition')}, which"
-                " measure the operating system's scheduler as well.",
-                tuple(where),
-                {"conditions": len(where), "threads": most},
-                "Leave these conditions out, or say that oversubscription is what you study.",
+                rule_id,
+                f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
+                f" p-value is {2 / 2**most:.2%}, which their number corrects to"
+                f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
+                (),
+                {"comparisons": family, "pairs": most, "pairs_needed": needed},
+                f"{_more_blocks(evidence)}; or ask less in one experiment.",
+                severity,
             )
 
 
-class Unpinned:
-    """Threads that the operating system may move.
+_LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
+
+
+@rule("short-trials", "Trials are short", f"{ANOMALIES}, section 6; Linux, CONFIG_HZ")
+def short_trials(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find trials so short that a single turn of the scheduler weighs in them."""
+    experiment = evidence.experiment
+    where = {}
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        program = experiment.programs.get(settings["subject"])
+        if (program is None or program.extract == "protocol") and settings["duration_ms"] < _LEAST_MS:
+            where[condition_name(condition)] = settings["duration_ms"]
+    if where:
+        yield Finding(
+            rule_id,
+            f"{counted(where, 'condition')} {'measures' if len(where) == 1 else 'measure'} for less than"
+            f" {_LEAST_MS} ms, at least {min(where.values())} ms: losing a processor once changes such a"
+            " trial by percents.",
+            tuple(f"{name}: {duration} ms" for name, duration in where.items()),
+            {"conditions": len(where), "shortest_ms": min(where.values())},
+            f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual.",
+        )
+
+
+@rule("oversubscribed", "More threads than processors", f"{ANOMALIES}, section 3")
+def oversubscribed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find more threads than processors to run them on."""
+    where, most = [], 0
+    for condition in evidence.experiment.conditions():
+        settings = evidence.experiment.settings(condition)
+        threads = settings["threads"]
+        processors = processors_of(settings["pinning"], evidence.host.get("processors"))
+        if processors and threads > processors:
+            where.append(f"{condition_name(condition)}: {threads} threads on {processors}")
+            most = max(most, threads)
+    if where:
+        yield Finding(
+            rule_id,
+            f"In {counted(where, 'condition')} up to {most} threads run on fewer processors: this measures"
+            " the operating system's scheduler too.",
+            tuple(where),
+            {"conditions": len(where), "threads": most},
+            "Leave these conditions out, or say that oversubscription is what you study.",
+        )
+
+
+@rule("unpinned", "Threads are not pinned", f"{ANOMALIES}, section 7.1")
+def unpinned(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find threads that the operating system may move.
 
     A command is pinned by what its arguments make of `pinning`, or not at all.
     """
-
-    id = "unpinned"
-    title = "Threads are not pinned"
-    source = f"{ANOMALIES}, section 7.1"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding that names the conditions, and one for those of commands."""
-        experiment = evidence.experiment
-        native: list[str] = []
-        commands: list[str] = []
-        for condition in experiment.conditions():
-            settings = experiment.settings(condition)
-            subject = settings["subject"]
-            is_command = experiment.is_command(subject)
-            told = not is_command or "pinning" in chain.from_iterable(
-                map(placeholders.names, experiment.programs[subject].arguments)
+    experiment = evidence.experiment
+    trials: list[str] = []
+    commands: list[str] = []
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        subject = settings["subject"]
+        is_command = experiment.is_command(subject)
+        can_pin = not is_command or "pinning" in chain.from_iterable(
+            map(placeholders.names, experiment.programs[subject].arguments)
+        )
+        if settings["pinning"] == "none" or not can_pin:
+            (commands if is_command else trials).append(condition_name(condition))
+    for where, remedy in (
+        (trials, 'Set pinning to "cores_first", or to another policy that pins.'),
+        (
+            commands,
+            "Start the command by taskset with {pinning} among its arguments, and set pinning to a list"
+            " of processors.",
+        ),
+    ):
+        if where:
+            what = counted(where, "condition") + (" of commands" if where is commands else "")
+            yield Finding(
+                rule_id,
+                f"The operating system chooses and changes the processors in {what}.",
+                tuple(where),
+                {"conditions": len(where)},
+                remedy,
             )
-            if settings["pinning"] == "none" or not told:
-                (commands if is_command else native).append(condition_name(condition))
-        for where, remedy in (
-            (native, 'Set pinning to "cores_first", or to another policy that pins.'),
-            (
-                commands,
-                "Start the command by taskset with {pinning} among its arguments, and set pinning to a list"
-                " of processors.",
-            ),
-        ):
-            if where:
-                what = counted(where, "condition") + (" of commands" if where is commands else "")
-                yield Finding(
-                    self.id,
-                    f"The operating system chooses and changes the processors in {what}.",
-                    tuple(where),
-                    {"conditions": len(where)},
-                    remedy,
-                )
 
 
 def processors_of(pinning: str | list[int], available: int | None) -> int | None:
@@ -196,7 +171,7 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
 
 
 def _more_blocks(evidence: Evidence) -> str:
-    """Return how many blocks are enough for all that an experiment asks, and why so many."""
+    """Return how many blocks are enough for all that an experiment asks, and why fewer are not."""
     analysis = evidence.analysis
     family = 1
     if evidence.experiment.comparison.correction != "none":

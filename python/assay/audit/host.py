@@ -4,401 +4,367 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from assay.analysis import median
+from assay.analysis import HostModes, median
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, WRONG_DATA
-from assay.audit.types import Evidence, numbers
+from assay.audit.types import Evidence, numbers, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, one_line, whole_percent
 
+_CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 
-class HostChanged:
-    """Calibrations that differ between the trials that are compared with each other."""
 
-    id = "host-changed"
-    title = "The host changed within groups"
-    source = "measurements on a virtual machine, which its page gives"
-
-    limits: ClassVar = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for groups in several modes, and one for each other calibration that changed."""
-        yield from self._modes(evidence)
-        for metric, limit in self.limits.items():
-            yield from self._ratios(evidence, metric, limit)
-
-    def _modes(self, evidence: Evidence) -> Iterator[Finding]:
-        modes = evidence.analysis.host_modes
-        if modes is None or "mixed" not in modes.of_group.values():
-            return
-        # A group and its repetitions stand for the same pairs: one of them in one mode is enough.
-        attempts: dict[int, list[int]] = defaultdict(list)
-        for number, group in evidence.groups.items():
-            attempts[number if group[0].repeats is None else group[0].repeats].append(number)
-        mixed = [number for number, mode in modes.of_group.items() if mode == "mixed"]
-        lost = [
-            first
-            for first, numbers in attempts.items()
-            if all(modes.of_group.get(number) == "mixed" for number in numbers)
-        ]
-        repetitions = len(evidence.groups) - len(attempts)
-        repeated = (
-            f" {counted(repetitions, 'group')} {'repeats' if repetitions == 1 else 'repeat'} another;"
-            if repetitions
-            else ""
-        )
-        centers = ", ".join(f"{mode} {center:.3g}" for mode, center in modes.centers.items())
-        named = Counter(evidence.context_name(evidence.groups[number][0]) for number in lost or mixed)
-        outcome = (
-            f"{len(lost)} of {len(attempts)} never ran in one mode, and no verdict rests on them"
-            if lost
-            else "all that is compared ran in one mode at last, and the verdicts rest on that"
-        )
-        yield Finding(
-            self.id,
-            f"The host changed its mode ({modes.metric}: {centers}) within {len(mixed)} of"
-            f" {len(evidence.groups)} groups;{repeated} {outcome}.",
-            tuple(f"{name}: {count}" for name, count in named.items()),
-            {"groups": len(mixed), "repetitions": repetitions, "lost": len(lost)},
-            "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
-            if lost
-            else "Nothing need be done; a host of your own removes the cause.",
-            "warning" if lost else "note",
-            tuple(sorted(trial.id for number in mixed for trial in evidence.groups[number])),
-        )
-
-    def _ratios(self, evidence: Evidence, metric: str, limit: float) -> Iterator[Finding]:
-        changed: list[list[StoredTrial]] = []
-        worst, compared = 1.0, 0
-        for group in evidence.groups.values():
-            # A calibration depends on the placement, which the compared factor may change.
-            placements: dict[str, list[float]] = defaultdict(list)
-            for trial in group:
-                settings = evidence.experiment.settings(trial.levels)
-                placements[f"{settings['threads']} {settings['pinning']}"] += [
-                    one[metric]
-                    for one in (trial.calibration_before, trial.calibration_after)
-                    if metric in one
-                ]
-            ratio = max((_ratio(seen) for seen in placements.values() if seen), default=None)
-            if ratio is not None:
-                compared += 1
-                worst = max(worst, ratio)
-                if ratio > limit:
-                    changed.append(group)
-        if changed:
-            named = Counter(evidence.context_name(group[0]) for group in changed)
-            modes = evidence.analysis.host_modes
-            of_group = {} if modes is None else modes.of_group
-            counting = sum(of_group.get(group[0].group) != "mixed" for group in changed)
-            count = (
+@rule(
+    "host-changed",
+    "The host changed within groups",
+    "measurements on a virtual machine, which its page gives",
+)
+def host_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find groups in several modes, and other calibrations that differ within groups."""
+    modes = evidence.analysis.host_modes
+    of_group = {} if modes is None else modes.of_group
+    mixed = [number for number, mode in of_group.items() if mode == "mixed"]
+    if modes is not None and mixed:
+        yield _changed_mode(rule_id, evidence, modes, mixed)
+    for metric, limit in _CALIBRATION_LIMITS.items():
+        ratios = [(group, _largest_ratio(evidence, group, metric)) for group in evidence.groups.values()]
+        known = [(group, ratio) for group, ratio in ratios if ratio is not None]
+        changed = [group for group, ratio in known if ratio > limit]
+        if not changed:
+            continue
+        worst = max(ratio for _, ratio in known)
+        counting = sum(group[0].group not in mixed for group in changed)
+        effect = "The verdicts leave these out, because the host changed its mode in them"
+        if counting == len(changed):
+            effect = (
                 "The verdicts count these groups: random order is fair to both sides, but intervals widen"
-                if counting == len(changed)
-                else f"The verdicts count {counting} of these, and leave out the others, in several modes"
-                if counting
-                else "The verdicts leave these out, in several modes"
             )
-            yield Finding(
-                self.id,
-                f"{metric} differs by more than {limit} times within {len(changed)} of {compared} groups,"
-                f" {worst:.3g} times at worst. {count}.",
-                tuple(f"{name}: {count}" for name, count in named.items()),
-                {"groups": len(changed), "counted": counting, "worst_ratio": worst},
-                "Run more blocks, and leave a virtual machine for a host of your own.",
-                trials=tuple(sorted(trial.id for group in changed for trial in group)),
+        elif counting:
+            effect = (
+                f"The verdicts count {counting} of these; they leave out the others, because the host changed"
+                " its mode in them"
             )
+        yield Finding(
+            rule_id,
+            f"{metric} differs by more than {limit} times within {len(changed)} of {len(known)} groups,"
+            f" {worst:.3g} times at worst. {effect}.",
+            _contexts(evidence, changed),
+            {"groups": len(changed), "counted": counting, "worst_ratio": worst},
+            "Run more blocks, and use a host of your own instead of a virtual machine.",
+            trials=numbers(trial for group in changed for trial in group),
+        )
 
 
-class CampaignDrift:
-    """Conditions whose trials get faster or slower while the campaign goes on."""
-
-    id = "campaign-drift"
-    title = "Results drift across the campaign"
-    source = "Spearman, The Proof and Measurement of Association between Two Things, 1904; docs/statistics.md"
-
-    fewest = 10  # with fewer the first and the last third are single trials
-    level = 0.05  # of all conditions together
-    limit = 0.05  # a drift of the size of the effects that experiments look for
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for conditions whose metric is correlated with time and has changed enough."""
-        metric = evidence.experiment.comparison.metric
-        every = {
-            name: [
-                value
-                for trial in sorted(
-                    trials, key=lambda trial: trial.started_at
-                )  # repetitions come last in plans
-                if 0 < (value := trial.metrics.get(metric, 0)) < float("inf")
-            ]
-            for name, trials in evidence.valid_by_condition.items()
-        }
-        series = {name: values for name, values in every.items() if len(values) >= self.fewest}
-        found = {}
-        for name, values in series.items():
-            third = len(values) // 3
-            change = median(values[-third:]) / median(values[:third]) - 1
-            if abs(change) > self.limit and self._p(values) * len(series) <= self.level:
-                found[name] = change
-        if found:
-            worst = max(found.values(), key=abs)
-            yield Finding(
-                self.id,
-                f"In {len(found)} of {counted(series, 'condition')} {metric} drifts across the campaign: from"
-                f" the first third of the trials to the last it changes by"
-                f" {whole_percent(worst, '+')} at worst.",
-                tuple(f"{name}: {whole_percent(change, '+')}" for name, change in found.items()),
-                {"conditions": len(found), "worst_percent": in_percent(worst)},
-                "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a"
-                " campaign.",
-                "note",
-            )
-
-    @staticmethod
-    def _p(values: Sequence[float]) -> float:
-        """Return the p-value of the rank correlation of values with their order."""
-        # Loaded only where it is needed because it takes a second; SciPy ships no types.
-        from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415
-
-        return float(spearmanr(range(len(values)), list(map(float, values))).pvalue)
-
-
-class EnvironmentChanged:
-    """Trials of one subject that ran with different programs, or on a machine that was changed."""
-
-    id = "environment-changed"
-    title = "The machine or the program changed"
-    source = WRONG_DATA
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding that names the subjects, and the trials outside the usual environment."""
-        environments: dict[str, dict[str, list[StoredTrial]]] = defaultdict(lambda: defaultdict(list))
-        for trial in evidence.valid:
-            if trial.environment is not None:
-                settings = evidence.experiment.settings(trial.levels)
-                environments[settings["subject"]][_environment(evidence, trial, settings)].append(trial)
-        changed = {
-            subject: sorted(seen.values(), key=len, reverse=True)
-            for subject, seen in environments.items()
-            if len(seen) > 1
-        }
-        if changed:
-            most = max(map(len, changed.values()))
-            yield Finding(
-                self.id,
-                f"The valid trials of {len(changed)} of {len(environments)} subjects report different"
-                f" environments, up to {most}.",
-                tuple(
-                    f"{subject}: {', '.join(str(len(trials)) for trials in seen)} trials"
-                    for subject, seen in changed.items()
-                ),
-                {"subjects": len(changed), "environments": most},
-                "Run the campaign again without building or updating meanwhile; `assay show` gives the"
-                " environment of a trial.",
-                trials=tuple(
-                    sorted(trial.id for seen in changed.values() for trials in seen[1:] for trial in trials)
-                ),
-            )
-
-
-class MissingCalibration:
-    """Valid trials of which it is not known whether the host changed."""
-
-    id = "missing-calibration"
-    title = "Calibrations are missing"
-    source = "measurements on a virtual machine, which the page of host-changed gives"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding for whole calibrations, one for core-to-core latency that there should be."""
-
-        def lacks(trial: StoredTrial) -> bool:
-            return trial.status == "valid" and not (trial.calibration_before and trial.calibration_after)
-
-        def lacks_core_to_core(trial: StoredTrial) -> bool:
-            settings = evidence.experiment.settings(trial.levels)
-            pinning = settings["pinning"]
-            alone = settings["threads"] == 1 or (isinstance(pinning, list) and len(set(pinning)) == 1)
-            both = (trial.calibration_before, trial.calibration_after)
-            return (
-                trial.status == "valid"
-                and not lacks(trial)
-                and not alone
-                and not all("core_to_core_ns" in calibration for calibration in both)
-            )
-
-        for include, what, remedy in (
-            (lacks, "a calibration", "`assay show` gives the reason as calibration_error."),
-            (
-                lacks_core_to_core,
-                "the core-to-core latency",
-                "`assay show` gives the reason under unavailable; keep other work off the host.",
-            ),
-        ):
-            found = evidence.by_condition(include)
-            trials = numbers(found)
-            if trials:
-                yield Finding(
-                    self.id,
-                    f"{len(trials)} of {len(evidence.valid)} valid trials lack {what} before or after them.",
-                    tuple(f"{name}: {len(each)}" for name, each in found.items()),
-                    {"trials": len(trials), "valid": len(evidence.valid)},
-                    remedy,
-                    trials=trials,
-                )
-
-
-class UnoptimisedBuild:
-    """Subjects compiled for finding mistakes rather than for speed."""
-
-    id = "unoptimised-build"
-    title = "A subject was not built for speed"
-    source = "Google Benchmark, which warns of debug builds too; ThreadSanitizer's manual, on its slowdown"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding for what makes times meaningless, one for assertions."""
-        useless, asserting = [], []
-        for subject, contents in _environments(evidence).items():
-            for content in contents:
-                sanitizers = _inside(content, "program", "sanitizers")
-                if _inside(content, "program", "optimised") is False:
-                    useless.append(f"{subject}: without optimisation")
-                if sanitizers:
-                    useless.append(f"{subject}: with {one_line(str(sanitizers))}")
-                if _inside(content, "program", "assertions") is True:
-                    asserting.append(subject)
-        if useless:
-            yield Finding(
-                self.id,
-                f"{counted(useless, 'program')} compiled without optimisation or with sanitizers"
-                f" {'was' if len(useless) == 1 else 'were'} measured.",
-                tuple(useless),
-                {"programs": len(useless)},
-                "Build for release (-O2 or -O3, no sanitizers), and run the campaign again.",
-                "error",
-            )
-        if asserting:
-            yield Finding(
-                self.id,
-                f"{counted(asserting, 'program')} with assertions on"
-                f" {'was' if len(asserting) == 1 else 'were'} measured.",
-                tuple(asserting),
-                {"programs": len(asserting)},
-                "Build with -DNDEBUG, for all that is compared.",
-            )
-
-
-class DifferentBuilds:
-    """Compared programs that differ in more than the subject."""
-
-    id = "different-builds"
-    title = "Compared programs were built differently"
-    source = f"{WRONG_DATA}; {ANOMALIES}, section 2.1"
-
-    _compared: ClassVar = (
-        ("program", "compiler"),
-        ("program", "assertions"),
-        ("library", "flags"),
-        ("allocator", "name"),
-        ("allocator", "version"),
+def _changed_mode(rule_id: str, evidence: Evidence, modes: HostModes, mixed: Sequence[int]) -> Finding:
+    # A group and its repetitions stand for the same pairs: it is enough that one of them ran in one mode.
+    attempts: dict[int, list[int]] = defaultdict(list)
+    for number, group in evidence.groups.items():
+        attempts[number if group[0].repeats is None else group[0].repeats].append(number)
+    lost = [first for first, numbers in attempts.items() if set(numbers) <= set(mixed)]
+    repetitions = len(evidence.groups) - len(attempts)
+    repeated = f" {repetitions} of these groups repeat others;" if repetitions else ""
+    centers = ", ".join(f"{mode} {center:.3g}" for mode, center in modes.centers.items())
+    outcome = "every group or a repetition of it ran in one mode, and the verdicts rest on those"
+    remedy = "Nothing need be done; a host of your own removes the cause."
+    if lost:
+        outcome = f"{len(lost)} of {len(attempts)} never ran in one mode and were left out"
+        remedy = (
+            "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
+        )
+    return Finding(
+        rule_id,
+        f"The host changed its mode ({modes.metric}: {centers}) within {len(mixed)} of"
+        f" {len(evidence.groups)} groups;{repeated} {outcome}.",
+        _contexts(evidence, [evidence.groups[number] for number in lost or mixed]),
+        {"groups": len(mixed), "repetitions": repetitions, "lost": len(lost)},
+        remedy,
+        "warning" if lost else "note",
+        numbers(trial for number in mixed for trial in evidence.groups[number]),
     )
 
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding that names the levels that differ from the baseline, and in what."""
-        asked = evidence.experiment.comparison
-        seen: dict[Any, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
-        for trial in evidence.valid:
-            content = evidence.environments.get(trial.environment or "")
-            asked_for = "allocator" in evidence.experiment.settings(trial.levels)
-            for keys in self._compared:
-                value = _inside(content, *keys)
-                if value is not None and not (asked_for and keys[0] == "allocator"):
-                    seen[trial.levels[asked.factor]][keys].add(str(value))
-        baselines = evidence.experiment.baseline_by_context()
-        compared = dict.fromkeys(
-            (condition[asked.factor], baselines[context])
-            for condition in evidence.experiment.conditions()
-            if (context := evidence.experiment.context(condition)) in baselines
+
+def _contexts(evidence: Evidence, groups: Sequence[Sequence[StoredTrial]]) -> tuple[str, ...]:
+    """Return each context with how many of these groups it has."""
+    counts = Counter(evidence.context_name(group[0]) for group in groups)
+    return tuple(f"{name}: {count}" for name, count in counts.items())
+
+
+def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str) -> float | None:
+    """Return the largest ratio of a calibration to another within a group, short of where a double overflows.
+
+    A calibration depends on the placement, which the compared factor may change.
+    """
+    placements: dict[str, list[float]] = defaultdict(list)
+    for trial in group:
+        settings = evidence.experiment.settings(trial.levels)
+        placements[f"{settings['threads']} {settings['pinning']}"] += [
+            calibration[metric]
+            for calibration in (trial.calibration_before, trial.calibration_after)
+            if metric in calibration
+        ]
+    ratios = [max(values) / min(values) for values in placements.values() if values]
+    return min(max(ratios), sys.float_info.max) if ratios else None
+
+
+_FEWEST = 10  # with fewer the first and the last third are single trials
+_DRIFT_LEVEL = 0.05  # of all conditions together
+_DRIFT_LIMIT = 0.05  # of the size of the effects that experiments look for
+
+
+@rule(
+    "campaign-drift",
+    "Results drift across the campaign",
+    "Spearman, The Proof and Measurement of Association between Two Things, 1904; docs/statistics.md",
+)
+def campaign_drift(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose trials get faster or slower while the campaign goes on."""
+    metric = evidence.experiment.comparison.metric
+    series: dict[str, list[float]] = {}
+    for name, trials in evidence.valid_by_condition.items():
+        in_time = sorted(trials, key=lambda trial: trial.started_at)  # repetitions come last in plans
+        known = [trial.metrics.get(metric, 0) for trial in in_time]
+        values = [value for value in known if 0 < value < float("inf")]
+        if len(values) >= _FEWEST:
+            series[name] = values
+    drifting = {}
+    for name, values in series.items():
+        third = len(values) // 3
+        change = median(values[-third:]) / median(values[:third]) - 1
+        if abs(change) > _DRIFT_LIMIT and _rank_correlation_p(values) * len(series) <= _DRIFT_LEVEL:
+            drifting[name] = change
+    if drifting:
+        worst = max(drifting.values(), key=abs)
+        yield Finding(
+            rule_id,
+            f"In {len(drifting)} of {counted(series, 'condition')} {metric} drifts across the campaign: from"
+            f" the first third of the trials to the last it changes by"
+            f" {whole_percent(worst, '+')} at worst.",
+            tuple(f"{name}: {whole_percent(change, '+')}" for name, change in drifting.items()),
+            {"conditions": len(drifting), "worst_percent": in_percent(worst)},
+            "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a"
+            " campaign.",
+            "note",
         )
-        where = tuple(
-            f"{level}: {' '.join(keys)} {one_line(' or '.join(sorted(values)), 60)},"
-            f" {baseline} {one_line(' or '.join(sorted(seen[baseline][keys])), 60)}"
-            for level, baseline in compared
-            for keys, values in seen[level].items()
-            if keys in seen[baseline] and values != seen[baseline][keys]
+
+
+def _rank_correlation_p(values: Sequence[float]) -> float:
+    """Return the p-value of the rank correlation of values with their order."""
+    # Loaded only where it is needed because it takes a second; SciPy ships no types.
+    from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415
+
+    return float(spearmanr(range(len(values)), list(map(float, values))).pvalue)
+
+
+@rule("environment-changed", "The machine or the program changed", WRONG_DATA)
+def environment_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find trials of one subject that ran with different programs, or on a machine that was changed."""
+    environments: dict[str, dict[str, list[StoredTrial]]] = defaultdict(lambda: defaultdict(list))
+    for trial in evidence.valid:
+        if trial.environment is not None:
+            settings = evidence.experiment.settings(trial.levels)
+            environments[settings["subject"]][_environment(evidence, trial, settings)].append(trial)
+    changed = {
+        subject: sorted(trials_of.values(), key=len, reverse=True)
+        for subject, trials_of in environments.items()
+        if len(trials_of) > 1
+    }
+    if changed:
+        most = max(map(len, changed.values()))
+        yield Finding(
+            rule_id,
+            f"The valid trials of {len(changed)} of {len(environments)} subjects report different"
+            f" environments, up to {most}.",
+            tuple(
+                f"{subject}: {', '.join(str(len(trials)) for trials in by_size)} trials"
+                for subject, by_size in changed.items()
+            ),
+            {"subjects": len(changed), "environments": most},
+            "Run the campaign again without building or updating meanwhile; `assay show` gives the"
+            " environment of a trial.",
+            trials=numbers(
+                trial for by_size in changed.values() for trials in by_size[1:] for trial in trials
+            ),
         )
-        if where:
+
+
+@rule(
+    "missing-calibration",
+    "Calibrations are missing",
+    "measurements on a virtual machine, which the page of host-changed gives",
+)
+def missing_calibration(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find valid trials of which it is not known whether the host changed."""
+
+    without: list[StoredTrial] = []
+    without_core_to_core: list[StoredTrial] = []
+    for trial in evidence.valid:
+        settings = evidence.experiment.settings(trial.levels)
+        pinning = settings["pinning"]
+        alone = settings["threads"] == 1 or (isinstance(pinning, list) and len(set(pinning)) == 1)
+        both = (trial.calibration_before, trial.calibration_after)
+        if not all(both):
+            without.append(trial)
+        elif not alone and not all("core_to_core_ns" in calibration for calibration in both):
+            without_core_to_core.append(trial)
+    for trials, what, remedy in (
+        (without, "a calibration", "`assay show` gives the reason as calibration_error."),
+        (
+            without_core_to_core,
+            "the core-to-core latency",
+            "`assay show` gives the reason under unavailable; keep other work off the host.",
+        ),
+    ):
+        if trials:
             yield Finding(
-                self.id,
-                f"Programs that are compared differ in {counted(where, 'way')} beside the subject.",
-                where,
-                {"differences": len(where)},
-                "Build both with the same compiler and flags and the same allocator, unless that is the"
-                " question.",
+                rule_id,
+                f"{len(trials)} of {len(evidence.valid)} valid trials lack {what} before or after them.",
+                evidence.counted(trials),
+                {"trials": len(trials), "valid": len(evidence.valid)},
+                remedy,
+                trials=numbers(trials),
             )
 
 
-class FrequencyScaling:
-    """Processors whose frequency follows the load."""
-
-    id = "frequency-scaling"
-    title = "The processors' frequency varies"
-    source = f"{BENCHMARKING}, CPU frequency scaling governor"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding for the governor, one for boost."""
-        every = [content for contents in _environments(evidence).values() for content in contents]
-        governors = {
-            governor
-            for content in every
-            for governor in _listed(_inside(content, "processor", "governor"))
-            if governor != "performance"
-        }
-        if governors:
-            yield Finding(
-                self.id,
-                "The frequency of the processors follows the load.",
-                tuple(f"governor {name}" for name in sorted(governors)),
-                {"governors": len(governors)},
-                'Set the governor "performance" on every processor (cpupower frequency-set -g performance).',
-            )
-        if any(_inside(content, "processor", "boost") is True for content in every):
-            yield Finding(
-                self.id,
-                "Processors may exceed their nominal frequency, by how much depends on heat and on how many"
-                " run.",
-                ("boost",),
-                {},
-                "Switch boost off where threads are a factor: a thread alone then runs no faster than in"
-                " company.",
-                "note",
-            )
-
-
-class FixedLayout:
-    """Processes that all have the same layout of memory."""
-
-    id = "fixed-layout"
-    title = "Every trial has the same memory layout"
-    source = f"{RANDOMNESS}, section 3.1, principle P1; {WRONG_DATA}"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield one finding that names the subjects whose processes are not randomised."""
-        where = tuple(
-            subject
-            for subject, contents in _environments(evidence).items()
-            if any(_inside(content, "address_randomisation", "process") is False for content in contents)
+@rule(
+    "unoptimised-build",
+    "A subject was not built for speed",
+    "Google Benchmark, which warns of debug builds too; ThreadSanitizer's manual, on its slowdown",
+)
+def unoptimised_build(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find subjects compiled for finding mistakes rather than for speed."""
+    useless, asserting = [], []
+    for subject, contents in _environments(evidence).items():
+        for content in contents:
+            sanitizers = _inside(content, "program", "sanitizers")
+            if _inside(content, "program", "optimised") is False:
+                useless.append(f"{subject}: without optimisation")
+            if sanitizers:
+                useless.append(f"{subject}: with {one_line(str(sanitizers))}")
+            if _inside(content, "program", "assertions") is True:
+                asserting.append(subject)
+    if useless:
+        yield Finding(
+            rule_id,
+            f"{counted(useless, 'program')} compiled without optimisation or with sanitizers"
+            f" {'was' if len(useless) == 1 else 'were'} measured.",
+            tuple(useless),
+            {"programs": len(useless)},
+            "Build for release (-O2 or -O3, no sanitizers), and run the campaign again.",
+            "error",
         )
-        if where:
-            yield Finding(
-                self.id,
-                f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
-                " one accident of layout.",
-                where,
-                {"subjects": len(where)},
-                "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
-            )
+    if asserting:
+        yield Finding(
+            rule_id,
+            f"{counted(asserting, 'program')} with assertions on"
+            f" {'was' if len(asserting) == 1 else 'were'} measured.",
+            tuple(asserting),
+            {"programs": len(asserting)},
+            "Build with -DNDEBUG, for all that is compared.",
+        )
+
+
+_COMPARED = (
+    ("program", "compiler"),
+    ("program", "assertions"),
+    ("library", "flags"),
+    ("allocator", "name"),
+    ("allocator", "version"),
+)
+
+
+@rule(
+    "different-builds", "Compared programs were built differently", f"{WRONG_DATA}; {ANOMALIES}, section 2.1"
+)
+def different_builds(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find compared programs that differ in more than the subject."""
+    factor = evidence.experiment.comparison.factor
+    builds: dict[Any, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
+    for trial in evidence.valid:
+        content = evidence.environments.get(trial.environment or "")
+        is_setting = "allocator" in evidence.experiment.settings(trial.levels)
+        for keys in _COMPARED:
+            value = _inside(content, *keys)
+            if value is not None and not (is_setting and keys[0] == "allocator"):
+                builds[trial.levels[factor]][keys].add(str(value))
+    baselines = evidence.experiment.baseline_by_context()
+    compared = dict.fromkeys(
+        (condition[factor], baselines[context])
+        for condition in evidence.experiment.conditions()
+        if (context := evidence.experiment.context(condition)) in baselines
+    )
+    where = tuple(
+        f"{level}: {' '.join(keys)} {one_line(' or '.join(sorted(values)), 60)},"
+        f" {baseline} {one_line(' or '.join(sorted(builds[baseline][keys])), 60)}"
+        for level, baseline in compared
+        for keys, values in builds[level].items()
+        if keys in builds[baseline] and values != builds[baseline][keys]
+    )
+    if where:
+        yield Finding(
+            rule_id,
+            f"Programs that are compared differ in {counted(where, 'way')} besides the subject.",
+            where,
+            {"differences": len(where)},
+            "Build both with the same compiler and flags and the same allocator, unless that is the"
+            " question.",
+        )
+
+
+@rule(
+    "frequency-scaling", "The processors' frequency varies", f"{BENCHMARKING}, CPU frequency scaling governor"
+)
+def frequency_scaling(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find processors whose frequency follows the load."""
+    environments = [content for contents in _environments(evidence).values() for content in contents]
+    governors = {
+        governor
+        for content in environments
+        for governor in _listed(_inside(content, "processor", "governor"))
+        if governor != "performance"
+    }
+    if governors:
+        yield Finding(
+            rule_id,
+            "The frequency of the processors follows the load.",
+            tuple(f"governor {name}" for name in sorted(governors)),
+            {"governors": len(governors)},
+            'Set the governor "performance" on every processor (cpupower frequency-set -g performance).',
+        )
+    if any(_inside(content, "processor", "boost") is True for content in environments):
+        yield Finding(
+            rule_id,
+            "Processors may exceed their nominal frequency; by how much depends on heat and on how many run.",
+            ("boost",),
+            {},
+            "Switch boost off where threads are a factor, so that a thread alone runs no faster than"
+            " several.",
+            "note",
+        )
+
+
+@rule(
+    "fixed-layout",
+    "Every trial has the same memory layout",
+    f"{RANDOMNESS}, section 3.1, principle P1; {WRONG_DATA}",
+)
+def fixed_layout(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find processes that all have the same layout of memory."""
+    where = tuple(
+        subject
+        for subject, contents in _environments(evidence).items()
+        if any(_inside(content, "address_randomisation", "process") is False for content in contents)
+    )
+    if where:
+        yield Finding(
+            rule_id,
+            f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
+            " chance, the one layout that all trials have.",
+            where,
+            {"subjects": len(where)},
+            "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
+        )
 
 
 def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, Any]) -> str:
@@ -430,15 +396,5 @@ def _inside(content: Any, *keys: str) -> Any:
 
 def _listed(value: Any) -> list[str]:
     """Return one name or several as a list; nothing for what is neither."""
-    return (
-        [value]
-        if isinstance(value, str)
-        else [str(each) for each in value]
-        if isinstance(value, list)
-        else []
-    )
-
-
-def _ratio(values: Sequence[float]) -> float:
-    """Return the largest over the smallest of positive values, short of where a double overflows."""
-    return min(max(values) / min(values), sys.float_info.max)
+    names = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    return [str(name) for name in names]

@@ -68,7 +68,7 @@ def test_a_repetition_in_one_mode_makes_up_for_a_mixed_group() -> None:
     finding = of_the_host(repetition=SLOW)
     assert finding.severity == "note"
     assert finding.evidence == {"groups": 2, "repetitions": 2, "lost": 0}
-    assert "2 groups repeat another" in finding.message
+    assert "2 of these groups repeat others" in finding.message
 
 
 def test_a_repetition_in_which_the_host_changes_again_does_not() -> None:

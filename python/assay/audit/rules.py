@@ -1,59 +1,46 @@
 """Every rule. `guide/ID.md` explains each: what it sees, why it matters, what to do."""
 
-from assay.audit import trials, workload
-from assay.audit.design import FamilyTooLarge, Oversubscribed, ShortTrials, TooFewBlocks, Unpinned
-from assay.audit.host import (
-    CampaignDrift,
-    DifferentBuilds,
-    EnvironmentChanged,
-    FixedLayout,
-    FrequencyScaling,
-    HostChanged,
-    MissingCalibration,
-    UnoptimisedBuild,
-)
-from assay.audit.results import MemoryUse, SeveralModes, SubjectAgainst, VerdictsDifferByMode
+from assay.audit import design, host, results, trials, validations, workload
 from assay.audit.types import Evidence, Rule
-from assay.audit.validations import Validate
 
 DESIGN_RULES: tuple[Rule[Evidence], ...] = (
-    TooFewBlocks(),
-    FamilyTooLarge(),
-    ShortTrials(),
-    Oversubscribed(),
-    Unpinned(),
-    workload.RejectedEngine(),
-    workload.NotReplayable(),
+    design.too_few_blocks,
+    design.family_too_large,
+    design.short_trials,
+    design.oversubscribed,
+    design.unpinned,
+    workload.rejected_engine,
+    workload.not_replayable,
 )
 """Those that can tell from the experiment alone, before it runs."""
 
 RULES: tuple[Rule[Evidence], ...] = (
-    trials.InvalidTrials(),
-    Validate(),
-    trials.MissingMetric(),
-    UnoptimisedBuild(),
+    trials.invalid_trials,
+    validations.validate,
+    trials.missing_metric,
+    host.unoptimised_build,
     *DESIGN_RULES,
-    VerdictsDifferByMode(),
-    SubjectAgainst(),
-    HostChanged(),
-    EnvironmentChanged(),
-    DifferentBuilds(),
-    MissingCalibration(),
-    SeveralModes(),
-    trials.NoSteadyState(),
-    trials.WarmUp(),
-    trials.DRIFT,
-    trials.VARIATION,
-    CampaignDrift(),
-    trials.PREEMPTED,
-    trials.MIGRATED,
-    trials.PAGED,
-    FrequencyScaling(),
-    FixedLayout(),
-    MemoryUse(),
-    workload.OVERLOADED,
-    workload.STARVED,
-    trials.UNFAIR,
-    trials.GENERATION,
+    results.verdicts_differ_by_mode,
+    results.subject_against,
+    host.host_changed,
+    host.environment_changed,
+    host.different_builds,
+    host.missing_calibration,
+    results.several_modes,
+    trials.no_steady_state,
+    trials.warm_up,
+    trials.throughput_drift,
+    trials.unsteady,
+    host.campaign_drift,
+    trials.preempted,
+    trials.migrated,
+    trials.paged,
+    host.frequency_scaling,
+    host.fixed_layout,
+    results.memory_use,
+    workload.overloaded,
+    workload.starved,
+    trials.unfair,
+    trials.generation,
 )
 """Among findings of the same severity, the order in which they are shown."""

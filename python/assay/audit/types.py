@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
 
 from assay.analysis import Analysis, summarise
 from assay.experiment.types import Experiment
@@ -12,27 +13,31 @@ from assay.plan.types import Level
 from assay.store.types import StoredTrial
 from assay.words import condition_name
 
-Seen_contra = TypeVar("Seen_contra", contravariant=True)
+Seen = TypeVar("Seen")
+Finder = Callable[[str, Seen], Iterable[Finding]]
+"""From the id of a rule, and what it looks at, to what is wrong: one finding for each kind of thing."""
 
 
-class Rule(Protocol[Seen_contra]):
-    """One known pitfall, of what a campaign or a comparison of several shows."""
+@dataclass(frozen=True)
+class Rule(Generic[Seen]):
+    """One known pitfall, of what a campaign or a comparison of several shows.
 
-    @property
-    def id(self) -> str:
-        """Its name in lower case with hyphens; `guide/ID.md` explains it."""
+    Attributes:
+        id: its name in lower case with hyphens; `guide/ID.md` explains it.
+        title: what it is about, a few words.
+        source: where the pitfall is described or its limit comes from.
+        check: yields what is wrong.
+    """
 
-    @property
-    def title(self) -> str:
-        """What it is about, a few words."""
+    id: str
+    title: str
+    source: str
+    check: Callable[[Seen], Iterable[Finding]]
 
-    @property
-    def source(self) -> str:
-        """Where the pitfall is described or its limit comes from."""
 
-    def check(self, seen: Seen_contra, /) -> Iterable[Finding]:
-        """Yield what is wrong: one finding for each kind of thing, however many trials show it."""
-        ...
+def rule(rule_id: str, title: str, source: str) -> Callable[[Finder[Seen]], Rule[Seen]]:
+    """Return a decorator that makes a rule of a function; the function gets the id as its first argument."""
+    return lambda find: Rule(rule_id, title, source, partial(find, rule_id))
 
 
 class Evidence:
@@ -82,20 +87,23 @@ class Evidence:
     @cached_property
     def valid_by_condition(self) -> Mapping[str, list[StoredTrial]]:
         """Name of condition -> its valid trials, where there are any; in the experiment's order."""
-        return self.by_condition(lambda trial: trial.status == "valid")
+        return self.by_condition(self.valid)
 
-    def by_condition(self, include: Callable[[StoredTrial], bool]) -> dict[str, list[StoredTrial]]:
-        """Return name of condition -> those of its trials that `include` accepts, where there are any.
+    def by_condition(self, trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
+        """Return name of condition -> those of some trials that ran in it, where there are any.
 
         The conditions are in the experiment's order.
         """
         conditions: dict[str, list[StoredTrial]] = {
             condition_name(condition): [] for condition in self.experiment.conditions()
         }
-        for trial in self.trials:
-            if include(trial):
-                conditions[condition_name(trial.levels)].append(trial)
-        return {name: trials for name, trials in conditions.items() if trials}
+        for trial in trials:
+            conditions[condition_name(trial.levels)].append(trial)
+        return {name: members for name, members in conditions.items() if members}
+
+    def counted(self, trials: Iterable[StoredTrial]) -> tuple[str, ...]:
+        """Return each condition in which some trials ran, with their number."""
+        return tuple(f"{name}: {len(members)}" for name, members in self.by_condition(trials).items())
 
     def name_of(self, context: Mapping[str, Level], level: Level) -> str:
         """Return the name of the condition with a level of the compared factor in a context."""
@@ -108,6 +116,6 @@ class Evidence:
         return condition_name({name: level for name, level in trial.levels.items() if name != compared})
 
 
-def numbers(by_condition: Mapping[str, Iterable[StoredTrial]]) -> tuple[int, ...]:
-    """Return the numbers of some conditions' trials, in order."""
-    return tuple(sorted(trial.id for trials in by_condition.values() for trial in trials))
+def numbers(trials: Iterable[StoredTrial]) -> tuple[int, ...]:
+    """Return the numbers of some trials, in order."""
+    return tuple(sorted(trial.id for trial in trials))

@@ -6,8 +6,8 @@ from typing import Any
 
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.sources import ANOMALIES
-from assay.audit.trials import Limit
-from assay.audit.types import Evidence
+from assay.audit.trials import limited
+from assay.audit.types import Evidence, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
@@ -23,62 +23,52 @@ def _engine(evidence: Evidence, condition: Mapping[str, Any]) -> Mapping[str, An
     return engine
 
 
-class RejectedEngine:
-    """Conditions whose operations are drawn by an engine that its tests reject."""
-
-    id = "rejected-engine"
-    title = "A random number engine with known flaws"
-    source = f"{ANOMALIES}, section 6.2 and appendix B"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for each such engine and each way to use its numbers."""
-        found = defaultdict(list)
-        for condition in evidence.experiment.conditions():
-            if (name := _engine(evidence, condition).get("name", "")) in KNOWN_FLAWS:
-                settings = evidence.experiment.settings(condition)
-                use = (settings.get("draws", "one"), settings.get("bounding", "multiply"))
-                found[name, *use].append(condition_name(condition))
-        for (name, draws, bounding), where in found.items():
-            exposed = bounding == "modulo" and (draws == "two" or name in _FLAWED_WITH_ONE_DRAW_TOO)
-            yield Finding(
-                self.id,
-                f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"
-                f" with {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
-                f"{', which exposes it.' if exposed else ', which exposes less of it.'}",
-                tuple(where),
-                {"conditions": len(where)},
-                f"Use xoshiro256pp, unless {name} is what you study; `assay engines {name}` shows why.",
-                "error" if exposed else "warning",
-            )
+@rule(
+    "rejected-engine", "A random number engine with known flaws", f"{ANOMALIES}, section 6.2 and appendix B"
+)
+def rejected_engine(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose operations are drawn by an engine that its tests reject."""
+    conditions = defaultdict(list)
+    for condition in evidence.experiment.conditions():
+        if (name := _engine(evidence, condition).get("name", "")) in KNOWN_FLAWS:
+            settings = evidence.experiment.settings(condition)
+            use = (settings.get("draws", "one"), settings.get("bounding", "multiply"))
+            conditions[name, *use].append(condition_name(condition))
+    for (name, draws, bounding), where in conditions.items():
+        exposed = bounding == "modulo" and (draws == "two" or name in _FLAWED_WITH_ONE_DRAW_TOO)
+        yield Finding(
+            rule_id,
+            f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"
+            f" with {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
+            f"{', which exposes it.' if exposed else ', which exposes less of it.'}",
+            tuple(where),
+            {"conditions": len(where)},
+            f"Use xoshiro256pp, unless {name} is what you study; `assay engines {name}` shows why.",
+            "error" if exposed else "warning",
+        )
 
 
-class NotReplayable:
-    """Conditions whose trials nobody can repeat exactly."""
-
-    id = "not-replayable"
-    title = "Trials cannot be replayed"
-    source = f"{ANOMALIES}, section 6.3"
-
-    def check(self, evidence: Evidence) -> Iterator[Finding]:
-        """Yield a finding for the conditions that draw entropy, or share one stream among threads."""
-        where = {}
-        for condition in evidence.experiment.conditions():
-            engine = _engine(evidence, condition)
-            if engine.get("name") == "rdrand":
-                where[condition_name(condition)] = "rdrand draws from the processor"
-            elif "reseed_every" in engine:
-                where[condition_name(condition)] = "reseeding draws new entropy"
-            elif engine.get("name") == "c_rand" and evidence.experiment.settings(condition)["threads"] > 1:
-                where[condition_name(condition)] = "all threads draw from the one state of rand()"
-        if where:
-            yield Finding(
-                self.id,
-                f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
-                tuple(f"{name}: {why}" for name, why in where.items()),
-                {"conditions": len(where)},
-                "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
-                "note",
-            )
+@rule("not-replayable", "Trials cannot be replayed", f"{ANOMALIES}, sections 6.3 and 6.4")
+def not_replayable(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose trials nobody can repeat exactly."""
+    where = {}
+    for condition in evidence.experiment.conditions():
+        engine = _engine(evidence, condition)
+        if engine.get("name") == "rdrand":
+            where[condition_name(condition)] = "rdrand draws from the processor"
+        elif "reseed_every" in engine:
+            where[condition_name(condition)] = "reseeding draws new entropy"
+        elif engine.get("name") == "c_rand" and evidence.experiment.settings(condition)["threads"] > 1:
+            where[condition_name(condition)] = "all threads draw from the one state of rand()"
+    if where:
+        yield Finding(
+            rule_id,
+            f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
+            tuple(f"{name}: {why}" for name, why in where.items()),
+            {"conditions": len(where)},
+            "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
+            "note",
+        )
 
 
 def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
@@ -102,15 +92,17 @@ def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
     return min(1, trial.metrics["backlog"] / (rate * _duration_ms(evidence, trial) / 1000))
 
 
-OVERLOADED = Limit(
+overloaded = limited(
     "overloaded",
     "Operations arrive faster than they are served",
     _OMISSION,
-    _late,
-    0.01,
-    "In {conditions} more than {limit} of the operations that were due had not begun at the end, {worst} at"
-    " worst: the queue grows, and latency measures how long the trial lasts.",
-    "Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
+    number=_late,
+    limit=0.01,
+    says=(
+        "In {conditions} more than {limit} of the operations that were due had not begun at the end,"
+        " {worst} at worst: the queue grows, and latency measures how long the trial lasts."
+    ),
+    remedy="Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
 )
 
 
@@ -130,13 +122,15 @@ def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
     return duration
 
 
-STARVED = Limit(
+starved = limited(
     "starved",
     "A role of threads starves",
     f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
-    _longest_wait,
-    0.5,
-    "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
-    " typical trial, {worst} at worst: it waits for the others.",
-    "Look at each role's throughput and longest operation; the sum over roles hides both.",
+    number=_longest_wait,
+    limit=0.5,
+    says=(
+        "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
+        " typical trial, {worst} at worst: it waits for the others."
+    ),
+    remedy="Look at each role's throughput and longest operation; the sum over roles hides both.",
 )

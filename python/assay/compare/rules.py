@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 
-from assay.audit import Rule
+from assay.audit import Rule, rule
 from assay.compare.sides import Side
 from assay.experiment import Experiment
 from assay.findings import Finding
@@ -13,147 +13,124 @@ from assay.words import condition_name
 _SHOWN = 3  # settings that differ
 
 
-class NotInterleaved:
-    """Campaigns that ran one after the other."""
+@rule(
+    "not-interleaved",
+    "What is compared did not take turns",
+    "Kalibera & Jones, Rigorous Benchmarking in Reasonable Time, 2013",
+)
+def not_interleaved(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find campaigns that ran one after the other."""
+    apart = _other_campaigns(sides)
+    if apart:
+        start = sides[0].campaign.started_at
+        hours = max(abs((each.campaign.started_at - start).total_seconds()) for each in apart) / 3600
+        yield Finding(
+            rule_id,
+            f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
+            " changed in between, in the code or in the host, is in the ratios.",
+            tuple(
+                f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC" for each in (sides[0], *apart)
+            ),
+            {"campaigns": 1 + len(apart), "hours": hours},
+            "Measure both as levels of one factor in one experiment, so that they take turns.",
+        )
 
-    id = "not-interleaved"
-    title = "What is compared did not take turns"
-    source = "Kalibera & Jones, Rigorous Benchmarking in Reasonable Time, 2013"
 
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield one finding that says when each began."""
-        apart = _other_campaigns(sides)
-        if apart:
-            start = sides[0].campaign.started_at
-            hours = max(abs((each.campaign.started_at - start).total_seconds()) for each in apart) / 3600
-            yield Finding(
-                self.id,
-                f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
-                " changed in between, in the code or in the host, is in the ratios.",
-                tuple(
-                    f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC"
-                    for each in (sides[0], *apart)
-                ),
-                {"campaigns": 1 + len(apart), "hours": hours},
-                "Measure both as levels of one factor in one experiment, so that they take turns.",
+@rule(
+    "different-hosts",
+    "The campaigns ran on different hosts",
+    "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks, section 7.1",
+)
+def different_hosts(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find campaigns of different machines."""
+    hosts = {each.name: _host(each) for each in (sides[0], *_other_campaigns(sides))}
+    count = len(set(hosts.values()))
+    if count > 1:
+        yield Finding(
+            rule_id,
+            f"The campaigns ran on {count} different hosts: they can only be compared as blocks, and no"
+            " difference can be put down to the software.",
+            tuple(f"{name}: {host}" for name, host in hosts.items()),
+            {"hosts": count},
+            "Run both on one host, in one experiment.",
+            "error",
+        )
+
+
+@rule("different-settings", "Conditions of the same name differ", "docs/reference/experiment.md")
+def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find conditions that have only their names in common."""
+    if sides[0].condition is not None:
+        return
+    where = [
+        f"{each.name} has {difference}"
+        for each in _other_campaigns(sides)
+        for difference in _differences(sides[0].experiment, each.experiment)
+    ]
+    if where:
+        yield Finding(
+            rule_id,
+            "Conditions of the same name have different settings, so that the ratios compare different"
+            " questions.",
+            tuple(where),
+            {"settings": len(where)},
+            "Compare campaigns of the same experiment.",
+            "error",
+        )
+
+
+@rule("unfinished", "A campaign is not finished", "docs/statistics.md")
+def unfinished(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find campaigns that have not run to their end."""
+    running = [each for each in (sides[0], *_other_campaigns(sides)) if not each.campaign.finished]
+    if running:
+        yield Finding(
+            rule_id,
+            "Planned trials have not run, so that the comparison will change as they do.",
+            tuple(
+                f"campaign {each.campaign.id} of {each.store.name}:"
+                f" {each.campaign.ended} of {each.campaign.planned} trials have ended"
+                for each in running
+            ),
+            {"trials": sum(each.campaign.planned - each.campaign.ended for each in running)},
+            "First run "
+            + " and ".join(
+                f"`assay resume {each.campaign.id} --store {shlex.quote(str(each.store))}`"
+                for each in running
             )
+            + ".",
+        )
 
 
-class DifferentHosts:
-    """Campaigns of different machines."""
-
-    id = "different-hosts"
-    title = "The campaigns ran on different hosts"
-    source = "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks, section 7.1"
-
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield one finding that names the hosts."""
-        hosts = {each.name: _host(each) for each in (sides[0], *_other_campaigns(sides))}
-        count = len(set(hosts.values()))
-        if count > 1:
-            yield Finding(
-                self.id,
-                f"The campaigns ran on {count} different hosts: they can only be compared as blocks, and no"
-                " difference can be put down to the software.",
-                tuple(f"{name}: {host}" for name, host in hosts.items()),
-                {"hosts": count},
-                "Run both on one host, in one experiment.",
-                "error",
-            )
-
-
-class DifferentSettings:
-    """Conditions that have only their names in common."""
-
-    id = "different-settings"
-    title = "Conditions of the same name differ"
-    source = "docs/reference/experiment.md"
-
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield one finding that names settings that differ; none where single conditions are named."""
-        if sides[0].condition is not None:
-            return
-        where = [
-            f"{each.name} has {difference}"
-            for each in _other_campaigns(sides)
-            for difference in _differences(sides[0].experiment, each.experiment)
-        ]
-        if where:
-            yield Finding(
-                self.id,
-                "Conditions of the same name have different settings, so that the ratios compare different"
-                " questions.",
-                tuple(where),
-                {"settings": len(where)},
-                "Compare campaigns of the same experiment.",
-                "error",
-            )
-
-
-class Unfinished:
-    """Campaigns that have not run to their end."""
-
-    id = "unfinished"
-    title = "A campaign is not finished"
-    source = "docs/statistics.md"
-
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield one finding that says how far each has come."""
-        running = [each for each in (sides[0], *_other_campaigns(sides)) if not each.campaign.finished]
-        if running:
-            yield Finding(
-                self.id,
-                "Planned trials have not run, so that the comparison will change as they do.",
-                tuple(
-                    f"campaign {each.campaign.id} of {each.store.name}:"
-                    f" {each.campaign.ended} of {each.campaign.planned} trials have ended"
-                    for each in running
-                ),
-                {"trials": sum(each.campaign.planned - each.campaign.ended for each in running)},
-                "First run "
-                + " and ".join(
-                    f"`assay resume {each.campaign.id} --store {shlex.quote(str(each.store))}`"
-                    for each in running
-                )
-                + ".",
-            )
-
-
-class DifferentPrograms:
-    """Campaigns whose own programs, or whose questions, are not the same."""
-
-    id = "different-programs"
-    title = "Programs or questions differ"
-    source = "docs/reference/experiment.md"
-
-    def check(self, sides: Sequence[Side]) -> Iterator[Finding]:
-        """Yield one finding that names what differs."""
-        first = _asked(sides[0].experiment)
-        where = [
-            f"{each.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
-            for each in _other_campaigns(sides)
-            for theirs in [_asked(each.experiment)]
-            for name in {**first, **theirs}
-            if theirs.get(name) != first.get(name)
-        ]
-        if where:
-            yield Finding(
-                self.id,
-                "The experiments differ in their programs or in what they ask; the comparison asks what"
-                f" {sides[0].name} does.",
-                tuple(where),
-                {"differences": len(where)},
-                "Make sure that this is what you want to compare.",
-                "note",
-            )
+@rule("different-programs", "Programs or questions differ", "docs/reference/experiment.md")
+def different_programs(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find campaigns whose own programs, or whose questions, are not the same."""
+    first = _asked(sides[0].experiment)
+    where = [
+        f"{each.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
+        for each in _other_campaigns(sides)
+        for theirs in [_asked(each.experiment)]
+        for name in {**first, **theirs}
+        if theirs.get(name) != first.get(name)
+    ]
+    if where:
+        yield Finding(
+            rule_id,
+            "The experiments differ in their programs or in what they ask; the comparison asks what"
+            f" {sides[0].name} does.",
+            tuple(where),
+            {"differences": len(where)},
+            "Make sure that this is what you want to compare.",
+            "note",
+        )
 
 
 RULES: tuple[Rule[Sequence[Side]], ...] = (
-    DifferentHosts(),
-    DifferentSettings(),
-    NotInterleaved(),
-    Unfinished(),
-    DifferentPrograms(),
+    different_hosts,
+    different_settings,
+    not_interleaved,
+    unfinished,
+    different_programs,
 )
 """Every rule, the heaviest first."""
 
