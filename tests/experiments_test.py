@@ -92,6 +92,19 @@ def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> 
     assert len(analysis["comparisons"]) > 0
 
 
+@pytest.mark.usefixtures("steady_host")
+def test_the_smallest_file_of_the_reference_runs(assay: Assay, tmp_path: Path) -> None:
+    reference = (ROOT / "docs" / "reference" / "experiment.md").read_text()
+    smallest = re.search(r"The smallest file:\n\n```toml\n(.*?)```", reference, re.DOTALL)
+    assert smallest
+    text = smallest[1]
+    assert text.count("\n") <= 10
+    tiny = text.replace("[trial]\n", "[trial]\nduration_ms = 2\n") + "[design]\nblocks = 1\nrepeat = 0\n"
+    (tmp_path / "smallest.toml").write_text(tiny)
+    analysis = json.loads(assay("run", "smallest.toml", "--json").stdout)["analysis"]
+    assert [each["counts"] for each in analysis["conditions"]] == [{"valid": 1}] * 2
+
+
 def counted(parameters: dict[str, Any], expect: int = 0) -> "subprocess.CompletedProcess[str]":
     request = {
         "protocol": 1,

@@ -15,10 +15,10 @@ import pytest
 from scipy.stats import binom  # type: ignore[import-untyped]
 
 from assay import programs
+from assay.experiment import load
 from conftest import Assay
 
 IDENTICAL = """
-identical = true
 name = "identical"
 question = "Does identical code differ?"
 [factors]
@@ -87,7 +87,9 @@ def test_the_bound_refuses_three_alarms_of_six(alarms: int, refused: bool) -> No
 
 def test_identical_code_is_not_called_different(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "identical.toml").write_text(IDENTICAL)
-    found = comparisons(assay("run", "identical.toml", "--json").stdout)
+    identical = load(tmp_path / "identical.toml", identical=True)
+    (tmp_path / "identical.json").write_text(identical.model_dump_json())
+    found = comparisons(assay("run", "identical.json", "--json").stdout)
     assert len(found) == 6
     assert not too_many_alarms(found), found
 

@@ -356,9 +356,9 @@ def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.Mon
             assert words[1] != "run" or words[2] == str(index.parent / "experiment.json")
 
 
-def begun(path: Path, source: str, directory: Path) -> str:
+def begun(path: Path, source: str, directory: Path, *, identical: bool = False) -> str:
     """Begin a campaign in which nothing has run, in a store of its own, and return the text of its page."""
-    experiment = parse(source, directory / "example.toml")
+    experiment = parse(source, directory / "example.toml", identical=identical)
     plan = make_plan(experiment, 3, lambda _: "/bin/true", 1000)
     with Store.open(path / "assay.sqlite") as store:
         campaign = store.begin_campaign(
@@ -370,7 +370,7 @@ def begun(path: Path, source: str, directory: Path) -> str:
 
 
 def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
-    page = begun(tmp_path, f"identical = true\n{EXPERIMENT}", tmp_path)
+    page = begun(tmp_path, EXPERIMENT, tmp_path, identical=True)
     alarms = part(page, "<strong>Identical code", "<table")
     assert alarms.startswith("Identical code under two names. No comparison of identical code has come")
     assert "0 of 10 blocks have ended, and verdicts rest on all of them" in alarms

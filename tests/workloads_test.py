@@ -52,10 +52,10 @@ key_type = {{ bytes = {{ from = 8, to = 40 }} }}
 value_type = {{ bytes = 100 }}
 latency = 2
 batch = 16
-[[role]]
+[[trial.roles]]
 name = "updaters"
 mix = {{ insert = 50, erase = 50, find = 0 }}
-[[role]]
+[[trial.roles]]
 name = "readers"
 threads = 2
 distribution = {{ kind = "empirical", file = "weights" }}
@@ -194,7 +194,7 @@ def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
             'distribution = { kind = "empirical", file = "none" }',
             r"19: trial\.distribution\.file: there is no file",
         ),
-        ("[[role]]\nname = 'a'", r"19: role: the role a has no threads; give it some"),
+        ("[[trial.roles]]\nname = 'a'", r"19: trial\.roles: the role a has no threads; give it some"),
         ("arrivals = { rate = 0 }", r"19: trial\.arrivals\.rate: 0 is too small; use more than 0"),
         (
             'engine = { name = "rdrand", reseed_every = 5 }',

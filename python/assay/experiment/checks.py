@@ -253,7 +253,7 @@ def _role_lacks(name: str, rest: str, settings: _Settings) -> str | None:
     roles = settings.get("roles", ())
     names = [role["name"] for role in roles]
     if len(names) < _FEWEST_ROLES:
-        return "metrics of roles are those of two or more [[role]] tables; add them, or compare another"
+        return "metrics of roles are those of two or more [[trial.roles]]; add them, or compare another"
     if name not in names:
         return f"there is no role {show(name)}; {nearest(name, names)}"
     if rest == "oldest_waiting_ns" and "arrivals" not in {**settings, **roles[names.index(name)]}:

@@ -68,9 +68,9 @@ def check_with(
             '[design] exclude = [{ subject = "two" }]',
         ),
         (
-            f'[[role]]\nname = "a"\nthreads = 1\n{RANGE}',
+            f'[[trial.roles]]\nname = "a"\nthreads = 1\n{RANGE}',
             SubjectOffer(),
-            ":14: role: two has no range; it has insert, erase and find; leave",
+            ":14: trial.roles: two has no range; it has insert, erase and find; leave",
         ),
         (
             f"{FIND}key_type = {{ bytes = 16 }}",
@@ -83,9 +83,9 @@ def check_with(
             ":15: trial.value_type: two holds values of uint64, not uint32; leave the condition out",
         ),
         (
-            f'{FIND}[[role]]\nname = "a"\nthreads = 2\n',
+            f'{FIND}[[trial.roles]]\nname = "a"\nthreads = 2\n',
             SubjectOffer(max_threads=1),
-            ":15: role: two cannot run with 2 threads, its limit is 1; leave the condition out",
+            ":15: trial.roles: two cannot run with 2 threads, its limit is 1; leave the condition out",
         ),
         (
             f'{FIND}keys = "sparse"',
@@ -266,16 +266,20 @@ READ = "mix = { insert = 0, erase = 0, find = 100 }\n"
 
 
 def roles(first: str, second: str) -> str:
-    return f'{FIND}[[role]]\nname = "a"\nthreads = 1\n{first}[[role]]\nname = "b"\nthreads = 1\n{second}'
+    begin = "[[trial.roles]]\nthreads = 1\nname ="
+    return f'{FIND}{begin} "a"\n{first}{begin} "b"\n{second}'
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (roles(LATEST, READ + LATEST), 'x.toml:19: role: "b" draws the latest keys, as "a" does'),
-        (roles(LATEST + READ, READ), 'x.toml:15: role: "a" draws the latest keys and inserts none; give'),
-        (roles(LATEST, ""), 'x.toml:19: role: "b" inserts or erases, of which "a"'),
-        (LATEST + roles("", READ), 'x.toml:19: role: "b" draws the latest keys, as "a" does'),
+        (roles(LATEST, READ + LATEST), 'x.toml:19: trial.roles: "b" draws the latest keys, as "a" does'),
+        (
+            roles(LATEST + READ, READ),
+            'x.toml:15: trial.roles: "a" draws the latest keys and inserts none; give',
+        ),
+        (roles(LATEST, ""), 'x.toml:19: trial.roles: "b" inserts or erases, of which "a"'),
+        (LATEST + roles("", READ), 'x.toml:19: trial.roles: "b" draws the latest keys, as "a" does'),
     ],
 )
 def test_roles_that_would_not_know_of_each_others_latest_keys_are_a_mistake(more: str, message: str) -> None:

@@ -47,7 +47,7 @@ def _places(source: Source, experiment: Experiment) -> Iterator[tuple[KeyPath, M
     """Yield each setting that may name a file, with the key of what surrounds it."""
     yield ("trial",), {name: value for name, value in experiment.fixed.items() if name != "roles"}
     for number, role in enumerate(experiment.fixed.get("roles", ())):
-        yield (*source.fixed("roles"), number), role
+        yield (*("trial", "roles"), number), role
     for factor, levels in experiment.changes.items():
         for level, changes in levels.items():
             yield ("factors", factor, str(level)), changes

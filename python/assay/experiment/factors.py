@@ -50,7 +50,7 @@ def _factor(source: Source, name: str, levels: Any) -> dict[Level, dict[str, Any
             )
             raise source.mistake(at, why)
         return _listed(source, name, levels)
-    read: dict[Level, dict[str, Any]] = {}
+    read: dict[str, dict[str, Any]] = {}
     for label, value in levels.items():
         if not (label.strip() and label.isprintable()):
             raise source.mistake((*at, label), f"{show(label)} is no name for a level")
@@ -58,7 +58,17 @@ def _factor(source: Source, name: str, levels: Any) -> dict[Level, dict[str, Any
             read[label] = source.settings({name: value}, (*at, label), skip=1)
         else:
             read[label] = source.settings(value, (*at, label))
-    return read
+    numbers = [number for label in read if (number := _number(label)) is not None]
+    names: list[Level] = [*numbers] if len(numbers) == len(read) else [*read]
+    return dict(zip(names, read.values(), strict=True))
+
+
+def _number(label: str) -> int | float | None:
+    """Return the number that a level's name is, as it is written where it is a value; or None."""
+    if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", label):
+        return None
+    number = float(label) if "." in label else int(label)
+    return number if str(number) == label else None
 
 
 def _listed(source: Source, name: str, levels: list[Any]) -> dict[Level, dict[str, Any]]:
@@ -82,7 +92,7 @@ def _refuse_two_sources(source: Source, changes: Changes, fixed: Mapping[str, An
     changed_by: dict[tuple[str, ...], str] = {}
     for factor, levels in changes.items():
         if factor in fixed:
-            raise source.mistake(source.fixed(factor), "is both fixed here and a factor; remove one of them")
+            raise source.mistake(("trial", factor), "is both fixed here and a factor; remove one of them")
         for level, settings in levels.items():
             parameters = settings.get("parameters", {})
             changed = [(name,) for name in settings if name != "parameters"]

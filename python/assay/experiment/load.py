@@ -103,7 +103,7 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
     Args:
         text: the file's text.
         path: the file; programs are looked for from its folder.
-        identical: read it as if it said `identical = true`.
+        identical: compare every condition with a second copy of itself (`assay aa`).
 
     Raises:
         AssayError: the text holds a mistake.

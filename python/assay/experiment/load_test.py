@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, load, parse
+from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
 from assay.experiment.schema import (
     ChartTable,
@@ -171,6 +171,86 @@ def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: st
     assert read("blocks = 12", written).design.blocks == blocks
 
 
+SMALLEST = """\
+[factors]
+subject = ["one", "two"]
+[trial]
+key_range = 100
+mix = { find = 100 }
+"""
+
+
+def test_what_a_small_file_leaves_out_has_defaults() -> None:
+    experiment = parse(SMALLEST, FILE)
+    assert experiment.name == "x"
+    assert experiment.question == "How does throughput differ by subject, compared with one?"
+    assert experiment.comparison == ComparisonDesign(
+        metric="throughput", factor="subject", baseline="one", smallest_effect_percent=3, better="higher"
+    )
+    assert experiment.design.blocks == Blocks(most=60, until="verdict", fewest=8)
+    assert experiment.fixed["mix"] == {"insert": 0, "erase": 0, "find": 100}
+
+
+def test_commands_are_compared_by_their_time_and_not_with_others_unless_a_metric_is_named() -> None:
+    command = """
+[factors]
+subject = ["one", "two"]
+[trial]
+key_range = 100
+mix = { find = 100 }
+[subjects.one]
+program = "sh"
+extract = {}
+"""
+    with pytest.raises(AssayError, match=r"x\.toml:1: comparison\.metric: is missing"):
+        parse(command, FILE)
+    both = parse(f'{command}[subjects.two]\nprogram = "sh"\nextract = {{}}\n', FILE)
+    assert (both.comparison.metric, both.comparison.better) == ("wall_ms", "lower")
+
+
+def test_a_file_whose_name_cannot_be_the_experiments_needs_one_in_it() -> None:
+    with pytest.raises(AssayError, match=r"My file\.toml:1: name: is missing"):
+        parse(SMALLEST, Path("My file.toml"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "levels"),
+    [
+        (("20000", "2"), (20000, 2)),
+        (('"0.5"', "1"), (0.5, 1)),
+        (("-1", "0"), (-1, 0)),
+        (("1", "many"), ("1", "many")),
+        (("1", "1_000"), ("1", "1_000")),
+        (("1", "007"), ("1", "007")),
+    ],
+)
+def test_names_of_levels_that_are_all_numbers_are_numbers(
+    keys: tuple[str, str], levels: tuple[Level, ...]
+) -> None:
+    table = "".join(f"{key} = {{ key_range = {number + 2} }}\n" for number, key in enumerate(keys))
+    experiment = parse(f"{SMALLEST}[factors.size]\n{table}[comparison]\nfactor = 'size'\n", FILE)
+    assert [repr(level) for level in experiment.factors["size"]] == [repr(level) for level in levels]
+    assert experiment.comparison.baseline == levels[0]
+
+
+@pytest.mark.parametrize("written", ["2", '"2"', "[2]", '["2"]'])
+@pytest.mark.parametrize("factor", ["threads", "size"])
+def test_a_level_is_matched_as_it_is_written(factor: str, written: str) -> None:
+    levels = {"threads": "threads = [1, 2]", "size": "size = { 1 = {}, 2 = { batch = 1 } }"}[factor]
+    text = SMALLEST.replace("[trial]", f"{levels}\n[trial]")
+    text += f"[design]\nexclude = [{{ {factor} = {written} }}]\n[comparison]\nfactor = 'subject'\n"
+    assert {condition[factor] for condition in parse(text, FILE).conditions()} == {1}
+
+
+def test_only_conditions_that_a_rule_includes_are_run_less_those_excluded() -> None:
+    included = "include = [{ threads = 1 }, { mix = 'searches', threads = [1, 2] }]\nexclude = [{"
+    assert [tuple(condition.values()) for condition in read("exclude = [{", included).conditions()] == [
+        (subject, *rest)
+        for subject in ("one", "two")
+        for rest in ((1, "searches"), (1, "updates"), (2, "searches"))
+    ]
+
+
 def test_groups_are_repeated_twice_unless_the_design_says_otherwise() -> None:
     assert read().design.repeat == 2
     assert read("blocks = 12", "blocks = 12\nrepeat = 0").design.repeat == 0
@@ -190,13 +270,10 @@ def test_a_baseline_may_have_stand_ins_for_where_it_is_not() -> None:
     }
 
 
-@pytest.mark.parametrize("said", ["in the file", "by the caller"])
-def test_identical_code_is_compared_by_a_factor_that_changes_nothing(said: str) -> None:
-    in_file = said == "in the file"
-    text = changed("[factors]", "identical = true\n[factors]") if in_file else TEXT
-    experiment = parse(text, FILE, identical=not in_file)
+def test_identical_code_is_compared_by_a_factor_that_changes_nothing() -> None:
+    experiment = parse(TEXT, FILE, identical=True)
     assert experiment.identical
-    assert experiment.source == text
+    assert experiment.source == TEXT
     assert experiment.factors["copy"] == ("a", "b")
     assert (experiment.comparison.factor, experiment.comparison.baseline) == ("copy", "a")
     assert len(experiment.conditions()) == 14
@@ -511,7 +588,7 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
         ("duration_ms = 250", "timeout_s = 0", ":11: trial.timeout_s: 0 is too small; use more than 0"),
         ("duration_ms = 250", "timeout_s = nan", ":11: trial.timeout_s: NaN is not a finite number"),
         ("find = 90", "find = 91", ":7: factors.mix.searches: insert, erase and find add to 101"),
-        ("insert = 5, ", "", ":7: factors.mix.searches.insert: is missing"),
+        ("insert = 5, ", "", ":7: factors.mix.searches: insert, erase and find add to 95"),
         ("key_range = 20_000", "", ":9: trial: key_range is missing; fix it in [trial] or vary it"),
         ("duration_ms = 250", "warm_up_ms = -1", ":11: trial.warm_up_ms: -1 is too small; use 0 or more"),
         (
@@ -634,11 +711,10 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
             ":20: comparison.correction: \"bonferroni\" is not one of 'holm' or 'none'",
         ),
         # Identical code.
-        ('name = "x"', 'name = "x"\nidentical = 1', ":2: identical: 1 is neither true nor false; write one"),
         (
             "[factors]",
-            "identical = true\n[factors]\ncopy = { a = {}, b = {} }",
-            ":5: factors.copy: identical = true adds a factor of this name; give this one another",
+            "identical = true\n[factors]",
+            ":3: identical: unknown key; ",
         ),
         # Design and perturbation.
         ("blocks = 12", "blocks = 0", ":13: design.blocks: 0 is too small; use 1 or more"),
@@ -713,10 +789,22 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
         ),
         (
             "threads = 2,",
-            'threads = "2",',
-            ':14: design.exclude.threads: "2" is no level of threads; did you mean 2?',
+            'threads = "2.0",',
+            ':14: design.exclude.threads: "2.0" is no level of threads; ',
         ),
-        ("exclude = [{", "exclude = [{}, {", ":14: design.exclude: an empty rule would leave every"),
+        ("exclude = [{", "include = [{ subject = 'three' }]\nexclude = [{", ":14: design.include.subject: "),
+        ("exclude = [{", "include = [{}]\nexclude = [{", ":14: design.include: an empty rule"),
+        (
+            "exclude = [{",
+            "include = [{ threads = 2, mix = 'updates' }]\nexclude = [{",
+            ":14: design.include: leaves nothing to compare with",
+        ),
+        (
+            'factor = "subject"',
+            "",
+            ":15: comparison.factor: is missing; say which of subject, threads and mix",
+        ),
+        ("exclude = [{", "exclude = [{}, {", ":14: design.exclude: an empty rule matches everything"),
         (
             '"two", threads = 2, mix = ["updates"]',
             '["one", "two"]',

@@ -1,7 +1,8 @@
 """Turns the parsed text of a file into an `Experiment`; raises at the first group of mistakes."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -11,9 +12,15 @@ from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.programs import check_placeholders, check_units, read_programs, read_units
 from assay.experiment.roles import RolesMistakeError
-from assay.experiment.schema import ComparisonTable, DesignTable, Document, ValidateTable
+from assay.experiment.schema import (
+    EXPERIMENT_NAME_PATTERN,
+    ComparisonTable,
+    DesignTable,
+    Document,
+    ValidateTable,
+)
 from assay.experiment.source import Source
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Validation
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Rules, Validation
 from assay.experiment.workload import MOST_THREADS, largest_key_range
 from assay.words import listed, show
 
@@ -33,14 +40,14 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     Args:
         source: the text.
         table: what it holds, as TOML's parser gives it.
-        identical: read it as if it said `identical = true`.
+        identical: compare every condition with a second copy of itself, whatever the text compares.
 
     Raises:
         AssayError: there is a mistake in it.
     """
     document = source.table(Document, table, ())
-    identical = identical or document.identical
-    given = _fixed(source, document)
+    given = document.trial.given()
+    source.make_absolute(given)
     changes = read_factors(source, document.factors, given)
     factors = {name: tuple(levels) for name, levels in changes.items()}
     programs = read_programs(source, document.subjects)
@@ -48,11 +55,14 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     commands = {name for name, program in programs.items() if program.extract != "protocol"}
     subjects = _subjects(changes, given)
     direction = partial(_direction, source, units, bool(subjects & commands))
-    comparison = _comparison(source, document.comparison, factors, direction)
-    question = document.question
+    metric = document.comparison.metric or _metric(source, subjects, commands)
+    comparison = _comparison(source, document.comparison, metric, factors, direction)
+    question = document.question or (
+        f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
+    )
     if identical:
         if "copy" in factors:
-            why = "identical = true adds a factor of this name; give this one another"
+            why = "copies of identical code are a factor of this name; give this one another"
             raise source.mistake(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
@@ -62,13 +72,14 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
         raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
     protocol_defaults = {} if subjects <= commands else _PROTOCOL_DEFAULTS
     experiment = Experiment(
-        name=document.name,
+        name=document.name or _name(source),
         question=question,
         comparison=comparison,
         design=Design(
             blocks=_blocks(document.design),
             seed=document.design.seed,
-            exclude=_exclude(source, document.design.exclude, factors),
+            include=_rules(source, "include", document.design.include, factors),
+            exclude=_rules(source, "exclude", document.design.exclude, factors),
             key_range_percent=document.perturb.key_range,
             repeat=document.design.repeat,
         ),
@@ -91,58 +102,81 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     return _filling_the_time(experiment) if fills_the_time else experiment
 
 
-def _fixed(source: Source, document: Document) -> dict[str, Any]:
-    """Return the settings that [trial] and [[role]] fix."""
-    given = document.trial.given()
-    if document.roles is not None:
-        if "roles" in given:
-            raise source.mistake(("trial", "roles"), "there are [[role]] tables too; use one of the two")
-        given["roles"] = [role.given() for role in document.roles]
-    source.make_absolute(given)
-    return given
-
-
 def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
     """Return the subjects that conditions may have, before any is left out."""
     settings = [given, *(change for levels in changes.values() for change in levels.values())]
     return {each["subject"] for each in settings if "subject" in each}
 
 
+def _name(source: Source) -> str:
+    """Return the name of an experiment that its file gives it."""
+    name = source.path.stem
+    if re.fullmatch(EXPERIMENT_NAME_PATTERN, name) and len(name) <= 64:
+        return name
+    raise source.mistake(("name",), f"is missing, and the file's name cannot be one: {show(name)}; add it")
+
+
+def _metric(source: Source, subjects: Set[str], commands: Set[str]) -> str:
+    """Return what is compared where the text does not say."""
+    if not subjects & commands:
+        return "throughput"
+    if subjects <= commands:
+        return "wall_ms"
+    why = "is missing, and commands have no throughput; name a metric that every subject has"
+    raise source.mistake(("comparison", "metric"), why)
+
+
+def _factor(source: Source, factors: Factors) -> str:
+    """Return the factor that is compared where the text does not say."""
+    first, *others = factors
+    if others:
+        why = f"is missing; say which of {listed(list(factors))} is compared"
+        raise source.mistake(("comparison", "factor"), why)
+    return first
+
+
 def _comparison(
-    source: Source, table: ComparisonTable, factors: Factors, direction: Callable[[KeyPath, str], Better]
+    source: Source,
+    table: ComparisonTable,
+    metric: str,
+    factors: Factors,
+    direction: Callable[[KeyPath, str], Better],
 ) -> ComparisonDesign:
-    source.known(("comparison", "factor"), table.factor, factors, "factor")
-    baseline, *stand_ins = _baselines(source, table, factors)
+    factor = table.factor or _factor(source, factors)
+    source.known(("comparison", "factor"), factor, factors, "factor")
+    baseline, *stand_ins = _baselines(source, table.baseline, factor, factors)
     also: dict[str, Better] = {}
-    for index, metric in enumerate(table.also):
-        if metric == table.metric or metric in also:
-            raise source.mistake(("comparison", "also"), f"{metric} is compared already; remove it here")
-        stated = table.also[metric] if isinstance(table.also, dict) else None
-        also[metric] = stated or direction(("comparison", "also", index), metric)
+    for index, other in enumerate(table.also):
+        if other == metric or other in also:
+            raise source.mistake(("comparison", "also"), f"{other} is compared already; remove it here")
+        stated = table.also[other] if isinstance(table.also, dict) else None
+        also[other] = stated or direction(("comparison", "also", index), other)
     if table.across and stand_ins:
         why = "workloads are put together against one baseline; name one alone"
         raise source.mistake(("comparison", "across"), why)
     return ComparisonDesign(
-        metric=table.metric,
-        factor=table.factor,
+        metric=metric,
+        factor=factor,
         baseline=baseline,
         smallest_effect_percent=table.smallest_effect_percent,
-        better=table.better or direction(("comparison", "metric"), table.metric),
+        better=table.better or direction(("comparison", "metric"), metric),
         also=also,
-        across=_across(source, table, factors),
+        across=_across(source, table, factor, factors),
         correction=table.correction,
         stand_ins=tuple(stand_ins),
     )
 
 
-def _across(source: Source, table: ComparisonTable, factors: Factors) -> dict[str, dict[str, float]]:
+def _across(
+    source: Source, table: ComparisonTable, compared: str, factors: Factors
+) -> dict[str, dict[str, float]]:
     """Return the factors whose levels are workloads, each with the weights of its levels."""
     across: dict[str, dict[str, float]] = {}
     for index, factor in enumerate(table.across):
         weighted = isinstance(table.across, dict)
         at = ("comparison", "across", factor if weighted else index)
         source.known(at, factor, factors, "factor")
-        if factor == table.factor:
+        if factor == compared:
             why = f"{factor} is the factor compared; name factors whose levels are workloads"
             raise source.mistake(at, why)
         if factor in across:
@@ -157,13 +191,15 @@ def _across(source: Source, table: ComparisonTable, factors: Factors) -> dict[st
     return across
 
 
-def _baselines(source: Source, table: ComparisonTable, factors: Factors) -> list[Level]:
-    """Return the baseline and what stands in for it."""
+def _baselines(source: Source, stated: Any, factor: str, factors: Factors) -> list[Level]:
+    """Return the baseline and what stands in for it: the factor's first level where the text names none."""
+    if stated is None:
+        return [factors[factor][0]]
     at = ("comparison", "baseline")
-    named = table.baseline if isinstance(table.baseline, list) else [table.baseline]
+    named = stated if isinstance(stated, list) else [stated]
     if not named:
         raise source.mistake(at, "an empty list names no level; name one")
-    levels = [source.level(at, table.factor, level, factors) for level in named]
+    levels = [source.level(at, factor, level, factors) for level in named]
     for index, level in enumerate(levels):
         if level in levels[:index]:
             raise source.mistake(at, f"{show(level)} is named twice; remove it here")
@@ -191,16 +227,11 @@ def _blocks(table: DesignTable) -> Blocks:
     return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `_filling_the_time`
 
 
-def _exclude(
-    source: Source, rules: Sequence[Mapping[str, Any]], factors: Factors
-) -> tuple[dict[str, tuple[Level, ...]], ...]:
+def _rules(source: Source, key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
     for index, rule in enumerate(rules):
         if not rule:
-            why = "an empty rule would leave every condition out; name a factor"
-            raise source.mistake(("design", "exclude", index), why)
-    return tuple(
-        source.levels(("design", "exclude", index), rule, factors) for index, rule in enumerate(rules)
-    )
+            raise source.mistake(("design", key, index), "an empty rule matches everything; name a factor")
+    return tuple(source.levels(("design", key, index), rule, factors) for index, rule in enumerate(rules))
 
 
 def _validation(source: Source, index: int, table: ValidateTable, factors: Factors) -> Validation:
@@ -242,22 +273,23 @@ def _check_size(source: Source, experiment: Experiment) -> None:
 
 def check_conditions(source: Source, experiment: Experiment) -> None:
     """Check what only the conditions as a whole show."""
+    rules = ("design", "include" if experiment.design.include else "exclude")
     conditions = experiment.conditions()
     if not conditions:
-        raise source.mistake(("design", "exclude"), "leaves no condition")
+        raise source.mistake(rules, "leaves no condition")
     compared = experiment.comparison
     baselines = experiment.baseline_by_context()
     shown = " or ".join(map(show, compared.baselines()))
     if all(each[compared.factor] == baselines.get(experiment.context(each)) for each in conditions):
         why = f"leaves nothing to compare with the baseline {shown}"
-        raise source.mistake(("design", "exclude"), why)
+        raise source.mistake(rules, why)
     for condition in conditions:
         _check_settings(source, experiment, condition)
         if experiment.context(condition) not in baselines:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
             why = f"leaves nothing of the baseline {shown} to compare with where {where}"
-            raise source.mistake(("design", "exclude"), why)
+            raise source.mistake(rules, why)
 
 
 def _check_settings(source: Source, experiment: Experiment, condition: Mapping[str, Level]) -> None:

@@ -40,6 +40,7 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
+EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
 _MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
@@ -182,6 +183,7 @@ class DesignTable(Table):
     at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
     repeat: Annotated[int, Field(ge=0, le=5)] = 2
+    include: list[dict[str, Any]] = Field(default_factory=list)
     exclude: list[dict[str, Any]] = Field(default_factory=list)
 
     @property
@@ -220,10 +222,10 @@ class PerturbTable(Table):
 class ComparisonTable(Table):
     """[comparison]."""
 
-    metric: Metric
-    factor: str
-    baseline: Any
-    smallest_effect_percent: Annotated[float, Field(gt=0, le=100)]
+    metric: Metric | None = None
+    factor: str | None = None
+    baseline: Any = None
+    smallest_effect_percent: Annotated[float, Field(gt=0, le=100)] = 3
     better: Better | None = None
     also: Annotated[
         Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], ByKind
@@ -316,15 +318,13 @@ class ChartTable(Table):
 class Document(Table):
     """The whole file."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
-    question: Annotated[str, Field(min_length=1)]
-    identical: bool = False
+    name: Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)] | None = None
+    question: Annotated[str, Field(min_length=1)] | None = None
     factors: dict[str, Any]
     trial: Settings = Settings()
-    roles: Annotated[Roles | None, Field(alias="role")] = None
     design: DesignTable = DesignTable()
     perturb: PerturbTable = PerturbTable()
-    comparison: ComparisonTable
+    comparison: ComparisonTable = ComparisonTable()
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
     validations: list[ValidateTable] = Field(alias="validate", default_factory=list)
     charts: list[ChartTable] = Field(alias="chart", default_factory=list)

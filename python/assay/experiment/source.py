@@ -75,12 +75,7 @@ class Source:
                     return (*named, setting)
                 listed = ("factors", factor, experiment.factors[factor].index(level))
                 return named if self._lines.has(named) else listed
-        return self.fixed(setting)
-
-    def fixed(self, setting: str) -> KeyPath:
-        """Return the key at which a setting is fixed."""
-        in_trial = ("trial", setting)
-        return ("role",) if setting == "roles" and not self._lines.has(in_trial) else in_trial
+        return ("trial", setting)
 
     def known(self, key: KeyPath, word: object, known: Iterable[object], what: str) -> None:
         """Refuse a word that is not known."""
@@ -89,11 +84,13 @@ class Source:
             raise self.mistake(key, f"{show(word)} is no {what}; {nearest(word, known)}")
 
     def level(self, key: KeyPath, factor: str, level: Any, factors: Mapping[str, Sequence[Level]]) -> Level:
-        """Return what is written at a key as a level of a factor."""
-        if isinstance(level, bool) and label_of(level) in factors[factor]:
-            level = label_of(level)
-        self.known(key, level, factors[factor], f"level of {factor}")
-        return level  # type: ignore[no-any-return]  # it equals one of the factor's
+        """Return the level that is written at a key: 2 and "2" mean the same."""
+        by_name = {str(known): known for known in factors[factor]}
+        name = str(label_of(level))
+        if name not in by_name:
+            why = f"{show(level)} is no level of {factor}; {nearest(name, list(by_name))}"
+            raise self.mistake(key, why)
+        return by_name[name]
 
     def levels(
         self, at: KeyPath, rule: Mapping[str, Any], factors: Mapping[str, Sequence[Level]]

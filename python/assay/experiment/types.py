@@ -75,12 +75,17 @@ class Blocks(Part):
     fewest: int = 8
 
 
+Rules = tuple[dict[str, tuple[Level, ...]], ...]
+"""Each names factors, with those of their levels that match it."""
+
+
 class Design(Part):
     """How often and with what chance the conditions are run.
 
     Attributes:
         blocks: how many times each condition is run.
         seed: seed of the plan; None draws one.
+        include: rules as those of `exclude`; where there are any, a condition that matches none is left out.
         exclude: rules; a condition that matches every factor of one of them is left out.
         key_range_percent: how far the key range is perturbed either way; 0 leaves it alone.
         repeat: how often a group is repeated whole because its calibrations disagree; 0 never does.
@@ -88,7 +93,8 @@ class Design(Part):
 
     blocks: Blocks
     seed: int | None = None
-    exclude: tuple[dict[str, tuple[Level, ...]], ...] = ()
+    include: Rules = ()
+    exclude: Rules = ()
     key_range_percent: float = 0
     repeat: int = 2
 
@@ -241,9 +247,14 @@ class Experiment(Part):
         return next((rule.unit for rule in rules if rule.metric == metric), "")
 
     def conditions(self) -> list[dict[str, Level]]:
-        """Return every condition that is not excluded, as factor -> level; the last factor varies fastest."""
+        """Return every condition that is not left out, as factor -> level; the last factor varies fastest."""
         every = (dict(zip(self.changes, levels, strict=True)) for levels in product(*self.changes.values()))
-        return [condition for condition in every if not self._excluded(condition)]
+        include, exclude = self.design.include, self.design.exclude
+        return [
+            condition
+            for condition in every
+            if (not include or _matches(condition, include)) and not _matches(condition, exclude)
+        ]
 
     def subjects(self) -> set[str]:
         """Return the subjects of the conditions: those that are measured."""
@@ -284,8 +295,6 @@ class Experiment(Part):
         """Return whether a subject is a program that knows nothing of the trial protocol."""
         return subject in self.programs and self.programs[subject].extract != "protocol"
 
-    def _excluded(self, condition: Mapping[str, Level]) -> bool:
-        return any(
-            all(condition[factor] in levels for factor, levels in rule.items())
-            for rule in self.design.exclude
-        )
+
+def _matches(condition: Mapping[str, Level], rules: Rules) -> bool:
+    return any(all(condition[factor] in levels for factor, levels in rule.items()) for rule in rules)

@@ -34,11 +34,11 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST_THREADS)]
 
 
 class MixTable(Table):
-    """Percent of each operation."""
+    """Percent of each operation; every one that is not named has none."""
 
-    insert: Percent
-    erase: Percent
-    find: Percent
+    insert: Percent = 0
+    erase: Percent = 0
+    find: Percent = 0
     range: Percent | None = None
     size: Percent | None = None
     snapshot: Percent | None = None

@@ -126,7 +126,7 @@ def test_a_level_replaces_a_table_as_a_whole() -> None:
 
 
 def role(name: str, more: str = "") -> str:
-    return f'[[role]]\nname = "{name}"\n{more}\n'
+    return f'[[trial.roles]]\nname = "{name}"\n{more}\n'
 
 
 def threads_of(roles: str, before: str = "") -> tuple[int, list[int]]:
@@ -163,19 +163,19 @@ def test_no_mix_is_needed_where_every_role_has_one() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (role("a", "threads = 0"), ":17: role.threads:"),
-        (role("a") + role("a"), ":15: role:"),
-        (role("a") + role("b"), ":15: role:"),
-        (role("a"), ":15: role:"),
-        ("threads = 2\n" + role("a", "threads = 2") + role("b"), ":19: role:"),
-        ("threads = 4\n" + role("a", "threads = 2"), ":16: role:"),
-        (role("a", "threads = 4096") + role("b", "threads = 1"), ":15: role:"),
-        (role("A", "threads = 1"), ":16: role.name:"),
-        (role("a", "thread = 1"), ":17: role.thread:"),
-        ('roles = [{ name = "a", threads = 1 }]\n' + role("b"), ":15: trial.roles:"),
+        (role("a", "threads = 0"), ":17: trial.roles.threads:"),
+        (role("a") + role("a"), ":15: trial.roles:"),
+        (role("a") + role("b"), ":15: trial.roles:"),
+        (role("a"), ":15: trial.roles:"),
+        ("threads = 2\n" + role("a", "threads = 2") + role("b"), ":19: trial.roles:"),
+        ("threads = 4\n" + role("a", "threads = 2"), ":16: trial.roles:"),
+        (role("a", "threads = 4096") + role("b", "threads = 1"), ":15: trial.roles:"),
+        (role("A", "threads = 1"), ":16: trial.roles.name:"),
+        (role("a", "thread = 1"), ":17: trial.roles.thread:"),
+        ('[[role]]\nname = "a"', ":15: role:"),
         ("roles = []", ":15: trial.roles:"),
-        (role("a", "threads = 1\narrivals = { rate = 0 }"), ":18: role.arrivals.rate:"),
-        (role("a", 'threads = 1\ndistribution = "zipf"'), ":18: role.distribution:"),
+        (role("a", "threads = 1\narrivals = { rate = 0 }"), ":18: trial.roles.arrivals.rate:"),
+        (role("a", 'threads = 1\ndistribution = "zipf"'), ":18: trial.roles.distribution:"),
     ],
 )
 def test_a_mistake_in_roles_is_named(text: str, message: str) -> None:
@@ -194,7 +194,7 @@ def test_roles_are_fixed_or_a_factor() -> None:
     levels = 'roles.a = [{ name = "a", threads = 1 }]\n'
     refused(
         TEXT.replace("[design]", f"{levels}[design]") + MIX + role("b", "threads = 1"),
-        ":16: role: is both fixed here and a factor; remove one of them",
+        ":16: trial.roles: is both fixed here and a factor; remove one of them",
     )
     refused(
         (TEXT + MIX).replace("[design]", 'roles = [[{ name = "a", threads = 1 }]]\n[design]'),
@@ -327,7 +327,9 @@ def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
         TEXT.replace("[design]", f"f.a = {{ {distribution} }}\n[design]") + MIX,
     ):
         (tmp_path / "x.toml").write_text(text)
-        with pytest.raises(AssayError, match=r"(role|factors\.f\.a)\.distribution\.file: there is no file"):
+        with pytest.raises(
+            AssayError, match=r"(trial\.roles|factors\.f\.a)\.distribution\.file: there is no file"
+        ):
             load(tmp_path / "x.toml")
 
 
@@ -336,7 +338,7 @@ def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
     [
         ("range = { length = 20_001 }", 15),
         ("range = { length = { from = 1, to = 20_001 } }", 15),
-        ('[[role]]\nname = "a"\nthreads = 1\nrange = { length = 20_001 }', 15),
+        ('[[trial.roles]]\nname = "a"\nthreads = 1\nrange = { length = 20_001 }', 15),
     ],
 )
 def test_a_range_is_no_longer_than_there_are_keys(more: str, line: int) -> None:
