@@ -200,11 +200,11 @@ key_range = 100
 mix = { find = 100 }
 [subjects.one]
 program = "sh"
-extract = {}
+protocol = false
 """
     with pytest.raises(AssayError, match=r"x\.toml:1: comparison\.metric: is missing"):
         parse(command, FILE)
-    both = parse(f'{command}[subjects.two]\nprogram = "sh"\nextract = {{}}\n', FILE)
+    both = parse(f'{command}[subjects.two]\nprogram = "sh"\nprotocol = false\n', FILE)
     assert (both.comparison.metric, both.comparison.better) == ("wall_ms", "lower")
 
 
