@@ -19,7 +19,7 @@ def validate(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     for validation in evidence.experiment.validations:
         if not evidence.valid:
             return
-        if validation.must != "present" and not any(
+        if validation.is_ != "present" and not any(
             validation.metric in trial.metrics for trial in evidence.valid
         ):
             yield Finding(
@@ -73,7 +73,7 @@ def _trend(rule_id: str, evidence: Evidence, validation: Validation, factor: str
             if before is None or after is None:
                 unchecked.append(f"{condition_name(first)} to {second[factor]}")
                 continue
-            if before.low > after.high if validation.must == "increase" else before.high < after.low:
+            if before.low > after.high if validation.increases_with else before.high < after.low:
                 medians = " then ".join(f"{median(sample):.4g}" for sample in values)
                 where.append(f"{condition_name(first)} to {second[factor]}: {medians}")
     checked = steps - len(unchecked)
@@ -106,29 +106,26 @@ def _trend(rule_id: str, evidence: Evidence, validation: Validation, factor: str
         )
 
 
-def _stated(rule: Validation) -> str:
-    """Write what a rule asks for."""
-    low, high = rule.bounds or (0.0, 0.0)
-    demands = {
-        "present": "be present",
-        "positive": "be positive",
-        "equal": f"equal {low:g}",
-        "between": f"lie between {low:g} and {high:g}",
-        "increase": f"not fall with {rule.factor}",
-        "decrease": f"not rise with {rule.factor}",
-    }
-    return f"{rule.metric} must {demands[rule.must]}"
+def _stated(validation: Validation) -> str:
+    """Write what a validation demands."""
+    if validation.factor is not None:
+        demand = f"not {'fall' if validation.increases_with else 'rise'} with {validation.factor}"
+    elif validation.between is not None:
+        demand = "lie between {:g} and {:g}".format(*validation.between)
+    else:
+        demand = f"be {validation.is_}" if validation.equals is None else f"equal {validation.equals:g}"
+    return f"{validation.metric} must {demand}"
 
 
-def _violates(trial: StoredTrial, rule: Validation) -> bool:
-    value = trial.metrics.get(rule.metric)
+def _violates(trial: StoredTrial, validation: Validation) -> bool:
+    value = trial.metrics.get(validation.metric)
     if value is None:
         return True
-    if rule.must == "present":
-        return False
-    if rule.must == "positive" or rule.bounds is None:
-        return value <= 0
-    return not rule.bounds[0] <= value <= rule.bounds[1]
+    if validation.between is not None:
+        return not validation.between[0] <= value <= validation.between[1]
+    if validation.equals is not None:
+        return value != validation.equals
+    return validation.is_ == "positive" and value <= 0
 
 
 def _values(evidence: Evidence, condition: Mapping[str, Level], metric: str) -> list[float]:

@@ -9,7 +9,6 @@ from assay.errors import AssayError
 from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
 from assay.experiment.schema import (
-    ChartTable,
     ComparisonTable,
     DesignTable,
     Document,
@@ -17,7 +16,6 @@ from assay.experiment.schema import (
     PerturbTable,
     Settings,
     SubjectTable,
-    ValidateTable,
 )
 from assay.experiment.source import Source
 from assay.experiment.types import Blocks, Chart, Extraction, Program, Validation
@@ -314,14 +312,14 @@ def test_validations_are_read() -> None:
         'decreases_with = "threads"\nseverity = "warning"',
     )
     text = TEXT + "".join(f'[[validate]]\nmetric = "size"\n{rule}\n' for rule in rules)
-    assert parse(text, FILE).validations == (
-        Validation(metric="size", must="present", severity="error"),
-        Validation(metric="size", must="positive", severity="note"),
-        Validation(metric="size", must="equal", bounds=(3, 3), severity="error"),
-        Validation(metric="size", must="between", bounds=(1, 2.5), severity="error"),
-        Validation(metric="size", must="increase", factor="threads", severity="error"),
-        Validation(metric="size", must="decrease", factor="threads", severity="warning"),
-    )
+    assert [rule.given() for rule in parse(text, FILE).validations] == [
+        {"metric": "size", "is": "present", "severity": "error"},
+        {"metric": "size", "is": "positive", "severity": "note"},
+        {"metric": "size", "equals": 3, "severity": "error"},
+        {"metric": "size", "between": (1, 2.5), "severity": "error"},
+        {"metric": "size", "increases_with": "threads", "severity": "error"},
+        {"metric": "size", "decreases_with": "threads", "severity": "warning"},
+    ]
 
 
 def test_charts_are_read() -> None:
@@ -348,10 +346,16 @@ x = "threads"
 y = "mix"
 value = "throughput"
 """
-    assert parse(text, FILE).charts == (
+    charts = parse(text, FILE).charts
+    assert [chart.heading for chart in charts] == [
+        "throughput over threads",
+        "Mine",
+        "distribution of throughput",
+        "throughput by threads and mix",
+    ]
+    assert charts == (
         Chart(
             kind="lines",
-            title="throughput over threads",
             x="threads",
             y="throughput",
             color="subject",
@@ -359,10 +363,9 @@ value = "throughput"
             filter={"mix": ("updates",), "threads": (1, 2)},
         ),
         Chart(kind="lines", title="Mine", x="prefill_ms", y="throughput"),
-        Chart(kind="histogram", title="distribution of throughput", x="throughput", facet=("threads", "mix")),
+        Chart(kind="histogram", x="throughput", facet=("threads", "mix")),
         Chart(
             kind="heat_map",
-            title="throughput by threads and mix",
             x="threads",
             y="mix",
             value="throughput",
@@ -1163,7 +1166,7 @@ def test_the_reference_explains_every_key() -> None:
     text = REFERENCE.read_text()
     for table in (
         *(Settings, DesignTable, PerturbTable, ComparisonTable),
-        *(SubjectTable, ExtractTable, ValidateTable, ChartTable),
+        *(SubjectTable, ExtractTable, Validation, Chart),
     ):
         for key in table.known_keys():
             assert f"\n| `{key}` |" in text, key

@@ -68,7 +68,7 @@ def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -
         if isinstance(rule, str):
             read.append(Extraction(metric=metric, pattern=rule))
         else:
-            read.append(Extraction(metric=metric, **rule.model_dump()))
+            read.append(Extraction(metric=metric, **dict(rule)))
     return tuple(read)
 
 

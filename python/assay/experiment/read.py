@@ -17,7 +17,6 @@ from assay.experiment.schema import (
     ComparisonTable,
     DesignTable,
     Document,
-    ValidateTable,
 )
 from assay.experiment.source import Source
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Rules, Validation
@@ -89,11 +88,11 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
         source=source.text,
         path=source.path,
         identical=identical,
-        validations=tuple(
-            _validation(source, index, each, factors) for index, each in enumerate(document.validations)
-        ),
+        validations=document.validations,
         charts=tuple(read_chart(source, index, each, factors) for index, each in enumerate(document.charts)),
     )
+    for index, rule in enumerate(experiment.validations):
+        _check_validation(source, index, rule, factors)
     _check_size(source, experiment)
     check_conditions(source, experiment)
     check_units(source, experiment)
@@ -234,29 +233,14 @@ def _rules(source: Source, key: str, rules: Sequence[Mapping[str, Any]], factors
     return tuple(source.levels(("design", key, index), rule, factors) for index, rule in enumerate(rules))
 
 
-def _validation(source: Source, index: int, table: ValidateTable, factors: Factors) -> Validation:
-    at = ("validate", index)
-    for key, must, factor in (
-        ("increases_with", "increase", table.increases_with),
-        ("decreases_with", "decrease", table.decreases_with),
-    ):
+def _check_validation(source: Source, index: int, rule: Validation, factors: Factors) -> None:
+    for key, factor in (("increases_with", rule.increases_with), ("decreases_with", rule.decreases_with)):
         if factor is not None:
-            source.known((*at, key), factor, factors, "factor")
+            at = ("validate", index, key)
+            source.known(at, factor, factors, "factor")
             if len(factors[factor]) == 1:
                 why = f"{factor} has one level, with which nothing can change; name another factor"
-                raise source.mistake((*at, key), why)
-            return _demand(table, must, factor=factor)
-    if table.is_ is not None:
-        return _demand(table, table.is_)
-    if table.equals is not None:
-        return _demand(table, "equal", bounds=(table.equals, table.equals))
-    assert table.between is not None  # the schema demands one
-    low, high = table.between
-    return _demand(table, "between", bounds=(low, high))
-
-
-def _demand(table: ValidateTable, must: str, **rest: Any) -> Validation:
-    return Validation(metric=table.metric, must=must, severity=table.severity, **rest)  # type: ignore[arg-type]
+                raise source.mistake(at, why)
 
 
 def _check_size(source: Source, experiment: Experiment) -> None:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     PlainValidator,
     Tag,
@@ -18,7 +17,8 @@ from pydantic import (
 )
 
 from assay.experiment.metrics import Better
-from assay.experiment.tables import ByKind, Metric, Name, NonEmptyWord, Table, Word
+from assay.experiment.tables import ByKind, Listed, Metric, Name, NonEmptyWord, Table, Word
+from assay.experiment.types import Chart, Validation
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
     ArrivalsTable,
@@ -32,7 +32,6 @@ from assay.experiment.workload import (
     ThreadCount,
     ValueType,
 )
-from assay.findings import Severity
 from assay.words import show
 
 Policy = Literal["none", "compact", "scatter", "cores_first"]
@@ -271,50 +270,6 @@ class SubjectTable(Table):
     ) = None
 
 
-class ValidateTable(Table):
-    """[[validate]]."""
-
-    metric: Metric
-    is_: Annotated[Literal["present", "positive"] | None, Field(alias="is")] = None
-    equals: float | None = None
-    between: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-    increases_with: str | None = None
-    decreases_with: str | None = None
-    severity: Severity = "error"
-
-    @model_validator(mode="after")
-    def _demands_one_thing(self) -> "ValidateTable":
-        demands = [self.is_, self.equals, self.between, self.increases_with, self.decreases_with]
-        if sum(demand is not None for demand in demands) != 1:
-            raise ValueError("give one of is, equals, between, increases_with and decreases_with")
-        if self.between is not None and self.between[0] > self.between[1]:
-            raise ValueError("between gives the lowest value first, then the highest; swap them")
-        return self
-
-
-_Facets = Annotated[
-    list[str],
-    Field(max_length=2),
-    BeforeValidator(
-        lambda value: [value] if isinstance(value, str) else value,
-        json_schema_input_type=str | Annotated[list[str], Field(max_length=2)],
-    ),
-]
-
-
-class ChartTable(Table):
-    """[[chart]]."""
-
-    kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
-    title: Annotated[str, Field(min_length=1)] | None = None
-    x: str
-    y: str | None = None
-    value: str | None = None
-    color: str | None = None
-    facet: _Facets = Field(default_factory=list)
-    filter: dict[str, Any] = Field(default_factory=dict)
-
-
 class Document(Table):
     """The whole file."""
 
@@ -326,5 +281,5 @@ class Document(Table):
     perturb: PerturbTable = PerturbTable()
     comparison: ComparisonTable = ComparisonTable()
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
-    validations: list[ValidateTable] = Field(alias="validate", default_factory=list)
-    charts: list[ChartTable] = Field(alias="chart", default_factory=list)
+    validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
+    charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())

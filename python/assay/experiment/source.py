@@ -99,7 +99,7 @@ class Source:
         read = {}
         for factor, levels in rule.items():
             self.known((*at, factor), factor, factors, "factor")
-            wanted = levels if isinstance(levels, list) else [levels]
+            wanted = levels if isinstance(levels, list | tuple) else [levels]
             if not wanted:
                 raise self.mistake((*at, factor), "an empty list matches nothing; name a level")
             read[factor] = tuple(self.level((*at, factor), factor, level, factors) for level in wanted)
@@ -122,6 +122,7 @@ def dotted(key: KeyPath) -> str:
 _EXPLANATIONS = {
     "missing": "is missing; add it",
     "unknown_key": "unknown key{place}; {hint}",
+    "misplaced_key": "{why}",
     "union_tag_not_found": "is missing; add it",
     "union_tag_invalid": '"{tag}" is not one of {expected_tags}',
     "value_error": "{error}",
@@ -140,6 +141,7 @@ _EXPLANATIONS = {
     "bool_type": "{value} is neither true nor false; write one of them, without quotes",
     "too_short": "{value} has too few values; write {min_length}",
     "too_long": "{value} has too many values; write {max_length}",
+    "tuple_type": "{value} is not a list; write one: [...]",
     "list_type": "{value} is not a list; write one: [...]",
     "dict_type": "{value} is not a table; write one: {{ key = value }}",
     "model_type": "{value} is not a table; write one: {{ key = value }}",
@@ -159,7 +161,7 @@ def _keys(value: Any, error: ErrorDetails) -> list[str | int]:
             value = value[part]
     if error["type"] == "missing":
         keys.append(error["loc"][-1])
-    elif error["type"] == "unknown_key":
+    elif error["type"] in {"unknown_key", "misplaced_key"}:
         keys.append(error["ctx"]["key"])
     elif error["type"].startswith("union_tag"):
         keys.append("kind")

@@ -2,7 +2,15 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from assay.words import nearest
@@ -23,12 +31,21 @@ Word = Annotated[str, AfterValidator(_no_nul)]
 NonEmptyWord = Annotated[str, Field(min_length=1), AfterValidator(_no_nul)]
 
 
-class Table(BaseModel):
-    """A TOML table whose values have exactly the types written here and that knows all of its keys."""
+class Part(BaseModel):
+    """A part of a resolved experiment: it does not change, and its JSON gives the same part again."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        use_attribute_docstrings=True,
     )
+
+
+class Table(Part):
+    """A TOML table whose values have exactly the types written here and that knows all of its keys."""
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -37,7 +54,7 @@ class Table(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """Return what the text says and the defaults of what it leaves out, by the keys of the text."""
-        return self.model_dump(exclude_none=True, by_alias=True)
+        return self.model_dump(exclude_none=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -50,6 +67,16 @@ class Table(BaseModel):
                         "unknown_key", "unknown key; {hint}", {"key": key, "hint": hint}
                     )
         return table
+
+
+def misplaced(key: str, why: str) -> PydanticCustomError:
+    """Return the error for a key of a table that does not belong beside the others."""
+    return PydanticCustomError("misplaced_key", "{why}", {"key": key, "why": why})
+
+
+OneOrMore = BeforeValidator(lambda value: tuple(value) if isinstance(value, list | tuple) else (value,))
+Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+"""TOML and JSON have lists; what is kept does not change."""
 
 
 def _kind(value: Any) -> str:

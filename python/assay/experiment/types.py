@@ -9,18 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from assay.experiment.roles import with_threads
+from assay.experiment.tables import Listed, Metric, OneOrMore, Part, Table, misplaced
 from assay.findings import Severity
 
 Level = str | int | float
-
-
-class Part(BaseModel):
-    """A part of a resolved experiment: it does not change, and its JSON gives the same part again."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+_FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
 
 
 class ComparisonDesign(Part):
@@ -136,43 +132,89 @@ class Program(Part):
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
 
 
-class Validation(Part):
-    """A rule of the user's own about a metric: one [[validate]].
+class Validation(Table):
+    """A rule of the user's own about a metric: one [[validate]], with one demand."""
 
-    Attributes:
-        metric: what it is about.
-        must: what has to hold in every valid trial; for increase and decrease: of the medians of conditions
-            that differ in `factor` alone, in the order of its levels.
-        bounds: for equal: twice the value; for between: lowest and highest; else None.
-        factor: for increase and decrease; else None.
-    """
+    metric: Metric
+    is_: Annotated[Literal["present", "positive"] | None, Field(alias="is")] = None
+    """In every valid trial."""
+    equals: float | None = None
+    between: Annotated[tuple[float, ...], Listed, Field(min_length=2, max_length=2)] | None = None
+    """The lowest value and the highest."""
+    increases_with: str | None = None
+    """A factor: medians of conditions that differ in it alone do not fall in the order of its levels."""
+    decreases_with: str | None = None
+    """A factor: medians of conditions that differ in it alone do not rise in the order of its levels."""
+    severity: Severity = "error"
 
-    metric: str
-    must: Literal["present", "positive", "equal", "between", "increase", "decrease"]
-    bounds: tuple[float, float] | None = None
-    factor: str | None = None
-    severity: Severity
+    @property
+    def factor(self) -> str | None:
+        """Return the factor whose levels the rule is about."""
+        return self.increases_with or self.decreases_with
+
+    @model_validator(mode="after")
+    def _demands_one_thing(self) -> "Validation":
+        demands = [self.is_, self.equals, self.between, self.increases_with, self.decreases_with]
+        if sum(demand is not None for demand in demands) != 1:
+            raise ValueError("give one of is, equals, between, increases_with and decreases_with")
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise ValueError("between gives the lowest value first, then the highest; swap them")
+        return self
 
 
-class Chart(Part):
-    """A chart of the user's own: one [[chart]]. Names are factors or metrics.
+# kind of chart -> its axes -> what each may show. Whatever is not a factor is taken for a metric.
+AXES: Mapping[str, Mapping[str, Literal["factor", "metric", "either"]]] = {
+    "lines": {"x": "either", "y": "metric"},
+    "bars": {"x": "factor", "y": "metric"},
+    "histogram": {"x": "metric"},
+    "heat_map": {"x": "factor", "y": "factor", "value": "metric"},
+    "box": {"x": "factor", "y": "metric"},
+}
+_HEADINGS = {
+    "lines": "{y} over {x}",
+    "bars": "{y} by {x}",
+    "histogram": "distribution of {x}",
+    "heat_map": "{value} by {x} and {y}",
+    "box": "{y} by {x}",
+}
 
-    Attributes:
-        x, y: what is drawn over what; a histogram has no y, and the y of a heat map is a factor.
-        value: what the colours of a heat map show; a metric. None for every other kind.
-        color: a factor whose levels are told apart; or None.
-        facet: factors; each combination of their levels gets a chart of its own.
-        filter: factor -> the levels that are drawn.
-    """
+
+class Chart(Table):
+    """A chart of the user's own: one [[chart]]. Names are factors or metrics."""
 
     kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
-    title: str
+    title: Annotated[str, Field(min_length=1)] | None = None
     x: str
     y: str | None = None
+    """A metric; of a heat map a factor. A histogram has none."""
     value: str | None = None
+    """The metric that the colours of a heat map show."""
     color: str | None = None
-    facet: tuple[str, ...] = ()
-    filter: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
+    """A factor whose levels are told apart."""
+    facet: Annotated[
+        tuple[str, ...], OneOrMore, Field(max_length=2), WithJsonSchema(_FACETS, mode="validation")
+    ] = ()
+    """Factors; each combination of their levels gets a chart of its own."""
+    filter: dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema({}, mode="validation")]] = Field(
+        default_factory=dict
+    )
+    """Factor -> the levels that are drawn."""
+
+    @property
+    def heading(self) -> str:
+        """Return what stands above the chart."""
+        return self.title or _HEADINGS[self.kind].format(x=self.x, y=self.y, value=self.value)
+
+    @model_validator(mode="after")
+    def _has_its_axes(self) -> "Chart":
+        for axis, name in (("y", self.y), ("value", self.value)):
+            if name is None and axis in AXES[self.kind]:
+                raise ValueError(f"{axis} is missing; a chart of kind {self.kind} needs it")
+            if name is not None and axis not in AXES[self.kind]:
+                raise misplaced(axis, f"a chart of kind {self.kind} has no {axis}; remove it")
+        if self.kind == "heat_map" and self.color is not None:
+            raise misplaced("color", "the colours of a heat_map show its value; remove it, or use facet")
+        return self
 
 
 class _LevelChanges(Part):

@@ -41,7 +41,7 @@ def own(panels: Panels) -> Iterator[Drawn]:
             if all(condition.levels[factor] in levels for factor, levels in chart.filter.items())
         ]
         if why := _nothing(panels, chart, conditions):
-            yield Drawn("charts", f"chart-{number}", chart.title, note=why)
+            yield Drawn("charts", f"chart-{number}", chart.heading, note=why)
             continue
         # what else varies is what a line over a metric runs along
         along = chart.kind == "lines" and chart.x not in factors
@@ -84,7 +84,7 @@ def draw(
     tables = []
     for panel in cut(conditions, chart.facet):
         rows = [row for condition in panel.conditions for row in rows_of(drawing, condition)]
-        title = titled(chart.title, {**panel.shared, **(shared or {})})
+        title = titled(chart.heading, {**panel.shared, **(shared or {})})
         beyond = sum(map(drawing.beyond, panel.conditions)) if chart.kind == "histogram" else 0
         if not rows and not beyond:
             why = f"No valid trial of these conditions reports {' and '.join(_metrics(panels, chart))}."
