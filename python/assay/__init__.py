@@ -1,15 +1,16 @@
 """Assay: a laboratory for honest performance experiments on concurrent software."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
+# Nothing is imported here: until `assay.cli.main` runs, Ctrl-C prints a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.frames import Data
 
 __version__ = "0.1.0"
 
 
-def open(path: str | Path) -> "Data":
+def open(path: "str | Path") -> "Data":
     """Open a store and give its contents as pandas data frames; see `assay.frames`.
 
     Args:

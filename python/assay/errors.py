@@ -4,5 +4,5 @@
 class AssayError(Exception):
     """Something the user can put right: the message names the place and the remedy.
 
-    The command line prints it as one message and exits with 1; anything else that escapes is a defect.
+    The command line prints it as one message and exits with 2; anything else that escapes is a defect.
     """

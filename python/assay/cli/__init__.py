@@ -1,51 +1,63 @@
-"""The command line: wires the packages together."""
+"""The command line: wires the packages together.
 
-import errno
-import os
-import signal
-import sys
-
-from assay.errors import AssayError
-from assay.words import printable
-
-# What the machine lacks, not what a program got wrong.
-_ENVIRONMENT = {
-    errno.EDQUOT,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.ENOSPC,
-    errno.EROFS,
-}
+Nothing is imported here but in `main`, whose first act is to let Ctrl-C end the process without a traceback.
+"""
 
 
 def main() -> None:
-    """Run the command line; what a user can put right ends in a message and exit code 1.
+    """Run the command line, and end with one of the exit codes of `docs/reference/commands.md`.
 
-    A defect still shows its traceback.
+    What a user can put right ends in a message and 2. A defect of Assay shows its traceback and ends in 3.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Ctrl-C ends the process quietly, even while it still loads; a runner handles it by itself.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from assay.cli.commands import app
+    # `signal` would load `enum` first, while Ctrl-C would still print a traceback; this is built in.
+    import _signal  # type: ignore[import-not-found]
 
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a runner handles it by itself
+    import errno
+    import os
+    import sys
+    import traceback
+
+    from assay.cli.commands import app
+    from assay.errors import AssayError
+    from assay.words import printable
+
+    def fail(message: str) -> None:
+        for line in message.splitlines():
+            print(f"error: {printable(line)}", file=sys.stderr)
+        sys.exit(2)
+
+    def drop_output() -> None:
+        """Python writes what is left of the output when it ends, and would complain once more."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    # What the machine lacks, not what a program got wrong.
+    environment = {
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOSPC,
+        errno.EROFS,
+    }
     try:
         app()
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # Typer and Rich end with 1
+            drop_output()
+            sys.exit(128 + _signal.SIGPIPE)
+        raise
     except AssayError as error:
-        _fail(str(error))
+        fail(str(error))
     except MemoryError:
-        _fail("there is not enough memory for this")
-    except OSError as error:
-        if error.errno not in _ENVIRONMENT:
-            raise
-        # Python writes what is left of the output when it ends, and would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        fail("there is not enough memory for this")
+    except Exception as error:
+        if not isinstance(error, OSError) or error.errno not in environment:
+            traceback.print_exc()
+            print("This is a mistake in Assay: please report it with the lines above.", file=sys.stderr)
+            sys.exit(3)
+        drop_output()
         where = f"{error.filename}: " if error.filename else "the output could not be written: "
-        _fail(f"{where}{error.strerror}")
-
-
-def _fail(message: str) -> None:
-    for line in message.splitlines():
-        print(f"error: {printable(line)}", file=sys.stderr)
-    sys.exit(1)
+        fail(f"{where}{error.strerror}")

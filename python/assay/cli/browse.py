@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from assay.errors import AssayError
 from assay.runner.types import Status
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ CampaignOption = Annotated[
     int | None, typer.Option("--campaign", help="Number of the campaign. Default: the one begun last.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+QUERY_BYTES = 2**31
+"""Of memory for `assay query`; beyond, the system might end other programs too."""
 
 DEFAULT_STORE = Path("results/assay.sqlite")
 
@@ -94,12 +98,24 @@ def query(
 
     Example: `assay query "select subject, threads, median(throughput) from trials group by 1, 2"`
     """
+    import resource
+
     with _open(store) as opened:
-        columns, rows = opened.query(sql, campaign=campaign)
-    if as_json:
-        _print_json({"columns": columns, "rows": [list(map(_json_value, row)) for row in rows]})
-    else:
-        print_table(columns, rows)
+        unlimited = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (QUERY_BYTES, unlimited[1]))
+        try:
+            columns, rows = opened.query(sql, campaign=campaign)
+            if as_json:
+                _print_json({"columns": columns, "rows": [list(map(_json_value, row)) for row in rows]})
+            else:
+                print_table(columns, rows)
+        except MemoryError as error:
+            raise AssayError(
+                f"the query needs more than {QUERY_BYTES >> 20} MiB of memory: ask for fewer rows or columns, as by"
+                " where, limit or median(x)"
+            ) from error
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, unlimited)
 
 
 def _open(path: Path) -> "Store":

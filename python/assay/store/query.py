@@ -7,11 +7,18 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from assay.errors import AssayError
 from assay.store.sqlite import BUSY_TIMEOUT_S
 from assay.store.views import quoted
+
+LONGEST_BYTES = 2**28
+"""Of one value: a text or a BLOB."""
+
+LONGEST_S = 60
+"""That a query may run."""
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
@@ -79,8 +86,12 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
         trials: the SELECT that stands behind the name `trials`, if there is a campaign.
 
     Raises:
-        AssayError: SQLite refuses the query, or it is none.
+        AssayError: SQLite refuses the query, it goes beyond a limit, or it is not a query.
     """
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise AssayError("the query is not text in UTF-8; write bytes as x'00ff'") from error
     mistakes: list[str] = []
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as connection:
@@ -89,8 +100,11 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
         add_aggregates(connection, mistakes)
         if trials is not None:
             connection.execute(f"CREATE TEMP VIEW trials AS {trials}")
+        connection.execute("PRAGMA temp_store = MEMORY")  # else a query may fill the disk
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_BYTES)
         # Python sees Ctrl-C only where its own code runs; every so often this does.
-        connection.set_progress_handler(lambda: 0, 100_000)
+        ends_at = monotonic() + LONGEST_S
+        connection.set_progress_handler(lambda: monotonic() > ends_at, 100_000)
         # The file is open for reading only; what is left to refuse is to reach, or make, other files.
         connection.set_authorizer(
             lambda action, name, *_: (
@@ -104,25 +118,39 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
             cursor = connection.execute(sql)
             rows = cursor.fetchall()
         except sqlite3.Error as error:
-            _explain(error, mistakes, connection, trials is not None)
+            connection.set_progress_handler(None, 0)
+            _explain(error, mistakes, connection, trials is not None, monotonic() > ends_at)
             raise
+        except SystemError as error:
+            # Where an argument of an aggregate is not UTF-8, Python's sqlite3 forgets that it has raised.
+            raise AssayError("median and quantile are of numbers, not of text") from error
         if cursor.description is None:
-            raise AssayError("that is no query: begin with select")
+            raise AssayError("that is not a query: begin with select")
         return [each[0] for each in cursor.description], rows
 
 
 def _explain(
-    error: sqlite3.Error, mistakes: list[str], connection: sqlite3.Connection, has_trials: bool
+    error: sqlite3.Error, mistakes: list[str], connection: sqlite3.Connection, has_trials: bool, late: bool
 ) -> None:
     """Raise an AssayError for what is wrong with the query, not with the file."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_INTERRUPT:
-        raise KeyboardInterrupt from error
+        if not late:
+            raise KeyboardInterrupt from error
+        raise AssayError(
+            f"the query was ended after {LONGEST_S} s; narrow it with where or limit, or run it in sqlite3, which"
+            " has no limit"
+        ) from error
+    if code == sqlite3.SQLITE_TOOBIG:
+        raise AssayError(
+            f"the query makes a text or BLOB of more than {LONGEST_BYTES >> 20} MiB, the most that is allowed; ask"
+            " for less at once, as by substr(x, 1, 1000)"
+        ) from error
     if mistakes:
         raise AssayError(mistakes[0]) from error
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH}:
         raise AssayError("a query can only read the store: begin with select") from error
-    if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}:
+    if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
         return
     message = str(error)
     missing = re.fullmatch(r"no such (column|table): (.+)", message)

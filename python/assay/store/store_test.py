@@ -661,6 +661,26 @@ def test_ctrl_c_ends_a_query_without_end(store: Store) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("select zeroblob(2000000000)", "more than 256 MiB"),
+        ("select replace(hex(zeroblob(100000000)), '0', 'abcdef')", "more than 256 MiB"),
+        ("select '\udcff'", "not text in UTF-8"),
+        ("select median(cast(x'ff' as text))", "are of numbers"),
+    ],
+)
+def test_what_a_query_must_not_do_is_refused(store: Store, sql: str, message: str) -> None:
+    with pytest.raises(AssayError, match=message):
+        store.query(sql)
+
+
+def test_a_query_without_end_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "LONGEST_S", 0)
+    with pytest.raises(AssayError, match="ended after 0 s"):
+        store.query("with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r")
+
+
 def test_the_name_of_the_file_may_be_anything(tmp_path: Path) -> None:
     path = tmp_path / "a b?mode=memory%20#é" / ":memory:"
     with Store.open(path) as store:
