@@ -20,7 +20,7 @@ from assay.experiment.types import Extraction
 from assay.findings import Finding
 from assay.plan.types import Level, Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
-from assay.store import Store
+from assay.store import Store, query
 from assay.store.ended import ended_trial
 from assay.store.types import Decision
 from assay.store.views import FIXED, Kind, expressible, view_columns
