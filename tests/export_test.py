@@ -18,5 +18,5 @@ def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> No
         assert len(read(tmp_path / said[0])) == 4
     chart = assay("export", "svg", "--chart", "estimates-1", "--output", "out").stdout.partition(":")[0]
     assert (tmp_path / chart).read_text().startswith("<svg")
-    assert "--chart" in assay("export", "csv", "--chart", "estimates-1", expect=1).stderr
-    assert "no campaign 7" in assay("export", "csv", "7", expect=1).stderr
+    assert "--chart" in assay("export", "csv", "--chart", "estimates-1", expect=2).stderr
+    assert "no campaign 7" in assay("export", "csv", "7", expect=2).stderr

@@ -32,4 +32,4 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
 
 
 def test_without_a_store_it_says_so(assay: Assay) -> None:
-    assert "there is no store" in assay("serve", expect=1).stderr
+    assert "there is no store" in assay("serve", expect=2).stderr

@@ -219,7 +219,7 @@ def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assa
     )
     # A keyword of C++, and a target of its own to CMake: a subject may have any name.
     next_commands = assay("new", "subject", "export").stdout
-    assert "exists already" in assay("new", "subject", "export", expect=1).stderr
+    assert "exists already" in assay("new", "subject", "export", expect=2).stderr
     project = tmp_path / "export"
     build = str(project / "build")
     for command in (
@@ -253,7 +253,7 @@ def test_a_new_subject_builds_against_the_installed_package_and_runs(assay: Assa
 def test_a_name_that_no_subject_can_have_is_refused(
     assay: Assay, tmp_path: Path, name: str, why: str
 ) -> None:
-    assert why in assay("new", "subject", name, expect=1).stderr
+    assert why in assay("new", "subject", name, expect=2).stderr
     assert not list(tmp_path.iterdir())
 
 
