@@ -111,8 +111,8 @@ def query(
                 print_table(columns, rows)
         except MemoryError as error:
             raise AssayError(
-                f"the query needs more than {QUERY_BYTES >> 20} MiB of memory: ask for fewer rows or columns, as by"
-                " where, limit or median(x)"
+                f"the query needs more than {QUERY_BYTES >> 20} MiB of memory: ask for fewer rows or columns,"
+                " as by where, limit or median(x)"
             ) from error
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, unlimited)

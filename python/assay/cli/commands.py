@@ -14,8 +14,9 @@ from assay.cli import aa, audit, browse, compare, engines, export, new, plan, re
 app = typer.Typer(
     name="assay",
     help="A laboratory for honest performance experiments on concurrent software.",
-    epilog="Example: `assay run experiments/quickstart.toml`\n\nExit codes: 0 fine; 1 findings or trials that deserve"
-    " a look; 2 wrong usage, environment or experiment; 128 + signal when interrupted. More: docs/reference/commands.md",
+    epilog="Example: `assay run experiments/quickstart.toml`\n\nExit codes: 0 fine; 1 findings or trials that"
+    " deserve a look; 2 wrong usage, environment or experiment; 128 + signal when interrupted. More:"
+    " docs/reference/commands.md",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,

@@ -138,13 +138,13 @@ def _explain(
         if not late:
             raise KeyboardInterrupt from error
         raise AssayError(
-            f"the query was ended after {LONGEST_S} s; narrow it with where or limit, or run it in sqlite3, which"
-            " has no limit"
+            f"the query was ended after {LONGEST_S} s; narrow it with where or limit, or run it in sqlite3,"
+            " which has no limit"
         ) from error
     if code == sqlite3.SQLITE_TOOBIG:
         raise AssayError(
-            f"the query makes a text or BLOB of more than {LONGEST_BYTES >> 20} MiB, the most that is allowed; ask"
-            " for less at once, as by substr(x, 1, 1000)"
+            f"the query makes a text or BLOB of more than {LONGEST_BYTES >> 20} MiB, the most that is allowed;"
+            " ask for less at once, as by substr(x, 1, 1000)"
         ) from error
     if mistakes:
         raise AssayError(mistakes[0]) from error
