@@ -3,6 +3,7 @@
 from assay.experiment.checks import check
 from assay.experiment.load import load, parse
 from assay.experiment.machine import EngineOffer, Machine, SubjectOffer
+from assay.experiment.overrides import overridden
 from assay.experiment.types import ComparisonDesign, Design, Experiment, Level
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "SubjectOffer",
     "check",
     "load",
+    "overridden",
     "parse",
 ]

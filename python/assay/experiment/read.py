@@ -25,7 +25,7 @@ from assay.words import listed, show
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
-_MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
+MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
 _SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
@@ -98,7 +98,7 @@ def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool
     check_units(source, experiment)
     check_placeholders(source, experiment)
     fills_the_time = document.design.minutes and not document.design.blocks
-    return _filling_the_time(experiment) if fills_the_time else experiment
+    return filling_the_time(experiment) if fills_the_time else experiment
 
 
 def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
@@ -223,7 +223,7 @@ def _direction(
 def _blocks(table: DesignTable) -> Blocks:
     if table.end is not None:
         return Blocks(most=table.most, until=table.end, fewest=table.at_least)
-    return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `_filling_the_time`
+    return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `filling_the_time`
 
 
 def _rules(source: Source, key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
@@ -247,10 +247,10 @@ def _check_size(source: Source, experiment: Experiment) -> None:
     """Refuse a plan that is too large to be made."""
     count = math.prod(len(levels) for levels in experiment.factors.values())
     most = experiment.design.blocks.most
-    if count * most > _MOST_TRIALS:
+    if count * most > MOST_TRIALS:
         why = (
             f"make {count:,} conditions, times {most:,} blocks; the most trials "
-            f"are {_MOST_TRIALS:,}: use fewer factors, levels or blocks"
+            f"are {MOST_TRIALS:,}: use fewer factors, levels or blocks"
         )
         raise source.mistake(("factors",), why)
 
@@ -325,7 +325,7 @@ def _check_range_lengths(source: Source, experiment: Experiment, condition: Mapp
             raise source.mistake(at if number is None else (*at, number), why)
 
 
-def _filling_the_time(experiment: Experiment) -> Experiment:
+def filling_the_time(experiment: Experiment) -> Experiment:
     """Return an experiment with a budget of time with so many blocks that it must be over before they are.
 
     Where that would be too many trials, there are as many blocks as there may be.
@@ -339,7 +339,7 @@ def _filling_the_time(experiment: Experiment) -> Experiment:
         else (settings["duration_ms"] + settings.get("warm_up_ms", 0)) / 1000 + _SHORTEST_OVERHEAD_S
         for settings in every
     )
-    most = min(math.ceil(60 * blocks.minutes / shortest_s), _MOST_TRIALS // len(every), _MOST_BLOCKS)
+    most = min(math.ceil(60 * blocks.minutes / shortest_s), MOST_TRIALS // len(every), _MOST_BLOCKS)
     filling = blocks.model_copy(update={"most": most})
     design = experiment.design.model_copy(update={"blocks": filling})
     return experiment.model_copy(update={"design": design})

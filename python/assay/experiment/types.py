@@ -256,6 +256,7 @@ class Experiment(Part):
         source: the file's text, which is kept beside the JSON and not in it.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
+        overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
     version: Literal[1] = 1
@@ -272,6 +273,7 @@ class Experiment(Part):
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
 
     @property
     def factors(self) -> dict[str, tuple[Level, ...]]:

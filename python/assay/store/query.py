@@ -143,8 +143,8 @@ def _explain(
         ) from error
     if code == sqlite3.SQLITE_TOOBIG:
         raise AssayError(
-            f"the query makes a text or BLOB of more than {LONGEST_BYTES >> 20} MiB, the most that is allowed;"
-            " ask for less at once, as by substr(x, 1, 1000)"
+            f"the query makes a text or BLOB of more than {LONGEST_BYTES >> 20} MiB; ask for less, as by"
+            " substr(x, 1, 1000)"
         ) from error
     if mistakes:
         raise AssayError(mistakes[0]) from error
