@@ -1,22 +1,20 @@
 """`assay aa`: whether the laboratory stays silent about identical code."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.cli.options import DEFAULT_STORE, ExperimentArgument, JsonOption, StoreOption
 
 
 def aa(
-    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.")],
+    experiment: ExperimentArgument,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Compare identical code under two names: every condition of an experiment with a copy of itself.
 
     It runs a campaign as `assay run` does, and then says in how many comparisons identical code was called
-    different. The exit code is 0 where that is compatible with the 5% that is promised.
+    different. The exit code is 1 where that is not compatible with the 5% that is promised, and where a trial
+    was not valid.
 
     Example: `assay aa experiments/quickstart.toml`
     """

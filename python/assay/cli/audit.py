@@ -1,19 +1,26 @@
 """`assay audit`: what the rules say of an experiment and its campaign."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.cli.options import (
+    DEFAULT_STORE,
+    CampaignOption,
+    JsonOption,
+    StoreOption,
+    end,
+    print_json,
+)
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
+    from assay.cli import output
     from assay.experiment import Experiment
     from assay.findings import Finding
     from assay.store import Store
@@ -38,37 +45,39 @@ class _Audited(NamedTuple):
 
 
 def audit(
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            help="An experiment's file, or the number of a campaign. Default: the campaign begun last.",
-        ),
+    experiment: Annotated[
+        Path | None, typer.Argument(help="An experiment's file. Default: a campaign is audited alone.")
     ] = None,
+    campaign: CampaignOption = None,
+    fail_on: Annotated[
+        Literal["error", "warning"],
+        typer.Option("--fail-on", help="End with exit code 1 where there is an error, or also a warning."),
+    ] = "error",
     store: StoreOption = DEFAULT_STORE,
-    strict: Annotated[bool, typer.Option("--strict", help="Let a warning end with exit code 1 too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print what the audit finds: in an experiment's file before it runs, and in a campaign's data.
 
-    Of a file it checks the experiment itself and, where the store has campaigns of it, the latest that asked
-    the same. What it finds in a campaign is kept in the store: `assay query "select * from findings"`.
+    Of a file it makes every check that `assay run` makes before it starts and, where the store has campaigns
+    of it, audits the latest that asked the same. What it finds in a campaign is kept in the store:
+    `assay query "select * from findings"`.
 
-    The exit code is 1 where a finding is an error (do not believe the verdicts), with --strict also where one
-    is a warning (know this before you believe them), and 0 otherwise.
+    The exit code is 1 where a finding is an error (do not believe the verdicts), with --fail-on warning also
+    where one is a warning (know this before you believe them), and 2 where the experiment cannot run.
 
     Example: `assay audit experiments/quickstart.toml`
     """
-    if target is None or (target.isdecimal() and len(target) < 20):  # longer ones are no number of ours
-        audited = _audit_campaign(None if target is None else int(target), store)
+    if experiment is None:
+        audited = _audit_campaign(campaign, store)
+    elif campaign is None:
+        audited = _audit_file(experiment, store)
     else:
-        audited = _audit_file(Path(target), store)
+        raise AssayError("--campaign: name a campaign or an experiment's file, not both")
     if as_json:
-        typer.echo(json.dumps(_as_json(audited), indent=2, allow_nan=False))
+        print_json(_output(audited))
     else:
-        _print(audited, target)
-    failing = {"error", "warning"} if strict else {"error"}
-    if any(finding.severity in failing for finding in audited.distinct):
-        raise typer.Exit(1)
+        _print(audited, experiment)
+    end([fail_on], audited.distinct)
 
 
 def _audit_campaign(number: int | None, path: Path) -> _Audited:
@@ -80,14 +89,14 @@ def _audit_campaign(number: int | None, path: Path) -> _Audited:
 
 
 def _audit_file(file: Path, path: Path) -> _Audited:
-    import os
-
     from assay.audit import audit_experiment
-    from assay.experiment import load
+    from assay.experiment import check, load
+    from assay.runner.machine import host, present_machine
     from assay.store import Store
 
     experiment = load(file)
-    of_file = audit_experiment(experiment, {"processors": len(os.sched_getaffinity(0))})
+    check(experiment, present_machine())
+    of_file = audit_experiment(experiment, host())
     if not path.exists():
         return _Audited(of_file, "", None, [])
     with Store.open(path, create=False) as store:
@@ -125,21 +134,24 @@ def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Exper
     return found
 
 
-def _as_json(audited: _Audited) -> dict[str, Any]:
+def _output(audited: _Audited) -> "output.Audit":
     from assay.audit import guide_page
+    from assay.cli import output
 
-    def listed(findings: "Sequence[Finding]") -> list[dict[str, Any]]:
-        return [asdict(finding) | {"guide": str(guide_page(finding.rule))} for finding in findings]
+    def explained(findings: "Sequence[Finding]") -> tuple[output.AuditFinding, ...]:
+        return tuple(
+            output.AuditFinding(**vars(finding), guide=guide_page(finding.rule)) for finding in findings
+        )
 
-    return {
-        "campaign": audited.campaign.id if audited.campaign else None,
-        "note": audited.note,
-        "experiment_findings": listed(audited.of_file),
-        "campaign_findings": listed(audited.of_campaign),
-    }
+    return output.Audit(
+        campaign=audited.campaign.id if audited.campaign else None,
+        note=audited.note,
+        experiment_findings=explained(audited.of_file),
+        campaign_findings=explained(audited.of_campaign),
+    )
 
 
-def _print(audited: _Audited, target: str | None) -> None:
+def _print(audited: _Audited, file: Path | None) -> None:
     from rich.console import Console
 
     from assay.findings import SEVERITIES
@@ -149,7 +161,7 @@ def _print(audited: _Audited, target: str | None) -> None:
     campaign = audited.campaign
     of_file, new = audited.of_file, audited.distinct[len(audited.of_file) :]
     if campaign is None or audited.of_file or audited.note:
-        _print_findings(f"{target}, before it runs", of_file, console)
+        _print_findings(f"{file}, before it runs", of_file, console)
     if audited.note:
         typer.echo(f"{audited.note}\n")
     if campaign is not None:

@@ -3,46 +3,23 @@
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_json
 from assay.errors import AssayError
 from assay.runner.types import Status
 
 if TYPE_CHECKING:
+    from assay.cli import output
     from assay.store import Store
     from assay.store.types import CampaignSummary
 
-
-def _store(name: str | Path) -> Path:
-    if "://" not in str(name):
-        return Path(name)
-    from assay.store import path_of
-
-    return path_of(name)
-
-
-StoreOption = Annotated[
-    Path,
-    typer.Option(
-        "--store",
-        envvar="ASSAY_STORE",
-        parser=_store,
-        metavar="FILE",
-        help="The store's file, or sqlite:///FILE.",
-    ),
-]
-CampaignOption = Annotated[
-    int | None, typer.Option("--campaign", help="Number of the campaign. Default: the one begun last.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-
 QUERY_BYTES = 2**31
 """Of memory for `assay query`; beyond, the system might end other programs too."""
-
-DEFAULT_STORE = Path("results/assay.sqlite")
 
 
 def list_(
@@ -57,15 +34,16 @@ def list_(
 
     Example: `assay list trials --campaign 2`
     """
+    listed: output.Campaigns | output.Trials | output.Subjects
     if what == "subjects":
-        columns, rows = _subjects()
+        listed = _subjects()
     else:
         with _open(store) as opened:
-            columns, rows = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
+            listed = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
     if as_json:
-        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json(listed)
     else:
-        print_table([column.replace("_", " ") for column in columns], rows)
+        _print_listed(what, listed)
 
 
 def show(
@@ -80,19 +58,26 @@ def show(
     with _open(store) as opened:
         record = opened.record_of(trial)
     if as_json:
-        _print_json(record)
+        from assay.cli.output import Record
+
+        print_json(Record(record=record))
     else:
         typer.echo("\n".join(_outline(_without_buckets(record))))
 
 
 def query(
     sql: Annotated[str, typer.Argument(help="One SQL query; it cannot change the store.")],
-    campaign: CampaignOption = None,
+    campaign: Annotated[
+        int | None,
+        typer.Option(help="Number of the campaign. Default: every campaign of the experiment run last."),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the store in SQL: `trials` has a column for each factor and metric of a campaign.
+    """Ask the store in SQL: `trials` has a column for each factor and metric of an experiment.
 
+    It holds every campaign of the experiment that was run last, told apart by the column `campaign`, or
+    those trials alone of --campaign. The other experiments have views of their own names.
     `median(x)` and `quantile(x, p)` are there beside SQLite's functions. A metric is NULL unless its trial
     is valid.
 
@@ -106,7 +91,10 @@ def query(
         try:
             columns, rows = opened.query(sql, campaign=campaign)
             if as_json:
-                _print_json({"columns": columns, "rows": [list(map(_json_value, row)) for row in rows]})
+                from assay.cli.output import Query
+
+                shown = (tuple(map(_json_value, row)) for row in rows)
+                print_json(Query(columns=tuple(columns), rows=tuple(shown)))
             else:
                 print_table(columns, rows)
         except MemoryError as error:
@@ -124,21 +112,23 @@ def _open(path: Path) -> "Store":
     return Store.open(path, create=False)
 
 
-def _campaigns(store: "Store") -> tuple[list[str], list[list[Any]]]:
-    statuses: tuple[Status, ...] = ("valid", "invalid", "crashed", "timed_out")
-    columns = ["campaign", "experiment", "started", "planned", "ended", *statuses, "state"]
-    return columns, [
-        [
-            each.id,
-            each.experiment,
-            each.started_at.isoformat(" ", "seconds"),
-            each.planned,
-            each.ended,
-            *(each.counts.get(status, 0) for status in statuses),
-            _state(each),
-        ]
-        for each in store.campaigns()
-    ]
+def _campaigns(store: "Store") -> "output.Campaigns":
+    from assay.cli import output
+
+    return output.Campaigns(
+        campaigns=tuple(
+            output.Campaign(
+                campaign=campaign.id,
+                experiment=campaign.experiment,
+                started=campaign.started_at,
+                planned=campaign.planned,
+                ended=campaign.ended,
+                **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
+                state=_state(campaign),
+            )
+            for campaign in store.campaigns()
+        )
+    )
 
 
 def _state(campaign: "CampaignSummary") -> str:
@@ -147,51 +137,72 @@ def _state(campaign: "CampaignSummary") -> str:
     return "finished" if campaign.finished else "unfinished"
 
 
-def _trials(store: "Store", campaign: int | None) -> tuple[list[str], list[list[Any]]]:
-    trials = store.trials(store.campaign(campaign).id)
-    factors = list(dict.fromkeys(name for trial in trials for name in trial.levels))
-    fixed = ["trial", "block", "group"]
-    outcome = ["status", "wall_s", "reason"]
-    # A factor's column keeps its name whatever it is called, so the fixed ones give way.
-    columns = [
-        *fixed,
-        *(f"factor {name}" if name in {*fixed, *outcome} else name for name in factors),
-        *outcome,
-    ]
-    return columns, [
-        [
-            trial.id,
-            trial.block,
-            trial.group,
-            *(trial.levels.get(name) for name in factors),
-            trial.status,
-            trial.wall_s,
-            trial.reason,
-        ]
-        for trial in trials
-    ]
+def _trials(store: "Store", campaign: int | None) -> "output.Trials":
+    from assay.cli import output
+
+    number = store.campaign(campaign).id
+    return output.Trials(
+        campaign=number,
+        trials=tuple(
+            output.Trial(
+                trial=trial.id,
+                block=trial.block,
+                group=trial.group,
+                levels=trial.levels,
+                status=trial.status,
+                wall_s=trial.wall_s,
+                reason=trial.reason,
+            )
+            for trial in store.trials(number)
+        ),
+    )
 
 
-def _subjects() -> tuple[list[str], list[list[Any]]]:
+def _subjects() -> "output.Subjects":
     from assay import programs
+    from assay.cli import output
 
-    entries = programs.listing(programs.find("assay-trial"))
-    return ["subject", "structure", "max_threads", "keys", "values", "operations", "description"], [
-        [
-            entry["name"],
-            entry["structure"],
-            entry["max_threads"],
-            " ".join(dict.fromkeys(key for key, _ in entry["types"])),
-            " ".join(dict.fromkeys(value for _, value in entry["types"])),
-            " ".join(entry["operations"]),
-            entry["description"],
-        ]
-        for entry in entries
-    ]
+    return output.Subjects(
+        subjects=tuple(
+            output.Subject(
+                subject=entry["name"],
+                structure=entry["structure"],
+                max_threads=entry["max_threads"],
+                keys=tuple(dict.fromkeys(key for key, _ in entry["types"])),
+                values=tuple(dict.fromkeys(value for _, value in entry["types"])),
+                operations=tuple(entry["operations"]),
+                description=entry["description"],
+            )
+            for entry in programs.listing(programs.find("assay-trial"))
+        )
+    )
 
 
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+def _print_listed(what: str, listed: "output.Output") -> None:
+    """Print what is listed as a table, with a column for each factor in the place of `levels`."""
+    parts = getattr(listed, what)
+    names = list(type(listed).model_fields[what].annotation.__args__[0].model_fields)  # type: ignore[union-attr]
+    factors = list(dict.fromkeys(factor for part in parts for factor in getattr(part, "levels", ())))
+    columns: list[str] = []
+    for name in names:
+        # A factor's column keeps its name whatever it is called, so that of a trial's own gives way.
+        new = (
+            [f"factor {each}" if each in names else each for each in factors] if name == "levels" else [name]
+        )
+        columns += [column.replace("_", " ") if column == name else column for column in new]
+    rows = []
+    for part in parts:
+        row: list[Any] = []
+        for name in names:
+            value = getattr(part, name)
+            if name == "levels":
+                row += [value.get(factor) for factor in factors]
+            elif isinstance(value, datetime):
+                row.append(value.isoformat(" ", "seconds"))
+            else:
+                row.append(" ".join(value) if isinstance(value, tuple) else value)
+        rows.append(row)
+    print_table(columns, rows)
 
 
 def _json_value(value: Any) -> Any:

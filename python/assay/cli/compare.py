@@ -1,14 +1,21 @@
 """`assay compare`: conditions, campaigns or stores against each other."""
 
-import json
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_table
+from assay.cli.browse import print_table
+from assay.cli.options import (
+    DEFAULT_STORE,
+    CampaignOption,
+    FailOnOption,
+    JsonOption,
+    StoreOption,
+    end,
+    print_json,
+)
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -25,6 +32,7 @@ def compare(
         ),
     ],
     campaign: CampaignOption = None,
+    fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -32,6 +40,7 @@ def compare(
 
     Conditions of one campaign are compared block by block. Campaigns and stores are compared in each
     condition that they have in common; they did not run side by side, and a finding says what that means.
+    The exit code is 1 where --fail-on asks for it.
 
     Example: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
     `assay compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
@@ -46,9 +55,12 @@ def compare(
     with ExitStack() as opened:
         compared = compare_sides(_read(sides, kinds.pop(), campaign, store, opened))
     if as_json:
-        typer.echo(json.dumps(asdict(compared), indent=2, allow_nan=False))
+        from assay.cli import output
+
+        print_json(output.Compared(**vars(compared)))
     else:
         _print(compared)
+    end(fail_on, compared.findings, compared.comparisons)
 
 
 def _kind(side: str) -> str:

@@ -1,17 +1,16 @@
 """`assay engines`: whether random number engines are to be trusted."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.browse import JsonOption
+from assay.cli.options import JsonOption, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
+    from assay.cli.output import JudgedEngine
     from assay.engines import Engine, Judged
 
 NUMBERS = 10_000_000
@@ -58,7 +57,9 @@ def engines(
         _check_folder(output)
     judged = examine(wanted, numbers=drawn, seed=seed, reseed_every=reseeded)
     if json_wanted:
-        typer.echo(json.dumps([_as_json(each, drawn, seed) for each in judged], indent=2, allow_nan=False))
+        from assay.cli.output import Engines
+
+        print_json(Engines(engines=tuple(_output(each, drawn, seed) for each in judged)))
     else:
         _show(judged, f"{drawn:,} numbers of each engine, seed {seed}.", output)
     if names and any(each.verdict is None or each.verdict.word == "rejected" for each in judged):
@@ -92,7 +93,9 @@ def _check_folder(folder: Path) -> None:
 
 def _list(found: "Sequence[Engine]", json_wanted: bool) -> None:
     if json_wanted:
-        typer.echo(json.dumps([asdict(engine) for engine in found], indent=2))
+        from assay.cli.output import Engines
+
+        print_json(Engines(engines=tuple(found)))
         return
     from rich.console import Console
 
@@ -111,20 +114,22 @@ def _show(judged: "Sequence[Judged]", asked: str, output: Path) -> None:
     typer.echo(f"\npage: {write_judged(judged, asked, output)}")
 
 
-def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:
-    verdict, speed = judged.verdict, judged.speed
-    return {
-        "engine": asdict(judged.engine),
-        "numbers": numbers,
-        "seed": seed,
-        "reseed_every": judged.reseed_every,
-        "unavailable": judged.unavailable,
-        "verdict": verdict.word if verdict else None,
-        "why": verdict.why if verdict else "",
-        "effect": verdict.effect if verdict else "",
-        "tests": [
-            {"kind": group.kind, "done": len(group.p), "smallest_p_adjusted": group.smallest}
+def _output(judged: "Judged", numbers: int, seed: int) -> "JudgedEngine":
+    from assay.cli.output import JudgedEngine, TestKind
+
+    verdict = judged.verdict
+    return JudgedEngine(
+        engine=judged.engine,
+        numbers=numbers,
+        seed=seed,
+        reseed_every=judged.reseed_every,
+        unavailable=judged.unavailable,
+        verdict=verdict.word if verdict else None,
+        why=verdict.why if verdict else "",
+        effect=verdict.effect if verdict else "",
+        tests=tuple(
+            TestKind(kind=group.kind, done=len(group.p), smallest_p_adjusted=group.smallest)
             for group in (verdict.test_kinds if verdict else ())
-        ],
-        "speed_ns": asdict(speed) if speed else None,
-    }
+        ),
+        speed_ns=judged.speed,
+    )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, StoreOption
+from assay.cli.options import DEFAULT_STORE, CampaignOption, StoreOption
 from assay.errors import AssayError
 
 
@@ -14,9 +14,7 @@ def export(
         Literal["csv", "parquet", "svg", "png", "pdf"],
         typer.Argument(metavar="FORMAT", help="csv, parquet: the tables. svg, png, pdf: the charts."),
     ],
-    campaign: Annotated[
-        int | None, typer.Argument(help="Number of the campaign. Default: the one begun last.")
-    ] = None,
+    campaign: CampaignOption = None,
     output: Annotated[Path, typer.Option("--output", help="Folder for the files.")] = Path("export"),
     chart: Annotated[
         list[str] | None,

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from assay.cli.browse import DEFAULT_STORE
+from assay.cli.options import DEFAULT_STORE
 
 
 def invocation(*words: str | Path, store: Path = DEFAULT_STORE) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.browse import DEFAULT_STORE
 from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE
 
 
 @pytest.fixture

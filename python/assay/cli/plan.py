@@ -1,20 +1,19 @@
 """`assay plan`: how long an answer will take."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
 from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE, ExperimentArgument, JsonOption, StoreOption, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
+    from assay.cli import output
     from assay.experiment import Experiment
     from assay.store import Store
     from assay.store.types import CampaignSummary, StoredTrial
@@ -31,7 +30,7 @@ LATEST = 5
 
 
 def plan(
-    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.")],
+    experiment: ExperimentArgument,
     width: Annotated[
         float | None,
         typer.Option(
@@ -87,7 +86,7 @@ def plan(
                     f" nothing can be forecast; why: {listing}"
                 )
     if as_json:
-        typer.echo(json.dumps(_as_json(read, found, trials), indent=2, allow_nan=False))
+        print_json(_output(read, found, trials))
     else:
         _print(read, found, trials)
 
@@ -141,16 +140,18 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     )
 
 
-def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:
+def _output(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> "output.Forecast":
+    from assay.cli import output
+
     slowest = found.slowest
-    return {
-        "experiment": experiment.name,
-        "campaigns": sorted(trials),
-        "blocks": slowest.blocks if slowest else None,
-        "minutes": slowest.minutes if slowest else None,
-        **asdict(found),
-        "assumes": list(_assumptions()),
-    }
+    return output.Forecast(
+        experiment=experiment.name,
+        campaigns=tuple(sorted(trials)),
+        blocks=slowest.blocks if slowest else None,
+        minutes=slowest.minutes if slowest else None,
+        **vars(found),
+        assumes=tuple(_assumptions()),
+    )
 
 
 def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> None:

@@ -1,33 +1,46 @@
 """`assay report`: what a campaign says."""
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
+from assay.cli.options import (
+    DEFAULT_STORE,
+    FailOnOption,
+    JsonOption,
+    StoreOption,
+    end,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from assay.cli import output as outputs
+    from assay.report import Report
+    from assay.store import Store
 
 
 def report(
     campaign: Annotated[
-        int | None, typer.Argument(help="Number of the campaign. Default: every campaign's pages.")
+        int | None, typer.Option(help="Number of the campaign. Default: every campaign's pages.")
     ] = None,
+    fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
-    output: Annotated[
+    folder: Annotated[
         Path | None,
         typer.Option("--output", help="Folder for the site. Default: STORE-report beside the store."),
     ] = None,
-    json_wanted: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the findings and verdicts of a campaign, and write its pages into the store's site.
 
     Without a number it prints the campaign begun last, and writes the pages of every campaign that changed.
     With --json it prints the analysis and the findings, and writes pages only where --output says so.
+    The exit code is 1 where --fail-on asks for it.
 
-    Example: `assay report 2`
+    Example: `assay report --campaign 2`
     """
-    from assay.report import as_json, gather
+    from assay.report import gather
     from assay.report.site import write_page, write_site
     from assay.store import Store
 
@@ -36,17 +49,46 @@ def report(
 
         def write() -> Path:
             if campaign is None:
-                return write_site(opened, output, [gathered])
-            return write_page(gathered, opened, output)
+                return write_site(opened, folder, [gathered])
+            return write_page(gathered, opened, folder)
 
-        if json_wanted:
-            if output is not None:
-                write()
-            typer.echo(json.dumps(as_json(gathered), indent=2, allow_nan=False))
-            return
-        from rich.console import Console
+        if as_json:
+            print_json(output(gathered, opened, None if folder is None else write()))
+        else:
+            from rich.console import Console
 
-        from assay.report.terminal import print_report
+            from assay.report.terminal import print_report
 
-        print_report(gathered, Console())
-        typer.echo(f"page: {write()}")
+            print_report(gathered, Console())
+            typer.echo(f"page: {write()}")
+    end(fail_on, gathered.findings, (*gathered.analysis.comparisons, *gathered.analysis.aggregates))
+
+
+def output(report: "Report", store: "Store", page: Path | None) -> "outputs.Report":
+    """Return what is printed of a campaign for programs.
+
+    Args:
+        report: what is known of it.
+        store: where it is.
+        page: its page, where one was written.
+    """
+    from assay.analysis.aa import false_alarms
+    from assay.cli import output as outputs
+
+    campaign = report.campaign
+    alarms = false_alarms(report.analysis) if report.experiment.identical else None
+    return outputs.Report(
+        campaign=campaign.id,
+        experiment=campaign.experiment,
+        question=campaign.question,
+        seed=campaign.seed,
+        planned=campaign.planned,
+        counts=campaign.counts,
+        overrides=report.experiment.overrides,
+        findings=tuple(report.findings),
+        analysis=report.analysis,
+        false_alarms=alarms,
+        compatible=None if alarms is None else alarms.compatible,
+        store=store.path,
+        page=page,
+    )

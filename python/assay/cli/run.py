@@ -1,6 +1,5 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, JsonOption, StoreOption
 from assay.cli.invocation import invocation
+from assay.cli.options import (
+    DEFAULT_STORE,
+    ExperimentArgument,
+    FailOnOption,
+    JsonOption,
+    StoreOption,
+    end,
+    print_json,
+)
 from assay.errors import AssayError
 from assay.words import printable
 
@@ -19,44 +26,74 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
 
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Do not say how far it is.")]
+NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
+
 
 def run(
-    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.")],
+    experiment: ExperimentArgument,
+    *,
+    blocks: Annotated[
+        int | None,
+        typer.Option(min=1, max=100_000, help="Run this many blocks, as `blocks` in the file says."),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.001, max=1_000_000, help="Run for this long, with --blocks at most so many."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**53 - 1, help="Draw the plan from this seed.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR=LEVEL", help="Run this level of a factor only, or LEVEL,LEVEL. May be repeated."
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+    no_page: NoPageOption = False,
+    fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment, then print its verdicts and write its page.
 
     Ctrl-C ends it cleanly: every trial that has ended is kept, and `assay resume` goes on from there.
-    The exit code is 1 where a trial was not valid. A metric that a program's first valid trial lacks ends it,
-    and so does a command in whose first output a metric is not to be found.
+    The exit code is 1 where a trial was not valid, and where --fail-on asks for it. A metric that a program's
+    first valid trial lacks ends it, and so does a command in whose first output a metric is not to be found.
+
+    What --blocks, --minutes, --seed and --only change is stored with the campaign and stands in its report.
 
     Example: `assay run experiments/quickstart.toml`
     """
     from assay.audit import audit_experiment
-    from assay.experiment import load
+    from assay.experiment import load, overridden
     from assay.runner.machine import host
 
-    loaded = load(experiment)
+    loaded = overridden(load(experiment), blocks=blocks, minutes=minutes, seed=seed, only=only or ())
     for finding in audit_experiment(loaded, host()):
         if finding.severity == "error":  # known before hours are spent on it
             typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
-    run_and_report(loaded, store, as_json)
+    report = run_and_report(loaded, store, as_json, quiet=quiet, page=not no_page)
+    end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
 
 
 def resume(
     campaign: Annotated[
-        int | None,
-        typer.Argument(
-            min=1, max=2**63 - 1, help="Number of the campaign. Default: the latest unfinished one."
-        ),
+        int | None, typer.Option(help="Number of the campaign. Default: the latest unfinished one.")
     ] = None,
+    *,
+    quiet: QuietOption = False,
+    no_page: NoPageOption = False,
+    fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a campaign that was stopped or killed, with the trials that have not ended.
 
-    Example: `assay resume 3`
+    The exit code is that of `assay run`.
+
+    Example: `assay resume --campaign 3`
     """
     from assay.campaign import Campaign
     from assay.store import Store, runner_lock
@@ -74,17 +111,22 @@ def resume(
                 typer.echo(f"Nothing to resume: campaign {campaign} is finished.", err=True)
                 return
         experiment = opened.experiment(summary.id)
-        with carried_out(opened, Campaign(opened, experiment, summary.id)) as number:
-            _report(opened, number, as_json)
+        with carried_out(opened, Campaign(opened, experiment, summary.id), quiet=quiet) as number:
+            report = _report(opened, number, as_json, page=not no_page)
+    end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
 
 
-def run_and_report(experiment: "Experiment", path: Path, as_json: bool) -> "Report":
+def run_and_report(
+    experiment: "Experiment", path: Path, as_json: bool, *, quiet: bool = False, page: bool = True
+) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
 
     Args:
         experiment: what to run.
         path: of the store.
         as_json: whether verdicts are printed as JSON.
+        quiet: whether nothing is said of how far it is.
+        page: whether its page is written.
 
     Raises:
         AssayError: it cannot run.
@@ -97,13 +139,15 @@ def run_and_report(experiment: "Experiment", path: Path, as_json: bool) -> "Repo
     with (
         Store.open(path) as opened,
         runner_lock(path),
-        carried_out(opened, Campaign(opened, experiment, plan)) as number,
+        carried_out(opened, Campaign(opened, experiment, plan), quiet=quiet) as number,
     ):
-        return _report(opened, number, as_json)
+        return _report(opened, number, as_json, page=page)
 
 
 @contextmanager
-def carried_out(store: "Store", campaign: "Campaign", *, pilot: int | None = None) -> Iterator[int]:
+def carried_out(
+    store: "Store", campaign: "Campaign", *, quiet: bool = False, pilot: int | None = None
+) -> Iterator[int]:
     """Carry out a campaign; within, its number is given, and it is reported.
 
     A signal ends any of it with the shell's usual exit code, and whatever ends it says how to go on.
@@ -118,7 +162,7 @@ def carried_out(store: "Store", campaign: "Campaign", *, pilot: int | None = Non
 
     with StopSignals() as stop:
         try:
-            number = campaign.carry_out(stop, Console(stderr=True), say, pilot=pilot)
+            number = campaign.carry_out(stop, Console(stderr=True, quiet=quiet), say, pilot=pilot)
             stop.act_at_once()
             yield number
         except NothingExtractedError as error:
@@ -129,7 +173,7 @@ def carried_out(store: "Store", campaign: "Campaign", *, pilot: int | None = Non
                 raise
             raise AssayError(
                 f"{error}; nothing is lost: put it right (build it), then go on with: "
-                f"{invocation('resume', str(campaign.number), store=store.path)}"
+                f"{invocation('resume', '--campaign', str(campaign.number), store=store.path)}"
             ) from error
         except Interrupted as interrupted:
             if campaign.number is None:
@@ -137,18 +181,19 @@ def carried_out(store: "Store", campaign: "Campaign", *, pilot: int | None = Non
             else:
                 summary = store.campaign(campaign.number)
                 command = "report" if summary.finished else "resume"
+                go_on = invocation(command, "--campaign", str(campaign.number), store=store.path)
                 say(
                     f"stopped: {summary.ended} of {summary.planned} trials have ended and are kept\n"
-                    f"{command} with: {invocation(command, str(campaign.number), store=store.path)}"
+                    f"{command} with: {go_on}"
                 )
             raise typer.Exit(128 + interrupted.signum) from None
 
 
-def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
-    """Keep what the audit finds, print the verdicts of a campaign and write its page."""
+def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Report":
+    """Keep what the audit finds, print the verdicts of a campaign and write its page where it is wanted."""
     from rich.console import Console
 
-    from assay.report import as_json as json_of
+    from assay.cli.report import output
     from assay.report import gather
     from assay.report.site import write_page
     from assay.report.terminal import print_report
@@ -157,15 +202,16 @@ def _report(store: "Store", campaign: int, as_json: bool) -> "Report":
     store.write_findings(campaign, gathered.findings)
     if not as_json:
         print_report(gathered, Console())
-    try:
-        page: str | None = str(write_page(gathered, store))
-        unwritten = None
-    except AssayError as error:  # what was measured is said all the same
-        page, unwritten = None, error
+    written, unwritten = None, None
+    if page:
+        try:
+            written = write_page(gathered, store)
+        except AssayError as error:  # what was measured is said all the same
+            unwritten = error
     if as_json:
-        typer.echo(json.dumps(json_of(gathered) | {"store": str(store.path), "page": page}, indent=2))
-    elif page:
-        typer.echo(f"page: {page}")
+        print_json(output(gathered, store, written))
+    elif written:
+        typer.echo(f"page: {written}")
     if unwritten:
         raise unwritten
     summary = gathered.campaign

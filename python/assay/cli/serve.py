@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.browse import DEFAULT_STORE, StoreOption
+from assay.cli.options import DEFAULT_STORE, StoreOption
 
 
 def serve(

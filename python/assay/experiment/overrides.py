@@ -35,7 +35,7 @@ def overridden(
         return experiment
     kept = _kept(experiment, only)
     design = experiment.design
-    changed = {} if seed is None else {"seed": seed}
+    changed: dict[str, object] = {} if seed is None else {"seed": seed}
     if minutes is not None:
         changed["blocks"] = Blocks(most=blocks or 1, minutes=minutes)
     elif blocks is not None:

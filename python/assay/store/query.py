@@ -98,9 +98,10 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
         # What a trial printed need not be text.
         connection.text_factory = lambda data: data.decode(errors="replace")
         add_aggregates(connection, mistakes)
+        # Else a query may fill the disk. It drops what is temporary, so it comes first.
+        connection.execute("PRAGMA temp_store = MEMORY")
         if trials is not None:
             connection.execute(f"CREATE TEMP VIEW trials AS {trials}")
-        connection.execute("PRAGMA temp_store = MEMORY")  # else a query may fill the disk
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_BYTES)
         # Python sees Ctrl-C only where its own code runs; every so often this does.
         ends_at = monotonic() + LONGEST_S

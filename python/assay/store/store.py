@@ -374,7 +374,8 @@ class Store:
         """Return the columns and rows of one SQL query, which cannot change the store.
 
         `trials` is the view of the campaign's experiment with the rows of that campaign alone; without a
-        number it is the campaign begun last. `median(x)` and `quantile(x, p)` are there beside SQLite's
+        number, with those of every campaign of the experiment that was run last. `median(x)`
+        and `quantile(x, p)` are there beside SQLite's
         own functions.
 
         Raises:
@@ -390,8 +391,9 @@ class Store:
             row = connection.execute(statement.order_by(campaigns.c.id.desc()).limit(1)).one_or_none()
         if row is None and campaign is not None:
             raise self._no_campaign(campaign)
+        of_campaign = "" if campaign is None else f" WHERE campaign = {campaign}"
         trials = (
-            None if row is None else f"SELECT * FROM main.{quoted(row.view_name)} WHERE campaign = {row.id}"  # noqa: S608
+            None if row is None else f"SELECT * FROM main.{quoted(row.view_name)}{of_campaign}"  # noqa: S608
         )
         with explained(self.path):
             return run_query(self._database.file, sql, trials)
