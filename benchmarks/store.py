@@ -79,7 +79,9 @@ def main() -> None:
         print(f"\na store of {TRIALS} trials, {size:.0f} MiB, recorded in {seconds:.1f} s; seconds:")
         _print("assay query", [_time(["query", QUERY], path)[1] for _ in range(RUNS)], 1)
         _print("assay list", [_time(["list"], path)[1] for _ in range(RUNS)], 1)
-        verdicts, site = zip(*(_time(["report", "1"], path) for _ in range(REPORTS)), strict=True)
+        verdicts, site = zip(
+            *(_time(["report", "--campaign", "1"], path) for _ in range(REPORTS)), strict=True
+        )
         _print("assay report, until the verdicts are printed", verdicts, 10)
         _print("assay report, until the site is written", site, 30)
         _print_size(path.parent / "assay-report")

@@ -177,7 +177,7 @@ def check_repetitions() -> None:
     assert len(decided) >= 2
     planned = rows("select count(*), count(distinct request ->> 'seed') from planned_trial")
     assert planned == [(len(order), len(order))]
-    assert "Nothing to resume" in assay("resume", "1").stderr
+    assert "Nothing to resume" in assay("resume", "--campaign", "1").stderr
 
 
 def test_groups_in_which_the_host_changes_its_mode_are_repeated(folder: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> No
     reason = f"every comparison has a verdict, after {blocks} of at most 30 blocks"
     assert f"finished early: {reason}\n" in said
     assert " of at most 60 trials, " in said
-    [campaign] = json.loads(assay("list", "--json").stdout)
+    [campaign] = json.loads(assay("list", "--json").stdout)["campaigns"]
     assert campaign["state"] == f"finished early: {reason}"
     assert "Nothing to resume" in assay("resume").stderr
     assert begun() == 2 * blocks

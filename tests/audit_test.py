@@ -49,7 +49,7 @@ def test_an_experiment_is_audited_before_it_runs_and_without_a_store(assay: Assa
     assert Path(finding["guide"]).is_file()
     file.write_text(EXPERIMENT.replace("blocks = 10", "blocks = 8"))
     assay("audit", "audited.toml")
-    assay("audit", "audited.toml", "--strict", expect=1)
+    assay("audit", "audited.toml", "--fail-on", "warning", expect=1)
     assert not (tmp_path / "results").exists()
 
 
@@ -61,7 +61,7 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(assay: Assay, tmp_p
     printed = assay("run", "audited.toml").stdout
     assert printed.index("note generation: ") < printed.index("Verdicts: ")
 
-    by_number = json.loads(assay("audit", "1", "--json").stdout)
+    by_number = json.loads(assay("audit", "--campaign", "1", "--json").stdout)
     assert {"too-few-blocks", "generation"} <= rules(by_number["campaign_findings"])
     by_file = json.loads(assay("audit", "audited.toml", "--json").stdout)
     assert (by_file["campaign"], by_file["note"]) == (1, "")
@@ -88,7 +88,11 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(assay: Assay, tmp_p
 
 
 def test_what_cannot_be_audited_is_said(assay: Assay, tmp_path: Path) -> None:
-    assert "nowhere.toml" in assay("audit", "nowhere.toml", expect=1).stderr
-    assert "there is no store" in assay("audit", expect=1).stderr
+    assert "nowhere.toml" in assay("audit", "nowhere.toml", expect=2).stderr
+    assert "there is no store" in assay("audit", expect=2).stderr
     (tmp_path / "bad.toml").write_text(EXPERIMENT.replace("blocks = 10", "blocks = 0"))
-    assert "bad.toml:11: design.blocks" in assay("audit", "bad.toml", expect=1).stderr
+    (tmp_path / "unknown.toml").write_text(EXPERIMENT.replace('"noop"', '"noob"'))
+    said = assay("audit", "unknown.toml", expect=2).stderr
+    assert "unknown.toml:5: factors.subject" in said
+    assert "did you mean" in said
+    assert "bad.toml:11: design.blocks" in assay("audit", "bad.toml", expect=2).stderr

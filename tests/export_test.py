@@ -19,4 +19,4 @@ def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> No
     chart = assay("export", "svg", "--chart", "estimates-1", "--output", "out").stdout.partition(":")[0]
     assert (tmp_path / chart).read_text().startswith("<svg")
     assert "--chart" in assay("export", "csv", "--chart", "estimates-1", expect=2).stderr
-    assert "no campaign 7" in assay("export", "csv", "7", expect=2).stderr
+    assert "no campaign 7" in assay("export", "csv", "--campaign", "7", expect=2).stderr

@@ -101,9 +101,9 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
     for name, (code, _, _) in FAULTS.items():
         script(tmp_path / name, code)
     write_experiment(tmp_path, FAULTS, blocks=2)
-    said = assay("run", "x.toml", expect=1).stderr
+    said = assay("run", "x.toml", expect=2).stderr
     assert "20 of 22 trials are not valid and count nowhere" in said
-    trials = json.loads(assay("list", "trials", "--json").stdout)
+    trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:
         _, status, reason = FAULTS[trial["program"]]
@@ -165,7 +165,7 @@ def check_resumed(assay: Assay, folder: Path) -> None:
     assert [status for _, status, _ in after] == ["valid"] * 12
     assert len(begun(folder)) == 13
     assert "Nothing to resume: every campaign" in assay("resume").stderr
-    assert "Nothing to resume: campaign 1 is finished" in assay("resume", "1").stderr
+    assert "Nothing to resume: campaign 1 is finished" in assay("resume", "--campaign", "1").stderr
     assert len(begun(folder)) == 13
 
 
@@ -199,7 +199,7 @@ def test_a_second_runner_on_the_store_is_refused_and_the_first_goes_on(
     assay: Assay, tmp_path: Path, waiting: "subprocess.Popen[str]"
 ) -> None:
     for words in (("run", "x.toml"), ("resume",)):
-        refused = assay(*words, expect=1)
+        refused = assay(*words, expect=2)
         assert f"another runner (process {waiting.pid})" in refused.stderr
     (tmp_path / "go").touch()
     waiting.communicate(timeout=60)
@@ -242,13 +242,13 @@ def test_a_full_disk_ends_the_run_and_resume_goes_on_once_there_is_space(
             script(tmp_path / name, fills)
         write_experiment(tmp_path, ("good", "other"), blocks=4)
         store = ("--store", disk / "assay.sqlite")
-        stopped = assay("run", "x.toml", *store, expect=1)
+        stopped = assay("run", "x.toml", *store, expect=2)
         assert "is full" in stopped.stderr
-        assert "assay resume 1" in stopped.stderr
+        assert "assay resume --campaign 1" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         filler.unlink()
-        assay("resume", "1", *store)
-        trials = json.loads(assay("list", "trials", "--json", *store).stdout)
+        assay("resume", "--campaign", "1", *store)
+        trials = json.loads(assay("list", "trials", "--json", *store).stdout)["trials"]
         assert [trial["status"] for trial in trials] == ["valid"] * 8
 
 
@@ -258,10 +258,10 @@ def test_a_mistake_in_the_file_ends_the_command_before_anything_is_stored(
     script(tmp_path / "good", f"print('{VALID}')")
     script(tmp_path / "other", f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=0)
-    refused = assay("run", "x.toml", expect=1)
+    refused = assay("run", "x.toml", expect=2)
     assert refused.stderr == "error: x.toml:16: design.blocks: 0 is too small; use 1 or more\n"
     file.write_text(file.read_text().replace("blocks = 0", "blocks = 1").replace('"other" }', '"nop" }'))
-    refused = assay("run", "x.toml", expect=1)
+    refused = assay("run", "x.toml", expect=2)
     assert (
         'x.toml:19: factors.program.other.subject: there is no subject "nop"; did you mean' in refused.stderr
     )
@@ -273,9 +273,9 @@ def test_a_program_that_goes_missing_spends_no_trial(assay: Assay, tmp_path: Pat
     script(tmp_path / "other", f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=3)
     for words in (("run", "x.toml"), ("resume",)):
-        stopped = assay(*words, expect=1).stderr
+        stopped = assay(*words, expect=2).stderr
         assert f"error: {tmp_path / 'other'} cannot be started: No such file or directory" in stopped
-        assert "assay resume 1" in stopped
+        assert "assay resume --campaign 1" in stopped
         assert {status for (status,) in rows(assay, "select status from trials")} == {"valid"}
     script(tmp_path / "good", f"print('{VALID}')")
     (tmp_path / "hidden").rename(tmp_path / "other")
@@ -288,7 +288,7 @@ def test_a_metric_that_no_trial_gives_ends_the_run_at_once(assay: Assay, tmp_pat
         script(tmp_path / name, f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=3)
     file.write_text(file.read_text().replace('"throughput"', '"thruput"'))
-    stopped = assay("run", "x.toml", expect=1).stderr
+    stopped = assay("run", "x.toml", expect=2).stderr
     assert "does not give the metric thruput" in stopped
     assert stopped.endswith("did you mean throughput?\n")
     assert rows(assay, "select count(*) from trials") == [[1]]
@@ -299,7 +299,7 @@ def test_a_processor_that_is_not_there_is_a_mistake(assay: Assay, tmp_path: Path
         script(tmp_path / name, f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=1)
     file.write_text(file.read_text().replace("key_range", "pinning = [65535]\nkey_range"))
-    refused = assay("run", "x.toml", expect=1).stderr
+    refused = assay("run", "x.toml", expect=2).stderr
     assert "error: x.toml:5: trial.pinning: there is no processor 65535 to run on" in refused
     assert not (tmp_path / "results").exists()
 
@@ -313,8 +313,8 @@ def test_a_missing_calibration_program_begins_no_campaign(
     (tmp_path / "bin").mkdir()
     shutil.copy(programs.find("assay-trial"), tmp_path / "bin")
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
-    assert "the program assay-calibrate is not in" in assay("run", "x.toml", expect=1).stderr
-    assert assay("list", "--json").stdout == "[]\n"
+    assert "the program assay-calibrate is not in" in assay("run", "x.toml", expect=2).stderr
+    assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
 
 
 @pytest.mark.parametrize("words", [("list", "subjects"), ("query", "select 1"), ("report", "--json")])
@@ -334,7 +334,7 @@ def test_an_output_that_cannot_be_written_is_one_message(
             text=True,
             check=False,
         )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr == "error: the output could not be written: No space left on device\n"
 
 
@@ -344,7 +344,7 @@ def test_a_store_that_cannot_be_opened_leaves_nothing_behind(assay: Assay, tmp_p
     write_experiment(tmp_path, ("good", "other"), blocks=1)
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.iterdir())
-    assay("run", "x.toml", "--store", "folder", expect=1)
+    assay("run", "x.toml", "--store", "folder", expect=2)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -355,7 +355,7 @@ def test_missing_programs_are_named_with_the_remedy(
         script(tmp_path / name, f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=1)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
-    assert "run make build" in assay("run", "x.toml", expect=1).stderr
+    assert "run make build" in assay("run", "x.toml", expect=2).stderr
 
 
 def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
         + "".join(f"{name} = {level}\n" for name, level in levels.items())
         + "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
     )
-    assay("run", "x.toml", expect=1)
+    assay("run", "x.toml", expect=2)
     trials = rows(assay, "select map, status, throughput is not null from trials")
     assert ["right", "valid", 1] in trials
     assert {name for name, *_ in trials} == levels.keys()

@@ -397,10 +397,10 @@ def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> N
     page = pages["campaign-1/index.html"]
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     run, report, audited, query = (shlex.split(command) for command in commands)
-    assert audited == ["assay", "audit", "1", "--store", str(store.path)]
+    assert audited == ["assay", "audit", "--campaign", "1", "--store", str(store.path)]
     written = store.path.parent / "assay-report" / "campaign-1" / "experiment.json"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
-    assert report == ["assay", "report", "1", "--store", str(store.path)]
+    assert report == ["assay", "report", "--campaign", "1", "--store", str(store.path)]
     _, rows = store.query(query[2], campaign=1)
     assert len(rows) == CONDITIONS
     medians = sorted(row[-1] for row in rows)
@@ -433,7 +433,7 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
 
 def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    done = run_assay(Path(), "report", "1", "--store", str(store.path), "--output", str(site))
+    done = run_assay(Path(), "report", "--campaign", "1", "--store", str(store.path), "--output", str(site))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == f"page: {site / 'campaign-1' / 'index.html'}"
     assert (site / "campaign-1" / "index.html").is_file()
@@ -576,7 +576,7 @@ def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:
 
 def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: Store) -> None:
     store = other_store
-    done = run_assay(Path(), "report", "1", "--json", "--store", str(store.path))
+    done = run_assay(Path(), "report", "--campaign", "1", "--json", "--store", str(store.path))
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     expected = gather(store, 1)
@@ -616,8 +616,8 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
 
 
 def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
-    done = run_assay(Path(), "report", "9", "--store", str(store.path))
-    assert done.returncode == 1
+    done = run_assay(Path(), "report", "--campaign", "9", "--store", str(store.path))
+    assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "no campaign 9" in done.stderr
 

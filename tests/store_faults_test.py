@@ -314,7 +314,9 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path) -> None
         path = disk / "assay.sqlite"
         with Store.open(path) as store:
             campaign = begin(store, 500)
-            with pytest.raises(AssayError, match=rf"is full.*free space and run `assay resume {campaign}`"):
+            with pytest.raises(
+                AssayError, match=rf"is full.*free space and run `assay resume --campaign {campaign}`"
+            ):
                 record_all(store, campaign)
             recorded = len(store.trials(campaign))
             assert recorded > 5

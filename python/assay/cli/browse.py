@@ -60,7 +60,7 @@ def show(
     if as_json:
         from assay.cli.output import Record
 
-        print_json(Record(record=record))
+        print_json(Record(**record))
     else:
         typer.echo("\n".join(_outline(_without_buckets(record))))
 

@@ -79,7 +79,7 @@ def test_list_shows_how_far_each_campaign_is() -> None:
     assert words(head)[:3] == ["campaign", "experiment", "started"]
     assert words(first)[4:] == ["2", "2", "1", "0", "1", "0", "finished"]
     assert words(second)[4:] == ["2", "0", "0", "0", "0", "0", "unfinished"]
-    [one, two] = json.loads(assay("list", "--json"))
+    [one, two] = json.loads(assay("list", "--json"))["campaigns"]
     assert (one["campaign"], one["ended"], one["crashed"], one["state"]) == (1, 2, 1, "finished")
     assert (two["campaign"], two["ended"], two["state"]) == (2, 0, "unfinished")
 
@@ -89,7 +89,7 @@ def test_list_trials_has_a_column_for_each_factor() -> None:
     assert words(head) == ["trial", "block", "group", "subject", "threads", "status", "wall", "s", "reason"]
     assert words(good) == ["1", "0", "0", "good", "2", "valid", "0.25"]
     assert words(bad) == ["2", "0", "0", "bad", "2", "crashed", "0.5", "ended", "by", "SIGSEGV"]
-    assert json.loads(assay("list", "trials", "--json")) == []
+    assert json.loads(assay("list", "trials", "--json"))["trials"] == []
 
 
 def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,14 +113,14 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
         *("noop", "map", "uint64", "bytes", "uint64", "uint32", "insert", "size", "holds", "nothing")
     ]
     assert [words(row)[:2] for row in rows[1:]] == [["multimap", "multimap"], ["queue", "queue"]]
-    listed = json.loads(assay("list", "subjects", "--json"))
+    listed = json.loads(assay("list", "subjects", "--json"))["subjects"]
     assert listed[0] == {
         "subject": "noop",
         "structure": "map",
         "max_threads": None,
-        "keys": "uint64 bytes",
-        "values": "uint64 uint32",
-        "operations": "insert size",
+        "keys": ["uint64", "bytes"],
+        "values": ["uint64", "uint32"],
+        "operations": ["insert", "size"],
         "description": "holds nothing",
     }
     assert [each["structure"] for each in listed] == ["map", "multimap", "queue"]
@@ -132,7 +132,7 @@ def test_show_gives_the_whole_record_and_no_control_characters(store: Path) -> N
     assert "\nstderr:\n  one\n  two \\x1b[31m\n" in shown
     assert "\n  threads:\n    0:\n      seed: 0x1\n" in assay("show", "1")
     with Store.open(store) as opened:
-        assert json.loads(assay("show", "2", "--json")) == opened.record_of(2)
+        assert json.loads(assay("show", "2", "--json")) == {"version": 1} | opened.record_of(2)
 
 
 def test_show_leaves_the_buckets_of_histograms_to_json() -> None:
@@ -149,6 +149,7 @@ def test_query_prints_a_table_or_json() -> None:
     lines = assay("query", sql, "--campaign", "1").splitlines()
     assert [words(line) for line in lines[2:]] == [["bad"], ["good", "12345679"]]
     assert json.loads(assay("query", sql, "--campaign", "1", "--json")) == {
+        "version": 1,
         "columns": ["subject", "median(throughput)"],
         "rows": [["bad", None], ["good", 12345678.9]],
     }

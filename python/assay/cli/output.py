@@ -188,14 +188,24 @@ class Subjects(Output):
 
 
 class Record(Output):
-    """What `assay show` prints.
+    """What `assay show` prints: everything that is kept of a trial.
 
     Attributes:
-        record: everything that is kept of the trial. What is inside `result` the trial has printed: see
-            the protocol.
+        levels: factor -> level.
+        request, result: what the trial was asked and what it printed: see the protocol; result is null where
+            it printed none.
     """
 
-    record: Mapping[str, Any]
+    model_config = ConfigDict(extra="allow")
+
+    trial: int
+    campaign: int
+    experiment: str
+    levels: Mapping[str, Level]
+    status: Status
+    reason: str
+    request: Mapping[str, Any]
+    result: Mapping[str, Any] | None
 
 
 class Query(Output):

@@ -66,7 +66,7 @@ def test_a_signal_as_soon_as_the_campaign_has_begun_says_how_to_resume(
     ended = run()
     assert ended.exit_code == 143
     assert "stopped: 0 of 4 trials have ended and are kept\nresume with: " in ended.stderr
-    assert ended.stderr.endswith(" resume 1\n")
+    assert ended.stderr.endswith(" resume --campaign 1\n")
 
 
 @pytest.mark.parametrize(("module", "step"), [(report, "gather"), (site, "write_page")])
@@ -77,7 +77,7 @@ def test_a_signal_while_the_report_is_made_says_how_to_have_it(
     ended = run()
     assert ended.exit_code == 130
     assert "stopped: 4 of 4 trials have ended and are kept\nreport with: " in ended.stderr
-    assert ended.stderr.endswith(" report 1\n")
+    assert ended.stderr.endswith(" report --campaign 1\n")
 
 
 COMMAND = """
@@ -107,7 +107,7 @@ def test_a_signal_during_a_build_says_that_nothing_ran_or_how_to_resume(folder: 
     ended = CliRunner().invoke(app, ["resume"])
     assert ended.exit_code == 130
     assert "\nstopped: 1 of 4 trials have ended and are kept\nresume with: " in ended.stderr
-    assert ended.stderr.endswith(" resume 1\n")
+    assert ended.stderr.endswith(" resume --campaign 1\n")
 
 
 def test_a_command_whose_metric_is_not_found_ends_the_campaign_with_the_reason(folder: Path) -> None:
@@ -148,7 +148,12 @@ def test_a_campaign_is_resumed_without_its_file_and_with_a_text_that_no_grammar_
         unreadable = store.experiment(1).model_copy(update={"source": "grammar = 'of old'"})
         plan = make_plan(unreadable, 7, lambda _: str(programs.find("assay-trial")), 1000)
         store.begin_campaign(experiment=unreadable, plan=plan, host={})
-    for arguments in (["resume"], ["report", "2"], ["audit", "2"], ["compare", "1", "2"]):
+    for arguments in (
+        ["resume"],
+        ["report", "--campaign", "2"],
+        ["audit", "--campaign", "2"],
+        ["compare", "1", "2"],
+    ):
         ended = CliRunner().invoke(app, arguments)
         assert "unknown key" not in str(ended.exception)
     with Store.open(path) as store:

@@ -310,7 +310,7 @@ def test_a_campaign_that_is_not_finished_is_said(side: MakeSide) -> None:
     compared = compare([whole, part])
     [finding] = [each for each in compared.findings if each.rule == "unfinished"]
     assert finding.where == ("campaign 1 of part.sqlite: 36 of 48 trials have ended",)
-    assert "assay resume 1 --store" in finding.remedy
+    assert "assay resume --campaign 1 --store" in finding.remedy
     assert {tuple(each.dropped.items()) for each in compared.comparisons} == {(("not run", 3),)}
     conditions = [condition_side(part, f"subject={name},threads=1") for name in ("one", "two")]
     assert rules(*conditions) == {"unfinished"}

@@ -95,7 +95,7 @@ def unfinished(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
             {"trials": sum(each.campaign.planned - each.campaign.ended for each in running)},
             "First run "
             + " and ".join(
-                f"`assay resume {each.campaign.id} --store {shlex.quote(str(each.store))}`"
+                f"`assay resume --campaign {each.campaign.id} --store {shlex.quote(str(each.store))}`"
                 for each in running
             )
             + ".",

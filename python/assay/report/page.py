@@ -140,8 +140,8 @@ def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, s
     query = shlex.quote(f"select {select} from trials group by {group}")  # noqa: S608 - shown, not run
     return [
         ("the same plan again", f"assay run {shlex.quote(str(resolved))}{where}"),
-        ("this page", f"assay report {campaign.id}{where}"),
-        ("the findings", f"assay audit {campaign.id}{where}"),
+        ("this page", f"assay report --campaign {campaign.id}{where}"),
+        ("the findings", f"assay audit --campaign {campaign.id}{where}"),
         ("the medians", f"assay query {query} --campaign {campaign.id}{where}"),
     ]
 

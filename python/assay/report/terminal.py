@@ -32,6 +32,8 @@ def print_report(report: Report, console: Console) -> None:
             f" ended, {words.statuses(campaign.counts)}; seed {campaign.seed}."
         )
     )
+    if report.experiment.overrides:
+        console.print(_text(f"Run with {' '.join(report.experiment.overrides)}, not as the file says."))
     console.print()
     if report.findings:
         console.print(_text("Findings", "bold"))

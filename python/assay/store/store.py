@@ -138,7 +138,7 @@ class Store:
             AssayError: there is no such campaign, or one of the ordinals is planned already; nothing is
                 changed then.
         """
-        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             self._experiment_of(connection, campaign_id)
             try:
                 _add_planned(connection, campaign_id, trials)
@@ -167,7 +167,7 @@ class Store:
 
     def decide(self, campaign_id: int, decision: Decision) -> None:
         """Write a decision."""
-        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             self._experiment_of(connection, campaign_id)
             _add_decision(connection, campaign_id, decision)
 
@@ -229,7 +229,7 @@ class Store:
             *(("before", name) for name in numbers["calibration_before"]),
             *(("after", name) for name in numbers["calibration_after"]),
         ]
-        with self._database.write(f"run `assay resume {campaign_id}`") as connection:
+        with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
             try:
                 trial_id = connection.execute(
