@@ -25,15 +25,15 @@ _ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 def print_report(report: Report, console: Console) -> None:
     """Print the findings and the verdicts of a campaign."""
     campaign, analysis = report.campaign, report.analysis
+    overrides = " ".join(report.experiment.overrides)
     console.print(_text(campaign.question, "bold"))
     console.print(
         _text(
             f"Campaign {campaign.id} of {campaign.experiment}: {campaign.ended} of {campaign.planned} trials"
-            f" ended, {words.statuses(campaign.counts)}; seed {campaign.seed}."
+            f" ended, {words.statuses(campaign.counts)}; seed {campaign.seed}"
+            f"{'; run with ' * bool(overrides)}{overrides}."
         )
     )
-    if report.experiment.overrides:
-        console.print(_text(f"Run with {' '.join(report.experiment.overrides)}, not as the file says."))
     console.print()
     if report.findings:
         console.print(_text("Findings", "bold"))
