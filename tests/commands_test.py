@@ -50,7 +50,7 @@ def query(assay: Assay, sql: str) -> list[list[Any]]:
 
 def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, script="\x7fELF, and no more")
-    said = assay("run", "mine.toml", expect=1).stderr
+    said = assay("run", "mine.toml", expect=2).stderr
     assert "mine cannot be started: Exec format error; nothing is lost" in said
     assert (tmp_path / "builds").read_text() == "built\n"
     write(tmp_path)
@@ -68,7 +68,7 @@ def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: A
 
 def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, "extract = { work = '=([12])$' }\n", PRINTS + 'test -e good || echo "$1"\n')
-    said = assay("run", "mine.toml", expect=1).stderr
+    said = assay("run", "mine.toml", expect=2).stderr
     reason = "work: the pattern '=([12])$' is in the output more than once; make it match one place only"
     assert f"error: subjects.mine.extract: {reason}. No trial of mine has been valid" in said
     assert "work=" in assay("show", said.split()[-1]).stdout
@@ -99,7 +99,7 @@ printf "work; DROP TABLE trial;--=3\nwork=1e999\nWork=1\n$1\n"
 def test_a_build_that_fails_is_shown_and_begins_no_campaign(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "mine.sh").unlink()
-    said = assay("run", "mine.toml", expect=1).stderr
+    said = assay("run", "mine.toml", expect=2).stderr
     assert "\ncp: cannot stat 'mine.sh'" in said
     assert re.findall(r"^error: .*", said, re.MULTILINE) == [said.splitlines()[-1]]
     assert re.search(r'error: the build "echo built .*" in .* exited with 1; put that right', said)

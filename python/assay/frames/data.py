@@ -92,7 +92,9 @@ class Data:
         The columns are those of the view `trials` (docs/reference/store.md): a metric is missing unless
         its trial is valid. Times are in UTC.
         """
-        columns, rows = self._store.query("select * from trials order by trial", campaign=campaign)
+        columns, rows = self._store.query(
+            "select * from trials order by trial", campaign=self._store.campaign(campaign).id
+        )
         frame = pd.DataFrame.from_records(rows, columns=columns, index="trial")
         frame["started_at"] = pd.to_datetime(frame["started_at"], utc=True)
         return frame

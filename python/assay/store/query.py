@@ -122,7 +122,7 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
             connection.set_progress_handler(None, 0)
             _explain(error, mistakes, connection, trials is not None, monotonic() > ends_at)
             raise
-        except SystemError as error:
+        except (SystemError, UnicodeDecodeError) as error:
             # Where an argument of an aggregate is not UTF-8, Python's sqlite3 forgets that it has raised.
             raise AssayError("median and quantile are of numbers, not of text") from error
         if cursor.description is None:

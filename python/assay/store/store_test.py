@@ -596,9 +596,9 @@ def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) ->
         ("vacuum into '{folder}/other.sqlite'", "can only read"),
         ("pragma query_only = 0", "can only read"),
         ("pragma journal_mode = delete", "can only read"),
-        ("begin", "no query"),
-        ("create temp table x (a)", "no query"),
-        ("", "no query"),
+        ("begin", "not a query"),
+        ("create temp table x (a)", "not a query"),
+        ("", "not a query"),
         ("select 1; drop table trial", "one statement at a time"),
         ("selec 1", "syntax error"),
         (
