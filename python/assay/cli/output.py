@@ -16,7 +16,8 @@ from pydantic.json_schema import models_json_schema
 from assay.analysis import Analysis, Comparison
 from assay.analysis.aa import FalseAlarms
 from assay.analysis.planning import ComparisonForecast
-from assay.engines import Engine, Speed
+from assay.engines import Engine
+from assay.engines.types import Speed
 from assay.experiment import Level
 from assay.findings import Finding
 from assay.runner.types import Status

