@@ -20,8 +20,8 @@ def overridden(
 
     Args:
         experiment: as its file has it.
-        blocks: as `blocks = N` in the file; with `minutes` as its `at_most`.
-        minutes: as `blocks = { minutes = M }` in the file.
+        blocks: as `blocks = N` in the file, alone or with `minutes`.
+        minutes: as `minutes = M` in the file.
         seed: as in the file.
         only: FACTOR=LEVEL or FACTOR=LEVEL,LEVEL of each factor of which only these levels are run.
 

@@ -17,7 +17,7 @@ pinning = ["none", [0, 1]]
 key_range = 100
 mix = { insert = 0, erase = 0, find = 100 }
 [design]
-blocks = { until = "verdict" }
+until = "verdict"
 exclude = [{ subject = "bt_map", threads = [1, 2] }]
 [comparison]
 metric = "throughput"
@@ -34,12 +34,12 @@ def experiment() -> Experiment:
 
 def test_blocks_minutes_and_seed_are_as_in_the_file(experiment: Experiment) -> None:
     def design(changed: str) -> Any:
-        return parse(TEXT.replace('blocks = { until = "verdict" }', changed), Path("x.toml")).design
+        return parse(TEXT.replace('until = "verdict"', changed), Path("x.toml")).design
 
     assert overridden(experiment, blocks=4, seed=9).design == design("blocks = 4\nseed = 9")
-    assert overridden(experiment, minutes=2).design == design("blocks = { minutes = 2 }")
+    assert overridden(experiment, minutes=2).design == design("minutes = 2")
     both = overridden(experiment, minutes=2, blocks=4)
-    assert both.design == design("blocks = { minutes = 2, at_most = 4 }")
+    assert both.design == design("minutes = 2\nblocks = 4")
     assert both.overrides == ("--blocks 4", "--minutes 2")
     assert overridden(experiment) is experiment
 
