@@ -101,14 +101,14 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
     for name, (code, _, _) in FAULTS.items():
         script(tmp_path / name, code)
     write_experiment(tmp_path, FAULTS, blocks=2)
-    said = assay("run", "x.toml", expect=2).stderr
+    said = assay("run", "x.toml", expect=1).stderr
     assert "20 of 22 trials are not valid and count nowhere" in said
     trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:
-        _, status, reason = FAULTS[trial["program"]]
+        _, status, reason = FAULTS[trial["levels"]["program"]]
         assert (trial["status"], reason in trial["reason"]) == (status, True), trial
-    exited = next(trial["trial"] for trial in trials if trial["program"] == "exits")
+    exited = next(trial["trial"] for trial in trials if trial["levels"]["program"] == "exits")
     record = json.loads(assay("show", str(exited), "--json").stdout)
     assert (record["exit_code"], record["stderr"]) == (1, "first words\nerror: out of luck\n")
     averages = rows(assay, "select program, count(throughput), median(throughput) from trials group by 1")
@@ -189,7 +189,9 @@ def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
     assert waiting.returncode == exit_code
     assert printed == ""
     assert "4 of 12 trials have ended and are kept" in said
-    assert said.endswith(f"resume with: {shlex.join([sys.executable, '-m', 'assay', 'resume', '1'])}\n")
+    assert said.endswith(
+        f"resume with: {shlex.join([sys.executable, '-m', 'assay', 'resume', '--campaign', '1'])}\n"
+    )
     assert "Traceback" not in said
     assert not alive(begun(tmp_path)[-1])
     check_resumed(assay, tmp_path)
@@ -382,7 +384,7 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
         + "".join(f"{name} = {level}\n" for name, level in levels.items())
         + "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
     )
-    assay("run", "x.toml", expect=2)
+    assay("run", "x.toml", expect=1)
     trials = rows(assay, "select map, status, throughput is not null from trials")
     assert ["right", "valid", 1] in trials
     assert {name for name, *_ in trials} == levels.keys()

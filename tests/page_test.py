@@ -464,7 +464,7 @@ def test_the_index_lists_a_campaign_that_is_not_written_without_a_link(other_sto
     site = write_page(gather(other_store, 1), other_store).parents[1]
     index = Page(site / "index.html")
     assert [href for href in index.attributes("href") if "campaign" in href] == ["campaign-1/index.html"]
-    assert "assay report 2" in [text.strip() for text in index.texts["code"]]
+    assert "assay report --campaign 2" in [text.strip() for text in index.texts["code"]]
 
 
 def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: Store) -> None:

@@ -116,7 +116,7 @@ def test_mistakes_are_told_before_anything_is_drawn(arguments: list[str], said: 
 def test_named_engines_decide_the_exit_code_and_json_says_all() -> None:
     ended = CliRunner().invoke(app, ["engines", "fnv1a", "--numbers", "1e5", "--json"])
     assert ended.exit_code == 1
-    (found,) = json.loads(ended.stdout)
+    (found,) = json.loads(ended.stdout)["engines"]
     assert (found["engine"]["name"], found["verdict"], found["numbers"]) == ("fnv1a", "rejected", 100_000)
     assert found["speed_ns"]["source"] > 0
     assert any(test["kind"] == "alternation of each bit" for test in found["tests"])
