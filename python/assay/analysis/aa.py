@@ -12,13 +12,12 @@ class FalseAlarms:
     """What a campaign says that compares identical code under two names.
 
     Attributes:
-        comparisons: those of the main metric that have an interval: the others can be no false alarm. None
+        comparisons: those of the main metric that have an interval: the others cannot be false alarms. None
             before the first planned look.
         level: of each of their tests, by itself: 5%, or less at one of several looks.
         uncorrected: how many p-values are at most `level`.
-        interval: of the rate of those, exact (Clopper and Pearson 1934). It takes comparisons as independent;
-            where what the host does moves several of them at once, it is too narrow. None without
-            comparisons.
+        interval: of the rate of those, exact if comparisons are independent (Clopper and Pearson 1934). None
+            without comparisons.
         family: the comparisons of the main metric and the aggregates over workloads.
         verdicts: how many of these are called faster or slower, and stay so under Holm's correction.
     """
@@ -34,9 +33,7 @@ class FalseAlarms:
     def compatible(self) -> bool:
         """Whether the false alarms are no more than is promised; not without comparisons.
 
-        Holm promises any wrong verdict in at most 5% of campaigns. One is what an honest laboratory meets
-        once in twenty campaigns; two are more than chance explains: of independent comparisons they come
-        together in about 5% squared and halved, one campaign in eight hundred.
+        One is what an honest laboratory meets once in twenty campaigns; two are more than chance explains.
         """
         return self._rate_fits and self.verdicts < 2
 
@@ -73,10 +70,14 @@ class FalseAlarms:
 def false_alarms(analysis: Analysis) -> FalseAlarms:
     """Count the false alarms of a campaign of an experiment whose `identical` is true."""
     level = round(1 - (CONFIDENCE if analysis.look is None else analysis.look.confidence), 12)
-    tested = [one for one in analysis.comparisons if analysis.look is not None and one.interval is not None]
-    alarms = sum(one.p is not None and one.p <= level for one in tested)
+    tested = [
+        comparison
+        for comparison in analysis.comparisons
+        if analysis.look is not None and comparison.interval is not None
+    ]
+    alarms = sum(comparison.p is not None and comparison.p <= level for comparison in tested)
     family: list[Answer] = [*analysis.comparisons, *analysis.aggregates]
-    corrected = holm([1.0 if one.p is None else one.p for one in family])
+    corrected = holm([1.0 if answer.p is None else answer.p for answer in family])
     return FalseAlarms(
         comparisons=len(tested),
         level=level,
@@ -84,8 +85,8 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
         interval=binomial_interval(alarms, len(tested)) if tested else None,
         family=len(family),
         verdicts=sum(
-            one.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
-            for one, p in zip(family, corrected, strict=True)
+            answer.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
+            for answer, p in zip(family, corrected, strict=True)
         ),
     )
 

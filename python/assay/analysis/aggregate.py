@@ -45,12 +45,12 @@ def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Exp
     together: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, (context, level) in enumerate(members):
         together[(*_outside(context, across).values(), level)].append(index)
-    found = []
+    result = []
     for indices in together.values():
         weights = np.array([experiment.weight(members[index][0]) for index in indices])
         context = _outside(members[indices[0]][0], across)
-        found.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
-    return found
+        result.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
+    return result
 
 
 def by_block(

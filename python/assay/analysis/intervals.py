@@ -42,8 +42,8 @@ def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interv
     """Return the interval between two order statistics that covers the median of the distribution.
 
     The r-th smallest and the r-th largest of n values miss the median with probability at most
-    2 P(Binomial(n, 1/2) < r), whatever the distribution (David & Nagaraja 2003, section 7.1). The largest r
-    that keeps this below 1 - `confidence` is taken, and the confidence attained is reported.
+    2 P(Binomial(n, 1/2) < r) (David & Nagaraja 2003, section 7.1). The largest r that the confidence allows
+    is taken.
 
     Args:
         values: one-dimensional, finite, of independent trials.
@@ -91,19 +91,10 @@ def sign_flips(
 ) -> SignFlips:
     """Test by sign flips whether log ratios are centered on 0, and invert the test to intervals.
 
-    For pairs that are independent and symmetric about theta, flipping the signs of `log_ratios` - theta
-    changes nothing in distribution. Under a group G of flips, the one-sided p-value of theta with the mean as
-    statistic is the share of G whose flipped mean is at least the mean. Flipping the pairs of a set S
-    lowers the mean by 2/n times the sum of S less theta for each, so that share is
-
-        (1 + number of sets S with mean of S <= theta) / |G|,
-
-    the 1 for the empty set. The interval's ends are therefore order statistics of the subset means
-    (Hartigan 1969, "typical values"): with k the largest number such that 2k/|G| <= 1 - confidence, the
-    k-th smallest and the k-th largest. Ties only make the test more careful.
-
-    Up to 14 pairs G holds all flips. Beyond, it is a fixed subgroup of 2**14 or more, with which the level
-    stays exact because it is a group (Hartigan 1969; Hemerik & Goeman 2018; Koning & Hemerik 2024).
+    With G all flips, or a fixed subgroup of 2**14 or more beyond 14 pairs, the one-sided p-value of a center
+    theta is (1 + number of sets S with mean of S <= theta) / |G|. The interval's ends are therefore the k-th
+    smallest and the k-th largest of the subset means (Hartigan 1969, "typical values"), with k the largest
+    number such that 2k/|G| <= 1 - confidence. `docs/statistics.md` proves it.
 
     Args:
         log_ratios: shape (comparisons, pairs), finite, at least one pair.
@@ -140,8 +131,8 @@ def _generators(pairs: int, confidence: float, family: int) -> int:
 
     At the level of one of a family, at least 8 flips on either side are asked for, as far as there are.
     """
-    wanted = ceil(log2(16 * family / (1 - confidence)))
-    return min(pairs, max(GENERATORS, min(wanted, MOST_GENERATORS)))
+    enough = ceil(log2(16 * family / (1 - confidence)))
+    return min(pairs, max(GENERATORS, min(enough, MOST_GENERATORS)))
 
 
 def codes_of(pairs: int, generators: int) -> NDArray[np.uint32]:
@@ -195,9 +186,9 @@ def signed_sums(data: NDArray[np.float64], codes: NDArray[np.uint32], generators
     """Return the sum over all pairs with the signs of each subset's turned, the empty set first."""
     order = 1 << generators
     laid_out = np.zeros((len(data), order))
-    for start in range(0, len(codes), order // 2):  # within so many, codes are distinct
-        some = slice(start, start + order // 2)
-        laid_out[:, codes[some]] += data[:, some]
+    for start in range(0, len(codes), order // 2):  # up to here codes are distinct
+        columns = slice(start, start + order // 2)
+        laid_out[:, codes[columns]] += data[:, columns]
     return _walsh_hadamard(laid_out)
 
 

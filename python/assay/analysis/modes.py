@@ -75,7 +75,7 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
     sides: dict[int, list[HostMode | None]] = defaultdict(list)
     for trial in trials:
         sides[trial.group] += _sides(trial, placement_of, boundaries)
-    of_group = {group: _mode(seen) for group, seen in sides.items()}
+    of_group = {group: _mode(of_trials) for group, of_trials in sides.items()}
     if not boundaries:
         return HostModes(METRIC, {}, None, of_group)
     shown = max(boundaries, key=lambda placement: (len(values[placement]), repr(placement)))
@@ -105,10 +105,10 @@ def disagreement(group: Sequence[StoredTrial], ended: Sequence[StoredTrial], exp
     boundaries = _boundaries(_by_placement(ended[-RECENT:], placement_of, wanted))
     if _mode([side for trial in group for side in _sides(trial, placement_of, boundaries)]) != "mixed":
         return ""
-    seen = sorted(
+    values = sorted(
         value for trial in group if placement_of(trial) in boundaries for value in _calibrations(trial)
     )
-    return f"the host changed its mode: {METRIC} from {seen[0]:.1f} to {seen[-1]:.1f}"
+    return f"the host changed its mode: {METRIC} from {values[0]:.1f} to {values[-1]:.1f}"
 
 
 def gap(values: ArrayLike) -> float | None:
@@ -121,45 +121,25 @@ def gap(values: ArrayLike) -> float | None:
     reaches `CLEAR_FACTOR`. Scatter is that of a cluster, not of a side, so a third or fourth state, or values
     far off, do not hide a gap.
 
-    Simulated with 12, 48, 200 and 2000 values (1000 draws each, 150 of 2000 values; `modes_test.py` repeats
-    it in small). One mode is taken for two in at most 2.1%, 1.1%, 0.7% and 0% (normal with scatter 0.5 and
-    1, t with 2 degrees of freedom, uniform, exponential, Pareto with exponents 1 and 2 and a fifth of the
-    first on a constant, random walk, autocorrelated 0.99). Found, states drawn at random with equal chances
-    and log-normal scatter within each:
-
-    | states         | scatter | 12  | 48   | 200  | 2000 |
-    | -------------- | ------- | --- | ---- | ---- | ---- |
-    | 1 : 2.4        | 5%      | 96% | 100% | 100% | 100% |
-    | 1 : 2.4        | 10%     | 78% | 83%  | 90%  | 87%  |
-    | 1 : 2.4        | 15%     | 28% | 3%   | 0%   | 0%   |
-    | 1 : 2.4        | 20%     | 9%  | 0%   | 0%   | 0%   |
-    | 1 : 1.8        | 5%      | 86% | 43%  | 10%  | 0%   |
-    | 1 : 2 : 4      | 5%      | 70% | 100% | 100% | 100% |
-    | 1 : 2 : 4      | 10%     | 27% | 14%  | 0%   | 0%   |
-    | 1 : 2 : 4 : 8  | 5%      | 40% | 100% | 100% | 100% |
-
-    So it is blind where modes overlap or nearly touch: the more values, the less of a gap is left between the
-    tails, and 2.4 times with a scatter of 20% is one cluster. It is blind to modes less than `CLEAR_FACTOR`
-    apart, and to a mode with fewer than `FEWEST` values (more than `STRAY_SHARE` of them) or `SMALLEST_SHARE`
-    of all. Of more than two states it tells the sides of one gap: a change within a side counts as none.
+    `docs/statistics.md` says what it is blind to, and how often it errs in simulations (`modes_test.py`).
     """
     logs = np.sort(np.log(np.asarray(values, dtype=np.float64)))
     strays = int(STRAY_SHARE * logs.size)
     least = max(FEWEST + strays, math.ceil(SMALLEST_SHARE * logs.size))
     clusters, gaps, clear = [logs], list[_Gap](), list[_Gap]()
     while len(clusters) < MOST_CLUSTERS:
-        widest = [(_widest(cluster, least, strays), at) for at, cluster in enumerate(clusters)]
-        found, at = max(widest, key=lambda each: each[0].width)
-        if not found.width:
+        widest_gaps = [(_widest(cluster, least, strays), place) for place, cluster in enumerate(clusters)]
+        widest, place = max(widest_gaps, key=lambda pair: pair[0].width)
+        if not widest.width:
             break
-        cluster = clusters[at]
-        clusters[at : at + 1] = [cluster[: found.start], cluster[found.start + strays :]]
-        gaps.insert(at, found)
-        beside = [max(pair) for pair in pairwise(_spread(each) for each in clusters)]
-        all_stand_out = all(one.width >= spread for one, spread in zip(gaps, beside, strict=True))
-        times = 1 if all_stand_out else CLEAR_ALONE
-        clear += [one for one, spread in zip(gaps, beside, strict=True) if one.width >= times * spread]
-    boundary = max(clear, key=lambda one: one.width, default=None)
+        cluster = clusters[place]
+        clusters[place : place + 1] = [cluster[: widest.start], cluster[widest.start + strays :]]
+        gaps.insert(place, widest)
+        spreads = [max(pair) for pair in pairwise(map(_spread, clusters))]
+        beside = list(zip(gaps, spreads, strict=True))
+        times = 1 if all(gap.width >= spread for gap, spread in beside) else CLEAR_ALONE
+        clear += [gap for gap, spread in beside if gap.width >= times * spread]
+    boundary = max(clear, key=lambda gap: gap.width, default=None)
     if boundary is None or boundary.width < math.log(CLEAR_FACTOR):
         return None
     return math.exp(boundary.middle)
@@ -199,12 +179,10 @@ class _Placements:
 
     def __call__(self, trial: StoredTrial) -> _Placement:
         levels = tuple(trial.levels.values())
-        found = self._known.get(levels)
-        if found is None:
+        if levels not in self._known:
             settings = self._experiment.settings(trial.levels)
-            found = (settings.get("threads"), str(settings.get("pinning")))
-            self._known[levels] = found
-        return found
+            self._known[levels] = (settings.get("threads"), str(settings.get("pinning")))
+        return self._known[levels]
 
 
 def _calibrations(trial: StoredTrial) -> list[float]:
@@ -215,18 +193,18 @@ def _calibrations(trial: StoredTrial) -> list[float]:
 def _by_placement(
     trials: Iterable[StoredTrial], placement_of: _Placements, wanted: set[_Placement] | None = None
 ) -> dict[_Placement, list[float]]:
-    values: dict[_Placement, list[float]] = defaultdict(list)
+    by_placement: dict[_Placement, list[float]] = defaultdict(list)
     for trial in trials:
         placement = placement_of(trial)
         if wanted is None or placement in wanted:
-            values[placement].extend(_calibrations(trial))
-    return {placement: seen for placement, seen in values.items() if seen}
+            by_placement[placement].extend(_calibrations(trial))
+    return {placement: values for placement, values in by_placement.items() if values}
 
 
-def _boundaries(values: Mapping[_Placement, Sequence[float]]) -> dict[_Placement, float]:
+def _boundaries(by_placement: Mapping[_Placement, Sequence[float]]) -> dict[_Placement, float]:
     """Return the boundary of every placement that has two modes."""
-    found = {placement: gap(seen) for placement, seen in values.items()}
-    return {placement: boundary for placement, boundary in found.items() if boundary is not None}
+    boundaries = {placement: gap(values) for placement, values in by_placement.items()}
+    return {placement: boundary for placement, boundary in boundaries.items() if boundary is not None}
 
 
 def _sides(trial: StoredTrial, placement_of: _Placements, boundaries: _Boundaries) -> list[HostMode | None]:
@@ -234,14 +212,12 @@ def _sides(trial: StoredTrial, placement_of: _Placements, boundaries: _Boundarie
     boundary = boundaries.get(placement_of(trial))
     if boundary is None:
         return []
-    found: list[HostMode | None] = ["fast" if value < boundary else "slow" for value in _calibrations(trial)]
-    return found + [None] * (2 - len(found))
+    sides: list[HostMode | None] = ["fast" if value < boundary else "slow" for value in _calibrations(trial)]
+    return sides + [None] * (2 - len(sides))
 
 
-def _mode(sides: Sequence[HostMode | None]) -> _GroupMode:
-    seen = set(sides)
-    if {"fast", "slow"} <= seen:
+def _mode(sides: Iterable[HostMode | None]) -> _GroupMode:
+    distinct = {*sides}
+    if {"fast", "slow"} <= distinct:
         return "mixed"
-    if seen == {"fast"}:
-        return "fast"
-    return "slow" if seen == {"slow"} else "unknown"
+    return "fast" if distinct == {"fast"} else "slow" if distinct == {"slow"} else "unknown"

@@ -49,7 +49,7 @@ class Pairs:
 
     def counted(self) -> dict[str, int]:
         """Return reason -> number of groups that were dropped for it."""
-        return dict(Counter(one.reason for one in self.dropped.values()))
+        return dict(Counter(group.reason for group in self.dropped.values()))
 
     def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
         """Return the pairs of the groups that ran in one mode of the host."""
@@ -83,21 +83,21 @@ def logarithm(trial: StoredTrial | None, metric: str) -> float | str:
 
 def counted_trials(trials: Iterable[StoredTrial], look: Look | None) -> list[StoredTrial]:
     """Return the trials that a look sees, in the order in which they ran; before the first look, all."""
-    seen = (trial for trial in trials if look is None or trial.block < look.blocks)
-    return sorted(seen, key=lambda trial: trial.ordinal)
+    covered = (trial for trial in trials if look is None or trial.block < look.blocks)
+    return sorted(covered, key=lambda trial: trial.ordinal)
 
 
 def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping[Context, Groups]:
     """Return context -> group -> level of the compared factor -> trial."""
-    found: dict[Context, dict[int, dict[Level, StoredTrial]]] = defaultdict(lambda: defaultdict(dict))
+    contexts: dict[Context, dict[int, dict[Level, StoredTrial]]] = defaultdict(lambda: defaultdict(dict))
     compared = experiment.comparison.factor
     for trial in trials:
-        found[experiment.context(trial.levels)][trial.group][trial.levels[compared]] = trial
-    return found
+        contexts[experiment.context(trial.levels)][trial.group][trial.levels[compared]] = trial
+    return contexts
 
 
 def pairs(groups: Groups, level: Level, baseline: Level, metric: str) -> Pairs:
-    """Return the log ratios of a metric between two levels, and which groups have none for what reason."""
+    """Return the log ratios of a metric between two levels, and why other groups have none."""
     log_ratios, numbers, blocks = [], [], []
     dropped: dict[int, Dropped] = {}
     for number, group in groups.items():

@@ -76,7 +76,7 @@ class ComparisonForecast:
         scatter_percent: standard deviation of the ratios within groups, percent.
         planned_width_percent: the width that the experiment's planned number of blocks will probably give.
         blocks: the blocks after which the interval is probably narrow enough.
-        minutes: the time that so many blocks take, with all other comparisons.
+        minutes: the time that these blocks take, with all other comparisons.
         components: None where the trials have no series of throughput.
     """
 
@@ -111,19 +111,22 @@ class Forecast:
     @property
     def slowest(self) -> ComparisonForecast | None:
         """The comparison that takes the most blocks; None where there is a forecast for none."""
-        known = [one for one in self.comparisons if one.blocks is not None]
-        return max(known, key=lambda one: one.blocks or 0, default=None)
+        return max(
+            (comparison for comparison in self.comparisons if comparison.blocks is not None),
+            key=lambda comparison: comparison.blocks or 0,
+            default=None,
+        )
 
 
 def forecast(
     campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, width_percent: float
 ) -> Forecast:
-    """Say how many blocks it will take that intervals are at most so wide.
+    """Return how many blocks it will probably take until intervals are at most this wide.
 
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
     them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
     the sign-flip intervals of 80% of the samples are narrow enough. Where some groups do not count (a trial
-    is not valid, the calibrations disagree), it takes so many more blocks.
+    is not valid, the calibrations disagree), it takes more blocks accordingly.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
@@ -178,13 +181,13 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     All blocks count, those after the last look at the results too: they say as much of the scatter, and no
     verdict rests on it.
     """
-    asked = experiment.comparison
+    factor, metric = experiment.comparison.factor, experiment.comparison.metric
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
     conditions = experiment.conditions()
     baselines = experiment.baseline_by_context()
-    place = {experiment.context(one): at for at, one in reversed(list(enumerate(conditions)))}
-    for condition in sorted(conditions, key=lambda one: place[experiment.context(one)]):
-        key, level = experiment.context(condition), condition[asked.factor]
+    order = list(dict.fromkeys(map(experiment.context, conditions)))
+    for condition in sorted(conditions, key=lambda levels: order.index(experiment.context(levels))):
+        key, level = experiment.context(condition), condition[factor]
         baseline = baselines.get(key, level)
         if level == baseline:
             continue
@@ -192,19 +195,21 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
         for contexts, modes in parts:
             in_context = contexts.get(key, {})
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            log_ratios.append(
-                pairs(in_context, level, baseline, asked.metric).without_mixed(modes).log_ratios
-            )
+            log_ratios.append(pairs(in_context, level, baseline, metric).without_mixed(modes).log_ratios)
         residuals = _residuals(log_ratios)
-        freedom = sum(one.size - 1 for one in log_ratios if one.size > 1)
-        per_block = min(1.0, sum(one.size for one in log_ratios) / max(groups, 1))
-        context = {name: value for name, value in condition.items() if name != asked.factor}
+        freedom = sum(sample.size - 1 for sample in log_ratios if sample.size > 1)
+        per_block = min(1.0, sum(sample.size for sample in log_ratios) / max(groups, 1))
+        context = {name: value for name, value in condition.items() if name != factor}
         yield _Sample(context, level, baseline, residuals, freedom, per_block)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
     """Return log ratios about the means of their campaigns, with the variance of those about true means."""
-    parts = [(one - one.mean()) * math.sqrt(one.size / (one.size - 1)) for one in log_ratios if one.size > 1]
+    parts = [
+        (sample - sample.mean()) * math.sqrt(sample.size / (sample.size - 1))
+        for sample in log_ratios
+        if sample.size > 1
+    ]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -228,7 +233,7 @@ class _Widths:
         return self._draw(drawn) * self._normal_width(size) / self._normal_width(drawn)
 
     def pairs_for(self, width: float) -> int:
-        """Return the fewest pairs whose intervals are probably at most so wide.
+        """Return the fewest pairs whose intervals are probably at most this wide.
 
         Drawn for one size and carried to others as normal noise would go; then once more near the answer.
         """
@@ -248,7 +253,7 @@ class _Widths:
         if size not in self._drawn:
             chance = np.random.default_rng(size)  # the same forecast each time
             chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
-            # What the scatter may really be, given that it was measured on so few pairs.
+            # What the scatter may really be: it was measured on a few pairs.
             scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(DRAWS, 1)))
             tests = sign_flips(self._residuals[chosen] * scale, self._confidence)
             assert tests.low is not None
@@ -301,12 +306,12 @@ def _components(
     Throughput is a mean over the intervals of a trial, so its variance within is the squared variation of
     the intervals over their number: a lower bound where neighbouring intervals are correlated.
     """
-    asked = experiment.comparison
-    if asked.metric != "throughput":
+    comparison = experiment.comparison
+    if comparison.metric != "throughput":
         return None
     within = 0.0  # of one interval, both trials together, relative to the mean
     for compared in (sample.level, sample.baseline):
-        condition = {**sample.context, asked.factor: compared}
+        condition = {**sample.context, comparison.factor: compared}
         variations = [
             trial.metrics["throughput_variation"]
             for trials in campaigns
@@ -318,7 +323,7 @@ def _components(
         settings = experiment.settings(condition)
         if not variations or not {"duration_ms", "interval_ms"} <= settings.keys():
             return None
-        within += fmean(one**2 for one in variations)
+        within += fmean(variation**2 for variation in variations)
         duration_ms, interval_ms = settings["duration_ms"], settings["interval_ms"]
     total = float(np.mean(sample.residuals**2))
     if total == 0:

@@ -22,10 +22,8 @@ GROWTH = 1.5
 def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float] = sqrt) -> tuple[Look, ...]:
     """Return the planned looks at the results, the first one first.
 
-    Looks are spread evenly on the logarithmic scale from `fewest` to `most` blocks, and each has a share of
-    the 5% in proportion to the `weight` of its blocks. Looks at the start that could not decide anything
-    are left out: the smallest two-sided p-value of n pairs is 2 / 2**n, and times the number of comparisons
-    it has to be at most the level of the look. A campaign that never ends early has one look, at 95%.
+    Each has a share of the 5% in proportion to the `weight` of its blocks. Looks at the start that could not
+    decide anything are left out. A campaign that never ends early has one look, at 95%.
 
     Args:
         blocks: how many times each condition is run.
@@ -55,7 +53,7 @@ def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
 
 
 def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
-    """Return the look that verdicts rest on when so many blocks are complete; None before the first one.
+    """Return the look that verdicts rest on when this many blocks are complete; None before the first one.
 
     A campaign with a time budget that does not end by its results has one look, at the blocks that were
     completed in it.
@@ -67,7 +65,7 @@ def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
 
 
 def waits(blocks: Blocks, complete: int) -> str:
-    """Return why no look has been reached when so many blocks are complete."""
+    """Return why no look has been reached when this many blocks are complete."""
     if blocks.until is not None:
         return NOT_YET
     have_ended = f"{complete} of {blocks.most} blocks {'has' if complete == 1 else 'have'} ended"
@@ -83,11 +81,11 @@ def settled(analysis: Analysis, blocks: Blocks) -> str:
         return ""
     decided: tuple[Answer, ...] = (*analysis.comparisons, *analysis.aggregates)
     if blocks.until == "verdict":
-        undecided = any(one.verdict == "undecided" for one in decided)
+        undecided = any(answer.verdict == "undecided" for answer in decided)
         return "" if undecided else "every comparison has a verdict"
     widths = [
-        math.inf if one.interval is None else 100 * (one.interval.high / one.interval.low - 1)
-        for one in decided
+        math.inf if answer.interval is None else 100 * (answer.interval.high / answer.interval.low - 1)
+        for answer in decided
     ]
     return (
         "" if max(widths, default=0) > blocks.until else f"every interval is at most {blocks.until:g}% wide"

@@ -1,4 +1,4 @@
-"""Whether one number may stand for the values of a condition: one mode or several, and how far apart."""
+"""Whether one number may stand for the values of a condition: one cluster or several, and how far apart."""
 
 import math
 from collections.abc import Sequence
@@ -11,28 +11,26 @@ from assay.analysis.intervals import median
 from assay.analysis.types import Cluster, Shape
 
 FEWEST = 10
-"""Below so many values neither test can tell one mode from several."""
+"""With fewer values neither test can tell one cluster from several."""
 
 LEVEL = 0.005
-"""Of the dip test. One condition at a time 5% would do, but a report tests many at once. Taken for several
-modes, by the dip test or a gap, from 5,000 draws each: of 10 to 60 uniform values, the worst case of the dip
-test, 0.2 to 0.9%; of bell-shaped ones at most 0.2%, so that 20 conditions together give a false alarm in less
-than 5% of reports; of whole numbers around 100 with a standard deviation of 0.5 to 4 at most 0.14%. Values
-that follow each other as a random walk gather in places indeed: 0.2% of 10, 2% of 40 and 4% of 60."""
+"""Of the dip test. One condition at a time 5% would do, but a report tests many at once. Of 10 to 60
+bell-shaped values, at most 0.2% of 5,000 draws are taken for several clusters, so that 20 conditions together
+give a false alarm in less than 5% of reports."""
 
 CLEAR_OF_SCATTER = 2.0
-"""Two clusters are modes where the gap between them is at least this many times as wide as either is, less
+"""Two clusters are apart where the gap between them is at least this many times as wide as either is, less
 its outliers."""
 
 SMALLEST_CLUSTER = 3
 SMALLEST_SHARE = 0.1
-"""A cluster has at least so many values, and this share of them; what is less are outliers."""
+"""A cluster has at least this many values, and this share of them; fewer are outliers."""
 
 FEWEST_WITH_OUTLIERS = 15
-"""Of fewer values none is taken for an outlier: a gap is too often clear by chance of the rest."""
+"""With fewer values none is taken for an outlier: too often the gap that is left is clear by chance."""
 
 SMALLEST_DISTANCE = 0.01
-"""Modes less than 1% apart do not make a median misleading."""
+"""Clusters less than 1% apart do not make a median misleading."""
 
 WIDE = 2.0
 """A median is not typical where the quartiles are more than this factor apart."""
@@ -43,27 +41,19 @@ _Values = NDArray[np.float64]
 
 
 def shape(values: Sequence[float]) -> Shape:
-    """Say whether a median may stand for values: whether they have one mode, and are not spread too widely.
+    """Say whether a median may stand for values: whether they form one cluster that is not spread too widely.
 
-    There are several modes where Hartigan's dip test rejects one (Hartigan & Hartigan 1985), or where a gap
-    parts the values that is much wider than what it parts: the dip test has little power for unequal shares,
-    such as a host shows that is in its slow mode for a tenth of the time. The values are then split, at the
-    gap or where the squared distances to the two means are least (Otsu 1979), and each part is tested anew.
-    Logarithms are tested where all values are positive.
+    There are several where Hartigan's dip test rejects one (Hartigan & Hartigan 1985), or where a gap is much
+    wider than what it parts: the dip test has little power for unequal shares. `docs/statistics.md` gives the
+    rule and how often it errs. Logarithms are tested where all values are positive.
 
     It does not share its gaps with `modes.gap`, whose error rates hold for other data: thousands of
-    calibrations that follow each other, a few of which lie between two states, where the sides of one gap are
-    all that is asked. Here values are few and independent, may have any number of clusters, and lie far off
-    rather than between; a report tests many conditions, so a false alarm has to be ten times as rare.
-
-    Rounded values meet in ties, which would be taken for modes. They are spread evenly over the grain: the
-    smallest difference between two values or, as two values alone show none, a unit of their last decimal.
+    calibrations that follow each other, a few of which lie between two states. Here values are few and
+    independent, may have any number of clusters, and lie far off rather than between; a report tests many
+    conditions, so a false alarm has to be ten times as rare.
 
     Args:
-        values: finite, of independent trials of one condition.
-
-    Returns:
-        What is found; with fewer than 10 values nothing is.
+        values: finite, of independent trials of one condition; with fewer than 10 there is nothing to say.
     """
     data = np.sort(np.asarray(values, dtype=np.float64))
     if data.size < FEWEST:
@@ -92,12 +82,9 @@ def shape(values: Sequence[float]) -> Shape:
 
 
 def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
-    """Return where sorted values are to be split so that each part has one mode: positions, increasing.
+    """Return where sorted values are to be split so that each part is one cluster: positions, increasing.
 
-    Args:
-        values: sorted.
-        spread: the same without ties.
-        logarithmic: whether they are logarithms.
+    `spread` are the same values without ties.
     """
     if values.size < FEWEST:
         return []
@@ -112,11 +99,11 @@ def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
         return []
     below = _splits(values[:at], spread[:at], logarithmic)
     above = _splits(values[at:], spread[at:], logarithmic)
-    return [*below, at, *(at + each for each in above)]
+    return [*below, at, *(at + place for place in above)]
 
 
 def _smallest_cluster(size: int) -> int:
-    """Return how many of so many values make a cluster at least."""
+    """Return the fewest values that make a cluster among this many."""
     return max(SMALLEST_CLUSTER, math.ceil(SMALLEST_SHARE * size))
 
 
@@ -137,7 +124,7 @@ def _gap(values: _Values) -> int | None:
 
 
 def _two_means(values: _Values) -> int:
-    """Return where to split values so that the sum of squared distances to the two means is least.
+    """Return where the sum of squared distances to the means of two parts is least (Otsu 1979).
 
     What lies beyond the outermost values that could make a cluster is moved there: outliers have no say.
     """
@@ -156,7 +143,11 @@ def _dip_p(values: _Values) -> float:
 
 
 def _without_ties(values: _Values) -> _Values:
-    """Return sorted values with ties spread evenly over the grain."""
+    """Return sorted values with ties, which would be taken for clusters, spread evenly over the grain.
+
+    It is the smallest difference between two values or, as two values alone show none, a unit of their last
+    decimal.
+    """
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size in (1, values.size):
         return values

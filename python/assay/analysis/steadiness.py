@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FEWEST = 16
-"""Full intervals below which nothing is said: in a shorter series so many differences of neighbouring windows
-straddle a step half-way that the step is taken for noise."""
+"""Full intervals below which nothing is said: of fewer, a step half-way would be taken for noise."""
 
 BINS = 100
-"""Longer series are averaged to at most so many bins first, so that a trial of any length takes a few ms."""
+"""Longer series are averaged to at most this many bins, so that a trial of any length takes a few ms."""
 
 PENALTY = 6.0
-"""Of a changepoint, in units of noise variance times log(bins). It would be 2 for independent normal noise
-(Yao 1988). Neighbouring intervals of trials of maps are correlated by 0.1 to 0.6. Simulated series of 16 to
-300 values that are not flat by chance: at most 3% with normal noise correlated by 0.3, 7% by 0.6, and 11% by
-0.6 with the tails of Student's t with 3 degrees of freedom; a trial is thus named, never left out."""
+"""Of a changepoint, in units of noise variance times log(bins): more than 2 (Yao 1988), because neighbours
+are correlated. Of flat series up to 11% are called something else; so a trial is named, never left out."""
 
 SAME_LEVEL = 0.05
 """Segments whose levels differ by less than 5% are one state."""
@@ -67,12 +64,10 @@ def derive(result: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, f
 
 
 def classify(series: ArrayLike) -> tuple[Kind, int]:
-    """Say how the throughput of one trial goes, and from which interval on it is steady.
+    """Return how the throughput of one trial develops, and from which interval on it is steady.
 
-    The series is cut into segments at changepoints of its mean. The steady state is the last segment with
-    those before it, without a break, whose levels (medians) are the same. Flat: it is all of the series.
-    Warm-up: every earlier segment is slower. Slowdown: some earlier one is faster. No steady state: it is
-    too short (Barrett et al. 2017).
+    The steady state is the last segment between changepoints with those before it, without a break, whose
+    levels (medians) are the same. `docs/statistics.md` defines the kinds (after Barrett et al. 2017).
 
     Args:
         series: one value for each full interval, at least `FEWEST`, not negative, some above zero.

@@ -156,17 +156,17 @@ def _compare(
         ]
         return estimates([*(pairs.log_ratios for pairs in chosen), *samples], better, question)
 
-    every = [
+    all_pairs = [
         pairs(groups.get(wanted.context, {}), wanted.level, wanted.baseline, wanted.metric)
         for wanted in family
     ]
-    counted = [of_level.without_mixed(modes) for of_level in every]
+    counted = [of_level.without_mixed(modes) for of_level in all_pairs]
     decided = decide(tested(counted), question)
-    all_groups = corrected(tested(every), question)
+    all_groups = corrected(tested(all_pairs), question)
     in_mode: dict[HostMode, list[Estimate]] = {}
     if modes is not None:
         in_mode = {
-            mode: corrected(tested([of_level.in_mode(modes, mode) for of_level in every]), question)
+            mode: corrected(tested([of_level.in_mode(modes, mode) for of_level in all_pairs]), question)
             for mode in modes.centers
         }
     comparisons = tuple(

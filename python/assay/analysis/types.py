@@ -39,7 +39,7 @@ class Shape:
 
     Attributes:
         clusters: where the values gather, the lowest first; empty where there is no sign of more than one.
-        dip_p: p-value of Hartigan's dip test that there is one mode; None with too few values.
+        dip_p: p-value of Hartigan's dip test that there is one cluster; None with too few values.
         note: why the median is not typical, for a person; empty where it may be taken as typical.
     """
 

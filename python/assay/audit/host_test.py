@@ -59,7 +59,7 @@ def test_a_host_that_changed_its_mode_within_groups_that_were_not_repeated() -> 
     assert finding.severity == "warning"
     assert finding.where == ("threads=1: 1", "threads=2: 1")
     assert finding.evidence == {"groups": 2, "repetitions": 0, "lost": 2}
-    assert "repeat another" not in finding.message
+    assert "repeat others" not in finding.message
     assert finding.trials == (21, 22, 23, 24)
     assert "core_to_core_ns: fast 50, slow 190" in finding.message
 

@@ -89,13 +89,13 @@ blocks = {blocks}
     )
 
 
-def trials(asked: Experiment, change: Change = unchanged, blocks: int = 10) -> list[StoredTrial]:
+def trials(planned: Experiment, change: Change = unchanged, blocks: int = 10) -> list[StoredTrial]:
     """Return the trials of a campaign."""
     made: list[StoredTrial] = []
-    conditions = asked.conditions()
+    conditions = planned.conditions()
     for block in range(blocks):
-        for context, threads in enumerate(asked.factors["threads"]):
-            for subject in asked.factors["subject"]:
+        for context, threads in enumerate(planned.factors["threads"]):
+            for subject in planned.factors["subject"]:
                 levels: dict[str, Level] = {"subject": subject, "threads": threads}
                 if levels not in conditions:
                     continue
@@ -103,7 +103,7 @@ def trials(asked: Experiment, change: Change = unchanged, blocks: int = 10) -> l
                     "id": len(made) + 1,
                     "ordinal": len(made),
                     "block": block,
-                    "group": len(asked.factors["threads"]) * block + context,
+                    "group": len(planned.factors["threads"]) * block + context,
                     "levels": levels,
                     "started_at": datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=len(made)),
                     "wall_s": 1.0,
@@ -125,9 +125,9 @@ def findings(
     **settings: Any,
 ) -> dict[str, list[Finding]]:
     """Return rule -> what it finds in a campaign."""
-    asked = experiment(blocks=max(blocks, 1), **settings)
-    found: dict[str, list[Finding]] = {}
+    planned = experiment(blocks=max(blocks, 1), **settings)
+    by_rule: dict[str, list[Finding]] = {}
     known = {"usual": ENVIRONMENT} if environments is None else environments
-    for finding in audit(asked, trials(asked, change, blocks), HOST, environments=known):
-        found.setdefault(finding.rule, []).append(finding)
-    return found
+    for finding in audit(planned, trials(planned, change, blocks), HOST, environments=known):
+        by_rule.setdefault(finding.rule, []).append(finding)
+    return by_rule

@@ -136,7 +136,7 @@ def test_enormous_values_are_printed_as_numbers() -> None:
 
 
 def steady(count: int, *, everywhere: bool = False) -> Any:
-    """Let the trials of one condition, or of all, reach no steady state in so many of 20 blocks."""
+    """Keep this many of 20 blocks from a steady state, in one condition or in all."""
 
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         chosen = everywhere or (subject, threads) == ("other", 2)

@@ -171,11 +171,11 @@ def _grouped(
     side: Side, condition: Mapping[str, Level], look: Look | None
 ) -> Mapping[int, list[StoredTrial]]:
     """Return block -> the trials of a condition that the look sees."""
-    found: dict[int, list[StoredTrial]] = defaultdict(list)
+    blocks: dict[int, list[StoredTrial]] = defaultdict(list)
     for trial in counted_trials(side.trials, look):
         if trial.levels == condition:
-            found[trial.block].append(trial)
-    return found
+            blocks[trial.block].append(trial)
+    return blocks
 
 
 def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> BlockMeans:
@@ -192,16 +192,16 @@ def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: froze
     return means
 
 
-def _paired(one: BlockMeans, other: BlockMeans) -> tuple[NDArray[np.float64], dict[str, int]]:
-    """Return the log ratios of the blocks of `other` to those of `one`, and reason -> blocks without one."""
+def _paired(first: BlockMeans, other: BlockMeans) -> tuple[NDArray[np.float64], dict[str, int]]:
+    """Return the log ratios of blocks, `other` to `first`, and reason -> blocks without one."""
     pairs: list[float] = []
     reasons: list[str] = []
-    for block in sorted({*one, *other}):
-        low, high = one.get(block, NOT_RUN), other.get(block, NOT_RUN)
-        if isinstance(low, str):
-            reasons.append(low)
-        elif isinstance(high, str):
-            reasons.append(high)
+    for block in sorted({*first, *other}):
+        base, mean = first.get(block, NOT_RUN), other.get(block, NOT_RUN)
+        if isinstance(base, str):
+            reasons.append(base)
+        elif isinstance(mean, str):
+            reasons.append(mean)
         else:
-            pairs.append(high - low)
+            pairs.append(mean - base)
     return np.array(pairs, dtype=np.float64), dict(Counter(reasons))

@@ -23,13 +23,13 @@ def not_interleaved(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
     apart = _other_campaigns(sides)
     if apart:
         start = sides[0].campaign.started_at
-        hours = max(abs((each.campaign.started_at - start).total_seconds()) for each in apart) / 3600
+        hours = max(abs((side.campaign.started_at - start).total_seconds()) for side in apart) / 3600
         yield Finding(
             rule_id,
             f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
             " changed in between, in the code or in the host, is in the ratios.",
             tuple(
-                f"{each.name}: {each.campaign.started_at:%Y-%m-%d %H:%M} UTC" for each in (sides[0], *apart)
+                f"{side.name}: {side.campaign.started_at:%Y-%m-%d %H:%M} UTC" for side in (sides[0], *apart)
             ),
             {"campaigns": 1 + len(apart), "hours": hours},
             "Measure both as levels of one factor in one experiment, so that they take turns.",
@@ -43,13 +43,13 @@ def not_interleaved(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
 )
 def different_hosts(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns of different machines."""
-    hosts = {each.name: _host(each) for each in (sides[0], *_other_campaigns(sides))}
+    hosts = {side.name: _host(side) for side in (sides[0], *_other_campaigns(sides))}
     count = len(set(hosts.values()))
     if count > 1:
         yield Finding(
             rule_id,
-            f"The campaigns ran on {count} different hosts: they can only be compared as blocks, and no"
-            " difference can be put down to the software.",
+            f"The campaigns ran on {count} different hosts: a difference between them need not come from the"
+            " software.",
             tuple(f"{name}: {host}" for name, host in hosts.items()),
             {"hosts": count},
             "Run both on one host, in one experiment.",
@@ -63,15 +63,14 @@ def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
     if sides[0].condition is not None:
         return
     where = [
-        f"{each.name} has {difference}"
-        for each in _other_campaigns(sides)
-        for difference in _differences(sides[0].experiment, each.experiment)
+        f"{side.name} has {difference}"
+        for side in _other_campaigns(sides)
+        for difference in _differences(sides[0].experiment, side.experiment)
     ]
     if where:
         yield Finding(
             rule_id,
-            "Conditions of the same name have different settings, so that the ratios compare different"
-            " questions.",
+            "Conditions of the same name have different settings: the ratios do not compare the same thing.",
             tuple(where),
             {"settings": len(where)},
             "Compare campaigns of the same experiment.",
@@ -82,21 +81,21 @@ def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
 @rule("unfinished", "A campaign is not finished", "docs/statistics.md")
 def unfinished(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns that have not run to their end."""
-    running = [each for each in (sides[0], *_other_campaigns(sides)) if not each.campaign.finished]
+    running = [side for side in (sides[0], *_other_campaigns(sides)) if not side.campaign.finished]
     if running:
         yield Finding(
             rule_id,
-            "Planned trials have not run, so that the comparison will change as they do.",
+            "Planned trials have not run yet: the comparison will change when they do.",
             tuple(
-                f"campaign {each.campaign.id} of {each.store.name}:"
-                f" {each.campaign.ended} of {each.campaign.planned} trials have ended"
-                for each in running
+                f"campaign {side.campaign.id} of {side.store.name}:"
+                f" {side.campaign.ended} of {side.campaign.planned} trials have ended"
+                for side in running
             ),
-            {"trials": sum(each.campaign.planned - each.campaign.ended for each in running)},
+            {"trials": sum(side.campaign.planned - side.campaign.ended for side in running)},
             "First run "
             + " and ".join(
-                f"`assay resume --campaign {each.campaign.id} --store {shlex.quote(str(each.store))}`"
-                for each in running
+                f"`assay resume --campaign {side.campaign.id} --store {shlex.quote(str(side.store))}`"
+                for side in running
             )
             + ".",
         )
@@ -107,9 +106,9 @@ def different_programs(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
     """Find campaigns whose own programs, or whose questions, are not the same."""
     first = _asked(sides[0].experiment)
     where = [
-        f"{each.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
-        for each in _other_campaigns(sides)
-        for theirs in [_asked(each.experiment)]
+        f"{side.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
+        for side in _other_campaigns(sides)
+        for theirs in [_asked(side.experiment)]
         for name in {**first, **theirs}
         if theirs.get(name) != first.get(name)
     ]
@@ -137,8 +136,8 @@ RULES: tuple[Rule[Sequence[Side]], ...] = (
 
 def _other_campaigns(sides: Sequence[Side]) -> list[Side]:
     """Return one side of each campaign but that of the first."""
-    found = {each.held_in: each for each in reversed(sides)}
-    return [each for held_in, each in reversed(found.items()) if held_in != sides[0].held_in]
+    by_campaign = {side.held_in: side for side in reversed(sides)}
+    return [side for held_in, side in reversed(by_campaign.items()) if held_in != sides[0].held_in]
 
 
 def _host(side: Side) -> str:
@@ -148,34 +147,34 @@ def _host(side: Side) -> str:
     )
 
 
-def _differences(one: Experiment, other: Experiment) -> list[str]:
-    """Return the first few settings that differ in conditions that both have, in the words of the other."""
-    found: dict[str, None] = {}
-    theirs = other.conditions()
-    for condition in one.conditions():
-        if condition in theirs:
-            mine, yours = one.settings(condition), other.settings(condition)
-            for name in sorted({*mine, *yours}):
-                if mine.get(name) != yours.get(name):
-                    found[f"{name} = {yours.get(name)} in {condition_name(condition)}"] = None
-    return list(found)[:_SHOWN]
+def _differences(first: Experiment, other: Experiment) -> list[str]:
+    """Return the first few settings that differ in conditions that both have, as the other has them."""
+    differences: list[str] = []
+    others = other.conditions()
+    for condition in first.conditions():
+        if condition in others:
+            settings, changed = first.settings(condition), other.settings(condition)
+            for name in sorted({*settings, *changed}):
+                if settings.get(name) != changed.get(name):
+                    differences.append(f"{name} = {changed.get(name)} in {condition_name(condition)}")
+    return differences[:_SHOWN]
 
 
 def _asked(experiment: Experiment) -> dict[str, str]:
     """Return what an experiment says of its own programs and its comparison, by the names of its keys."""
-    said: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for name, program in experiment.programs.items():
         extract = program.extract
         rules = extract if isinstance(extract, str) else json.dumps([rule.model_dump() for rule in extract])
-        said |= {
+        answers |= {
             f"subjects.{name}.program": str(program.path),
             f"subjects.{name}.arguments": json.dumps(program.arguments),
             f"subjects.{name}.build": program.build or "none",
             f"subjects.{name}.extract": rules,
         }
-    asked = experiment.comparison
-    return said | {
-        "comparison.metric": asked.metric,
-        "comparison.better": asked.better,
-        "comparison.smallest_effect_percent": f"{asked.smallest_effect_percent:g}",
+    comparison = experiment.comparison
+    return answers | {
+        "comparison.metric": comparison.metric,
+        "comparison.better": comparison.better,
+        "comparison.smallest_effect_percent": f"{comparison.smallest_effect_percent:g}",
     }

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -65,13 +65,17 @@ def condition_side(campaign: Side, text: str) -> Side:
     if not once:
         raise AssayError(f"{text}: {_why_no_condition(text, factors, readings)}")
     conditions = campaign.experiment.conditions()
-    found = [each for each in conditions if any(wanted.items() <= each.items() for wanted in once)]
-    if not found:
+    matching = [
+        condition for condition in conditions if any(levels.items() <= condition.items() for levels in once)
+    ]
+    if not matching:
         raise AssayError(f"{text}: the experiment leaves this condition out")
-    if len(found) > 1:
-        missing = ", ".join(factor for factor in factors if any(factor not in wanted for wanted in once))
-        raise AssayError(f"{text}: means {len(found)} conditions; name the level of {missing or 'each'} too")
-    return Side(text, campaign.store, campaign.campaign, campaign.experiment, campaign.trials, found[0])
+    if len(matching) > 1:
+        missing = ", ".join(factor for factor in factors if any(factor not in levels for levels in once))
+        raise AssayError(
+            f"{text}: means {len(matching)} conditions; name the level of {missing or 'each'} too"
+        )
+    return replace(campaign, name=text, condition=matching[0])
 
 
 def _readings(text: str, factors: Mapping[str, tuple[Level, ...]]) -> Iterator[Reading]:
@@ -97,5 +101,5 @@ def _why_no_condition(
         (factor, written) for factor, _, written in parts if written not in map(str, factors.get(factor, ()))
     )
     if factor not in factors:
-        return f"{factor} is no factor; {nearest(factor, list(factors))}"
-    return f"{written} is no level of {factor}; {nearest(written, factors[factor])}"
+        return f"{factor} is not a factor; {nearest(factor, list(factors))}"
+    return f"{written} is not a level of {factor}; {nearest(written, factors[factor])}"

@@ -40,14 +40,14 @@ def print_engines(engines: Sequence[Engine], console: "Console") -> None:
     terminal.print_engines(engines, console)
 
 
-def print_judged(judged: Sequence[Judged], asked: str, console: "Console") -> None:
-    """Print the verdicts on engines; `asked` is what was drawn, as a sentence."""
+def print_judged(judged: Sequence[Judged], drawn: str, console: "Console") -> None:
+    """Print the verdicts on engines; `drawn` is what was drawn, as a sentence."""
     from assay.engines import terminal  # noqa: PLC0415 - as above
 
-    terminal.print_judged(judged, asked, console)
+    terminal.print_judged(judged, drawn, console)
 
 
-def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
+def write_judged(judged: Sequence[Judged], drawn: str, directory: Path) -> Path:
     """Write the page and the pictures into a folder, made where it is missing, and return the page.
 
     Raises:
@@ -55,4 +55,4 @@ def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
     """
     from assay.engines import page  # noqa: PLC0415 - Altair and vl-convert are slow to load
 
-    return page.write_judged(judged, asked, directory)
+    return page.write_judged(judged, drawn, directory)

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from assay.engines.judge import judge, speed_of
-from assay.engines.program import count, known
+from assay.engines.program import Part, count, known
 from assay.engines.types import Counts, Engine, Judged
 from assay.errors import AssayError
 from assay.words import nearest
@@ -20,11 +21,11 @@ def chosen(names: Sequence[str]) -> list[Engine]:
     Raises:
         AssayError: there is no such engine.
     """
-    every = {engine.name: engine for engine in known()}
+    engines = {engine.name: engine for engine in known()}
     for name in names:
-        if name not in every:
-            raise AssayError(f"there is no engine {name!r}; {nearest(name, list(every))}")
-    return [every[name] for name in dict.fromkeys(names)] if names else list(every.values())
+        if name not in engines:
+            raise AssayError(f"there is no engine {name!r}; {nearest(name, list(engines))}")
+    return [engines[name] for name in dict.fromkeys(names or engines)]
 
 
 def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every: int | None) -> list[Judged]:
@@ -41,43 +42,31 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
     """
     other = min(RESEEDED_EVERY, numbers // 10) if reseed_every is None else None
 
-    def draw(engine: Engine) -> tuple[Counts, Counts | None] | None:
-        if _refusal(engine, reseed_every):
-            return None
-        counts = count(
-            engine.name,
-            numbers=numbers,
-            seed=seed,
-            reseed_every=reseed_every,
-            parts=("bits", "keys", "streams"),
+    def draw(engine: Engine, reseed_every: int | None, *parts: Part) -> Counts:
+        return count(engine.name, numbers=numbers, seed=seed, reseed_every=reseed_every, parts=parts)
+
+    def examined(engine: Engine) -> Judged:
+        if why := _refusal(engine, reseed_every):
+            return Judged(engine, reseed_every, unavailable=why)
+        counts = draw(engine, reseed_every, "bits", "keys", "streams")
+        others = None if _refusal(engine, other) else draw(engine, other, "bits")
+        return Judged(
+            engine,
+            reseed_every,
+            counts=counts,
+            other_reseed_every=other,
+            other=others,
+            verdict=judge(counts),
         )
-        if _refusal(engine, other):
-            return counts, None
-        return counts, count(engine.name, numbers=numbers, seed=seed, reseed_every=other, parts=("bits",))
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        drawn = list(pool.map(draw, engines))
-    judged = []
-    for engine, found in zip(engines, drawn, strict=True):
-        if found is None:
-            judged.append(Judged(engine, reseed_every, unavailable=_refusal(engine, reseed_every)))
-        else:
-            counts, others = found
-            timed = count(
-                engine.name, numbers=numbers, seed=seed, reseed_every=reseed_every, parts=("speed",)
-            )
-            judged.append(
-                Judged(
-                    engine,
-                    reseed_every,
-                    counts=counts,
-                    other_reseed_every=other,
-                    other=others,
-                    verdict=judge(counts),
-                    speed=speed_of(timed),
-                )
-            )
-    return judged
+        judged = list(pool.map(examined, engines))
+    return [
+        replace(engine, speed=speed_of(draw(engine.engine, reseed_every, "speed")))
+        if engine.counts
+        else engine
+        for engine in judged
+    ]
 
 
 def _refusal(engine: Engine, reseed_every: int | None) -> str:

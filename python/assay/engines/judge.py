@@ -60,15 +60,19 @@ def speed_of(counts: Counts) -> Speed:
 
 def _of_bits(bits: Counts) -> Iterator[_Tests]:
     used, numbers = bits["bits"], bits["at"][-1]
-    every = range(used)
-    yield Kind.SUM, every, _fair(bits["ones"][-1][:used], numbers)
-    yield Kind.ALTERNATION, every, _fair(bits["changes"][:used], numbers - 1)
+    places = range(used)
+    yield Kind.SUM, places, _fair(bits["ones"][-1][:used], numbers)
+    yield Kind.ALTERNATION, places, _fair(bits["changes"][:used], numbers - 1)
     # That a fair bit follows some period throughout is less probable than any double.
-    yield Kind.PERIOD, every, np.where(np.asarray(bits["periods"][:used]) > 0, 0.0, 1.0)
+    yield Kind.PERIOD, places, np.where(np.asarray(bits["periods"][:used]) > 0, 0.0, 1.0)
     compared = np.asarray(bits["compared"])
     lags = range(1, len(compared) + 1)
     differing = np.asarray(bits["differing"])[:, :used]
-    yield Kind.LAG, [(bit, lag) for lag in lags for bit in every], _fair(differing, compared[:, None]).ravel()
+    yield (
+        Kind.LAG,
+        [(bit, lag) for lag in lags for bit in places],
+        _fair(differing, compared[:, None]).ravel(),
+    )
     for kind, products, variance in (
         (Kind.NUMBERS, bits["products"], 1 / 12),
         (Kind.LOW_BYTES, bits["low_products"], (2**16 - 1) / 12),
@@ -79,18 +83,18 @@ def _of_bits(bits: Counts) -> Iterator[_Tests]:
 def _of_keys(entries: Sequence[Counts], mix_percent: Sequence[float]) -> Iterator[_Tests]:
     """Yield the tests of keys; a table that expects too little in a cell is left out."""
     kinds = (Kind.KEYS, Kind.MIX, Kind.OPERATION, Kind.NEXT)
-    found: dict[Kind, list[tuple[int, float]]] = {kind: [] for kind in kinds}
+    by_kind: dict[Kind, list[tuple[int, float]]] = {kind: [] for kind in kinds}
 
     def test(kind: Kind, place: int, table: Floats, expected: Floats, freedom: int) -> None:
         if expected.min() >= FEWEST_EXPECTED:
             statistic = float(((table - expected) ** 2 / expected).sum())
-            found[kind].append((place, _chi_square(statistic, freedom)))
+            by_kind[kind].append((place, _chi_square(statistic, freedom)))
 
     for place, entry in enumerate(entries):
         n, size = entry["operations"], entry["range"]
         if n >= FEWEST_EXPECTED * size:
             statistic = entry["sum_of_squares"] * size / n - n
-            found[Kind.KEYS].append((place, _chi_square(statistic, size - 1)))
+            by_kind[Kind.KEYS].append((place, _chi_square(statistic, size - 1)))
         if "by_place" not in entry:
             continue
         performed = np.asarray(entry["by_place"]["with_operation"], float).sum(axis=1)
@@ -104,7 +108,7 @@ def _of_keys(entries: Sequence[Counts], mix_percent: Sequence[float]) -> Iterato
             expected = np.outer(performed, met.sum(axis=0)) / n
             test(Kind.OPERATION, place, met, expected, (len(performed) - 1) * max(met.shape[1] - 1, 1))
             test(Kind.NEXT, place, pairs, np.full(pairs.shape, pairs.sum() / pairs.size), pairs.size - 1)
-    for kind, tests in found.items():
+    for kind, tests in by_kind.items():
         yield kind, [place for place, _ in tests], np.asarray([p for _, p in tests], dtype=float)
 
 

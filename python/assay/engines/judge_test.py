@@ -179,7 +179,7 @@ def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], said: str) -> No
         (lambda keys, kinds: (keys, np.where(keys % 2 == 0, kinds, kinds * 0)),
          "the operation depends on the key"),
         (lambda keys, kinds: (keys, np.where(np.arange(N) % 10 == 0, 0, kinds)),
-         "an operation asked for in 30% is drawn in 37.2%"),
+         "an operation that should be 30% of all is 37.2%"),
         (lambda keys, kinds: (np.sort(keys), kinds), "a key depends on the one before"),
     ],
 )  # fmt: skip

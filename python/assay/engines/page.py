@@ -37,14 +37,14 @@ def _page(
     for place, figure in enumerate(drawn):
         placed[figure.section].append((place, figure))
     sections: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [(SPEED, "Speed", [], placed[SPEED])]
-    for each in judged:
-        if each.verdict:
+    for examined in judged:
+        if examined.verdict:
             tests = [
-                (str(group.kind), len(group.p), len(group.failing(SUSPECT)), group.smallest)
-                for group in each.verdict.test_kinds
+                (str(tests.kind), len(tests.p), len(tests.failing(SUSPECT)), tests.smallest)
+                for tests in examined.verdict.test_kinds
             ]
-            name = each.engine.name
-            sections.append((name, f"{each.title}: {each.verdict.word}", tests, placed[name]))
+            name = examined.engine.name
+            sections.append((name, f"{examined.title}: {examined.verdict.word}", tests, placed[name]))
     return render(
         "engines.html",
         root="",
@@ -52,7 +52,7 @@ def _page(
         suspect=f"{SUSPECT:g}",
         rejected=f"{REJECTED:g}",
         judged=judged,
-        floor=min((each.speed.floor for each in judged if each.speed), default=0.0),
+        floor=min((examined.speed.floor for examined in judged if examined.speed), default=0.0),
         sections=sections,
         specifications=kinds,
         data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],

@@ -31,7 +31,7 @@ def specifications(judged: Sequence[Judged]) -> dict[str, Specification]:
         FIRST_FOUR: lambda: _sums(FIRST_BITS),
         ALL_BITS: lambda: _map("numbers", "numbers drawn", "sum / √numbers"),
         LAGS: lambda: _map("lag", "lag", "deviation"),
-        SPEED: lambda: _speed([each.title for each in judged if each.speed]),
+        SPEED: lambda: _speed([examined.title for examined in judged if examined.speed]),
     }
     return {kind: specification() for kind, specification in kinds.items()}
 
@@ -46,14 +46,14 @@ def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
         "medians with 95% intervals; the grey tick is the same loop without drawing",
         ("engine", "ns", "low", "high", "floor"),
         [
-            (each.title, speed.source, speed.source_interval.low, speed.source_interval.high, speed.floor)
-            for each in judged
-            if (speed := each.speed)
+            (engine.title, speed.source, speed.source_interval.low, speed.source_interval.high, speed.floor)
+            for engine in judged
+            if (speed := engine.speed)
         ],
     )
-    for each in judged:
-        if each.counts is not None:
-            yield from _of_engine(each, each.counts["bits"])
+    for engine in judged:
+        if engine.counts is not None:
+            yield from _of_engine(engine, engine.counts["bits"])
 
 
 def _of_engine(judged: Judged, bits: Counts) -> Iterator[Figure]:
@@ -117,7 +117,7 @@ def _first_four_rows(bits: Counts) -> list[tuple[Any, ...]]:
 
 
 def _rows(at: Sequence[int], sums: Any) -> list[tuple[Any, ...]]:
-    """Return a row for each place and bit; the band, as far as the sums reach, is told with the first bit."""
+    """Return a row for each place and bit; the row of the first bit has the band too."""
     reach = 1.1 * float(np.abs(sums).max())
     return [
         (place, f"bit {bit}", int(total), round(min(2 * math.sqrt(place), reach), 1) if bit == 0 else None)
@@ -210,8 +210,8 @@ def _speed(engines: Sequence[str]) -> Specification:
     x = alt.X("ns:Q", title=up.described(), scale=up.scale(), axis=up.axis("x"))
     floor = base.mark_tick(color=GREY, thickness=2).encode(x=alt.X("floor:Q"))
     rule = base.mark_rule(color=COLORS[0]).encode(x=alt.X("low:Q"), x2="high:Q")
-    told = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("ns", "low", "high", "floor")]
+    tooltips = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("ns", "low", "high", "floor")]
     point = base.mark_point(filled=True, color=COLORS[0], size=60, opacity=1).encode(
-        x=x, tooltip=["engine:N", *told]
+        x=x, tooltip=["engine:N", *tooltips]
     )
     return to_dict(floor + rule + point, alt.Step(24))

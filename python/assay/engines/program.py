@@ -10,7 +10,7 @@ from assay.errors import AssayError
 
 PROGRAM = "assay-engines"
 FEWEST, MOST = 1_000, 1_000_000_000
-"""Numbers that can be drawn."""
+"""How many numbers can be drawn."""
 
 Part = Literal["bits", "keys", "streams", "speed"]
 
@@ -22,7 +22,7 @@ def known() -> list[Engine]:
         AssayError: the program is missing, or of another version.
     """
     try:
-        return [Engine(**each) for each in json.loads(_run("--list"))]
+        return [Engine(**description) for description in json.loads(_run("--list"))]
     except (TypeError, ValueError) as error:
         raise AssayError(f"{PROGRAM} --list does not answer ({error}); run make build") from error
 
@@ -58,5 +58,5 @@ def _run(*arguments: str, given: str = "") -> str:
         raise AssayError(f"{program} cannot be run ({error.strerror}); run make build") from error
     if ended.returncode == 0:
         return ended.stdout
-    said = ended.stderr.strip().removeprefix("error: ")
-    raise AssayError(f"{PROGRAM}: {said or f'ended with {ended.returncode}'}")
+    message = ended.stderr.strip().removeprefix("error: ")
+    raise AssayError(f"{PROGRAM}: {message or f'ended with {ended.returncode}'}")

@@ -13,16 +13,16 @@ from assay.engines.types import Engine, Judged
 STYLES = {"accepted": "bold green", "suspect": "bold yellow", "rejected": "bold red"}
 
 
-def print_judged(judged: Sequence[Judged], asked: str, console: Console) -> None:
+def print_judged(judged: Sequence[Judged], drawn: str, console: Console) -> None:
     """Print what became of engines."""
-    console.print(Text(asked))
+    console.print(Text(drawn))
     console.print()
     table = _table(("engine", "verdict"), ("ns a number", "interval", "bits", "state"))
-    for each in judged:
-        engine, speed = each.engine, each.speed
-        word = each.verdict.word if each.verdict else "not judged"
+    for examined in judged:
+        engine, speed = examined.engine, examined.speed
+        word = examined.verdict.word if examined.verdict else "not judged"
         table.add_row(
-            each.title,
+            examined.title,
             Text(word, STYLES.get(word, "dim")),
             f"{speed.source:.2f}" if speed else "",
             f"{speed.source_interval.low:.2f} to {speed.source_interval.high:.2f}" if speed else "",
@@ -30,41 +30,39 @@ def print_judged(judged: Sequence[Judged], asked: str, console: Console) -> None
             _state(engine),
         )
     console.print(table)
-    floors = [each.speed.floor for each in judged if each.speed]
+    floors = [examined.speed.floor for examined in judged if examined.speed]
     if floors:
         console.print(Text(f"The same loop without drawing takes {min(floors):.2f} ns a number.", "dim"))
     console.print()
-    accepted = [each.title for each in judged if each.verdict and each.verdict.word == "accepted"]
+    verdicts = [(examined.title, examined.verdict, examined.unavailable) for examined in judged]
+    accepted = [title for title, verdict, _ in verdicts if verdict and verdict.word == "accepted"]
     if accepted:
         console.print(
             Text.assemble(("accepted ", STYLES["accepted"]), f"{', '.join(accepted)}: no test fails.")
         )
-    for each in judged:
-        if each.verdict is None:
-            console.print(Text.assemble(("not judged ", "dim"), f"{each.title}: {each.unavailable}."))
-        elif each.verdict.word != "accepted":
-            word = each.verdict.word
-            said = Text.assemble((f"{word} ", STYLES[word]), (each.title, "bold"), f": {each.verdict.why}.")
-            console.print(said)
-            console.print(Padding(Text(each.verdict.effect), (0, 0, 0, 3)))
+    for title, verdict, unavailable in verdicts:
+        if verdict is None:
+            console.print(Text.assemble(("not judged ", "dim"), f"{title}: {unavailable}."))
+        elif verdict.word != "accepted":
+            style = STYLES[verdict.word]
+            console.print(Text.assemble((f"{verdict.word} ", style), (title, "bold"), f": {verdict.why}."))
+            console.print(Padding(Text(verdict.effect), (0, 0, 0, 3)))
 
 
 def print_engines(engines: Sequence[Engine], console: Console) -> None:
     """Print which engines there are, and what is known against them."""
     table = _table(("engine", "what it is"), ("bits", "state"))
     for engine in engines:
-        notes = [
-            *([] if engine.available else ["not on this processor"]),
-            *([] if engine.replayable else ["cannot be replayed"]),
-            *(["one state for all threads"] if engine.shared else []),
-            *([f"rejected: {KNOWN_FLAWS[engine.name]}"] if engine.name in KNOWN_FLAWS else []),
-        ]
+        notes = {
+            "not on this processor": not engine.available,
+            "cannot be replayed": not engine.replayable,
+            "one state for all threads": engine.shared,
+            f"rejected: {KNOWN_FLAWS.get(engine.name)}": engine.name in KNOWN_FLAWS,
+        }
         about = Text(engine.description)
-        if notes:
-            about.append("\n" + "; ".join(notes), "dim")
-        table.add_row(
-            engine.name, about, str(engine.bits), str(engine.state_bits) if engine.state_bits else "none"
-        )
+        if any(notes.values()):
+            about.append("\n" + "; ".join(note for note, applies in notes.items() if applies), "dim")
+        table.add_row(engine.name, about, str(engine.bits), _state(engine))
     console.print(table)
 
 

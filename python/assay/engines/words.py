@@ -1,4 +1,4 @@
-"""What failing tests are called, and what they would do to an experiment."""
+"""What tests fail, in words, and what that would do to an experiment."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,11 @@ Failing = Mapping[Kind, Sequence[Any]]
 
 def why_of(counts: Counts, failing: Failing) -> str:
     """Return which bits and numbers fail and how, without a full stop; at least something."""
-    said = [*_of_bits(counts["bits"], failing), *_of_numbers(counts, failing)]
-    if not said:  # keys alone
-        said = [listed([str(kind) for kind, subjects in failing.items() if subjects]) + " differ from chance"]
-    return "; ".join(said)
+    clauses = [*_of_bits(counts["bits"], failing), *_of_numbers(counts, failing)]
+    if not clauses:  # keys alone
+        kinds = listed([str(kind) for kind, subjects in failing.items() if subjects])
+        clauses = [f"{kinds} differ from chance"]
+    return "; ".join(clauses)
 
 
 def _of_bits(bits: Counts, failing: Failing) -> Iterator[str]:
@@ -38,8 +39,8 @@ def _of_bits(bits: Counts, failing: Failing) -> Iterator[str]:
     if changing := _less(failing[Kind.ALTERNATION], periods):
         shares = [bits["changes"][bit] / (numbers - 1) for bit in changing]
         yield f"{runs('bit', changing)} change{_s(changing)} in {_percent(shares)} of the steps"
-    said = {*periods, *changing}
-    if lagging := [(bit, lag) for bit, lag in failing[Kind.LAG] if bit not in said]:
+    named = {*periods, *changing}
+    if lagging := [(bit, lag) for bit, lag in failing[Kind.LAG] if bit not in named]:
         depending = {bit for bit, _ in lagging}
         lags = runs("number", {lag for _, lag in lagging})
         yield f"{runs('bit', depending)} depend{_s(depending)} on the same bit {lags} before"
@@ -64,11 +65,11 @@ def _of_numbers(counts: Counts, failing: Failing) -> Iterator[str]:
 
 def effect_of(counts: Counts, failing: Failing) -> str:
     """Return what that does to an experiment, in whole sentences."""
-    said: dict[tuple[str, ...], list[str]] = {}
+    ways_of: dict[tuple[str, ...], list[str]] = {}
     for way in dict.fromkeys(map(_way, counts["keys"])):
-        said.setdefault(tuple(_effects(counts, failing, way)), []).append(way)
-    clean = said.pop((), [])
-    sentences = [f"With {listed(ways)}, {listed(effects)}." for effects, ways in said.items()]
+        ways_of.setdefault(tuple(_effects(counts, failing, way)), []).append(way)
+    clean = ways_of.pop((), [])
+    sentences = [f"With {listed(ways)}, {listed(effects)}." for effects, ways in ways_of.items()]
     if sentences and clean:
         sentences.append(f"With {listed(clean)}, no test of keys and operations sees it.")
     if failing[Kind.COLLISIONS]:
@@ -97,11 +98,10 @@ def _effects(counts: Counts, failing: Failing, way: str) -> Iterator[str]:
             even = all(_too_even(entry) for entry in wrong)
             yield f"keys out of {ranges} are drawn {'more' if even else 'less'} evenly than by chance"
     if wrong := entries(Kind.MIX):
-        asked, got = max(
-            ((asked, got) for entry in wrong for asked, got in _mix(counts, entry)),
-            key=lambda pair: abs(pair[1] - pair[0]),
+        share, drawn = max(
+            (pair for entry in wrong for pair in _mix(counts, entry)), key=lambda pair: abs(pair[1] - pair[0])
         )
-        yield f"an operation asked for in {asked:g}% is drawn in {got:.3g}%"
+        yield f"an operation that should be {share:g}% of all is {drawn:.3g}%"
     if entries(Kind.OPERATION):
         yield "the operation depends on the key"
 
@@ -113,9 +113,9 @@ def _too_even(entry: Counts) -> bool:
 
 
 def _mix(counts: Counts, entry: Counts) -> Iterator[tuple[float, float]]:
-    """Yield what percent of the operations each of them was to be, and was."""
-    for asked, row in zip(counts["mix_percent"], entry["by_place"]["with_operation"], strict=True):
-        yield asked, 100 * sum(row) / entry["operations"]
+    """Yield what percent of all each operation should be, and what it is."""
+    for share, row in zip(counts["mix_percent"], entry["by_place"]["with_operation"], strict=True):
+        yield share, 100 * sum(row) / entry["operations"]
 
 
 def _missing(entry: Counts) -> float:

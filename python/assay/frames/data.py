@@ -9,6 +9,7 @@ import pandas as pd
 
 from assay.analysis import Comparison, Estimate
 from assay.errors import AssayError
+from assay.findings import Finding
 from assay.store import Store
 from assay.store.views import free_name
 
@@ -70,19 +71,19 @@ class Data:
     def campaigns(self) -> pd.DataFrame:
         """Return one row for each campaign, the oldest first, indexed by its number."""
         rows = [
-            {
-                "campaign": each.id,
-                "experiment": each.experiment,
-                "question": each.question,
-                "started_at": each.started_at,
-                "seed": each.seed,
-                "planned": each.planned,
-                "ended": each.ended,
-                "valid": each.counts.get("valid", 0),
-                "finished": each.finished,
-                "host": each.host.get("name"),
-            }
-            for each in self._store.campaigns()
+            (
+                campaign.id,
+                campaign.experiment,
+                campaign.question,
+                campaign.started_at,
+                campaign.seed,
+                campaign.planned,
+                campaign.ended,
+                campaign.counts.get("valid", 0),
+                campaign.finished,
+                campaign.host.get("name"),
+            )
+            for campaign in self._store.campaigns()
         ]
         return pd.DataFrame(rows, columns=_CAMPAIGN).set_index("campaign")
 
@@ -132,18 +133,15 @@ class Data:
         report = gather(self._store, self._store.campaign(campaign).id)
         analysis = report.analysis
         names = _column_names(factor for factor in report.experiment.factors if factor != analysis.factor)
-        rows = [_comparison(each, names) for each in (*analysis.comparisons, *analysis.also)]
+        rows = [_comparison(comparison, names) for comparison in (*analysis.comparisons, *analysis.also)]
         return pd.DataFrame(rows, columns=list(rows[0]) if rows else [*names.values(), *_VERDICT])
 
     def findings(self, campaign: int | None = None) -> pd.DataFrame:
-        """Return what the audit finds, one row for each finding, the gravest first."""
-        from assay.findings import Finding  # noqa: PLC0415
+        """Return what the audit finds, one row for each finding, the most severe first."""
         from assay.report import gather  # noqa: PLC0415
 
-        found = gather(self._store, self._store.campaign(campaign).id).findings
-        return pd.DataFrame(
-            [asdict(finding) for finding in found], columns=[field.name for field in fields(Finding)]
-        )
+        findings = gather(self._store, self._store.campaign(campaign).id).findings
+        return pd.DataFrame(map(asdict, findings), columns=[field.name for field in fields(Finding)])
 
     def record(self, trial: int) -> dict[str, Any]:
         """Return the whole record of one trial."""

@@ -14,15 +14,11 @@ from typing import Any
 from assay.experiment.placeholders import fill, values_of
 from assay.experiment.schema import HELD_BY_THE_RUNNER
 from assay.experiment.types import Experiment, Level
-from assay.experiment.workload import (
-    files_of,
-    largest_key_range,
-    longest,
-)
+from assay.experiment.workload import files_of, largest_key_range, longest
 from assay.plan.types import Plan, PlannedTrial
 
 ENVIRONMENT_BYTES = 4096
-COMMAND_TIMEOUT_S = 600.0  # of a command nothing is known of how long it takes
+COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
 
@@ -89,8 +85,8 @@ def repeat_group(
     repeats = group[0].group if group[0].repeats is None else group[0].repeats
     random = Random(f"{campaign_seed} {repeats} {number}")  # noqa: S311  # repeatable on purpose
     # Of the files as they were when the campaign was planned, whatever has become of them.
-    planned = (each for trial in group for _, each in files_of(trial.request))
-    digests = {each["file"]: each["digest"] for each in planned}
+    planned = (distribution for trial in group for _, distribution in files_of(trial.request))
+    digests = {distribution["file"]: distribution["digest"] for distribution in planned}
     by_levels = sorted(group, key=lambda trial: tuple(map(str, trial.levels.values())))
     return tuple(
         _planned(
@@ -128,14 +124,11 @@ def _planned(
     settings = experiment.settings(levels)
     perturbation: dict[str, float] = {}
     if "key_range" in settings:
-        key_range, percent = _perturbed(
-            settings["key_range"],
-            experiment.design.key_range_percent,
-            largest_key_range(settings),
-            random,
+        most = experiment.design.key_range_percent
+        settings["key_range"], percent = _perturbed(
+            settings["key_range"], most, largest_key_range(settings), random
         )
-        settings["key_range"] = key_range
-        if experiment.design.key_range_percent:
+        if most:
             perturbation["key_range"] = percent
     perturbation["environment_bytes"] = random.randrange(ENVIRONMENT_BYTES)
     subject = settings["subject"]
@@ -158,7 +151,7 @@ def _planned(
         perturbation=perturbation,
         timeout_s=settings.get("timeout_s", timeout_s),
         memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
-        arguments=tuple(fill(each, values) for each in own.arguments) if own else (),
+        arguments=tuple(fill(argument, values) for argument in own.arguments) if own else (),
         extract=own.extract if own else "protocol",
         repeats=repeats,
     )
