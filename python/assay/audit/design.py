@@ -44,7 +44,7 @@ def too_few_blocks(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
 
 @rule(
     "family-too-large",
-    "Too many comparisons for so few blocks",
+    "Too many comparisons for the blocks",
     "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md",
 )
 def family_too_large(rule_id: str, evidence: Evidence) -> Iterator[Finding]:

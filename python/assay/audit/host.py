@@ -110,7 +110,7 @@ def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str
 
 _FEWEST = 10  # with fewer the first and the last third are single trials
 _DRIFT_LEVEL = 0.05  # of all conditions together
-_DRIFT_LIMIT = 0.05  # of the size of the effects that experiments look for
+_DRIFT_LIMIT = 0.05  # the size of the effects that experiments look for
 
 
 @rule(

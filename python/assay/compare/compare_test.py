@@ -200,11 +200,11 @@ def test_nothing_in_common_is_refused(side: MakeSide) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("subjet=one", "subjet is no factor; did you mean subject"),
-        ("subject=three", "three is no level of subject"),
+        ("subjet=one", "subjet is not a factor; did you mean subject"),
+        ("subject=three", "three is not a level of subject"),
         ("subject=one", "means 2 conditions; name the level of threads too"),
         ("threads=1,subject=one,threads=2", "threads is named twice"),
-        ("subject=one,threads=1,2", "2 is no factor"),
+        ("subject=one,threads=1,2", "2 is not a factor"),
     ],
 )
 def test_what_names_no_condition_is_explained(side: MakeSide, text: str, message: str) -> None:

@@ -1,5 +1,7 @@
 import json
-from collections.abc import Iterator
+import math
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -88,7 +90,9 @@ def data(tmp_path: Path) -> Iterator[Data]:
     yield from recorded(tmp_path / "assay.sqlite", SOURCE, "variant")
 
 
-def recorded(path: Path, source: str, factor: str) -> Iterator[Data]:
+def recorded(
+    path: Path, source: str, factor: str, ended: Callable[[PlannedTrial], Outcome] = outcome
+) -> Iterator[Data]:
     """Record a campaign whose second factor has this name, and open it."""
     plan = Plan(
         1,
@@ -104,7 +108,7 @@ def recorded(path: Path, source: str, factor: str) -> Iterator[Data]:
             host={"name": "here"},
         )
         for trial in plan.trials:
-            store.record(campaign, trial.ordinal, outcome(trial))
+            store.record(campaign, trial.ordinal, ended(trial))
     with assay.open(path) as opened:
         yield opened
 
@@ -204,6 +208,24 @@ def test_a_factor_named_as_another_column_has_a_column_of_its_own(factor: str, t
         assert column(verdicts, f"factor_{factor}") == ["plain", "=1+1"]
         assert column(verdicts, "level") == ["two", "two"]
         assert all(1.98 < ratio < 2 for ratio in column(verdicts, "ratio"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_metrics_near_the_limits_of_a_double_are_written_and_read(tmp_path: Path, form: Format) -> None:
+    extremes = [1e308, 5e-324, 2**53 + 1, 2**70, 0, -1e308, sys.float_info.max, 1.0]
+
+    def ended(trial: PlannedTrial) -> Outcome:
+        usual = outcome(trial)
+        metrics = {"throughput": extremes[trial.ordinal % len(extremes)]}
+        return replace(usual, result={**(usual.result or {}), "metrics": metrics})
+
+    for data in recorded(tmp_path / "a.sqlite", SOURCE, "variant", ended):
+        trials, *_ = write_tables(data, None, form, tmp_path / "out")
+        table = pd.read_csv(trials) if form == "csv" else pd.read_parquet(trials)
+        values = [float(value) for value in table["throughput"].dropna()]
+        assert sorted({*values}) == sorted({*map(float, extremes)})
+        ratios = list(data.verdicts()["ratio"].dropna())
+        assert all(0 < ratio < math.inf for ratio in ratios)
 
 
 def test_what_is_closed_answers_no_more(tmp_path: Path) -> None:

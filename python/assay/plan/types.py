@@ -20,7 +20,7 @@ class PlannedTrial:
         levels: factor -> level, the trial's condition.
         request: the message for the trial's process, schema `trial-request`.
         program: the executable that runs it, an absolute path.
-        perturbation: what was drawn at random for this trial beside its seed: `environment_bytes` is the
+        perturbation: what was drawn at random for this trial besides its seed: `environment_bytes` is the
             length of a padding variable in its environment, every other name the percent by which
             that setting was moved.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
