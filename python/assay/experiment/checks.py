@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from assay.experiment.factors import origin_of
 from assay.experiment.machine import Machine, SubjectOffer
-from assay.experiment.source import Source
+from assay.experiment.mistakes import MistakeError, located
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import OPERATIONS
 from assay.words import listed, nearest, runs, show
@@ -26,11 +27,15 @@ def check(experiment: Experiment, machine: Machine) -> None:
     Raises:
         AssayError: it cannot; the first mistake, at its place in the file.
     """
-    source = Source(experiment.path, experiment.source)
+    with located(experiment.path, experiment.source):
+        _check(experiment, machine)
+
+
+def _check(experiment: Experiment, machine: Machine) -> None:
     for subject, program in experiment.programs.items():
         if subject in machine.subjects:
             why = f"assay-trial has a subject {subject}; choose another name"
-            raise source.mistake(("subjects", program.table), why)
+            raise MistakeError(("subjects", program.table), why)
     conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
     baselines = experiment.baseline_by_context()
     compared_with = {
@@ -41,15 +46,15 @@ def check(experiment: Experiment, machine: Machine) -> None:
     for condition, settings in conditions:
         other = compared_with[experiment.context(condition)]
         for (setting, *inside), why in _mistakes(experiment, condition, settings, other, machine):
-            origin = source.origin(experiment, condition, str(setting))
-            raise source.mistake((*origin, *inside), why)
+            origin = origin_of(experiment, condition, str(setting))
+            raise MistakeError((*origin, *inside), why)
     if not experiment.subjects() & experiment.programs.keys():
         comparison = experiment.comparison
         for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
             for metric in metrics:
                 reasons = [_lacks(metric, settings) for _, settings in conditions]
                 if None not in reasons:
-                    raise source.mistake(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
+                    raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
 
 
 def _mistakes(

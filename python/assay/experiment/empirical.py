@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.experiment.lines import KeyPath
-from assay.experiment.source import Source
+from assay.experiment.mistakes import MistakeError
 from assay.experiment.types import Experiment
 from assay.experiment.workload import files_of
 
@@ -16,21 +16,21 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LARGEST_FILE = 2**22  # bytes; a quarter of a million weights of 16 digits, whose digest takes half a second
 
 
-def read_digests(source: Source, experiment: Experiment) -> dict[str, str]:
+def read_digests(experiment: Experiment) -> dict[str, str]:
     """Check every file of weights that an experiment names; return file -> digest of its bytes.
 
     Raises:
-        AssayError: one cannot be read, or holds what is no weight.
+        MistakeError: one cannot be read, or holds what is no weight.
     """
     digests: dict[str, str] = {}
-    for at, settings in _places(source, experiment):
+    for at, settings in _places(experiment):
         for inside, distribution in files_of(settings):
             file = distribution["file"]
             if file not in digests:
                 key = (*at, *inside, "file")
-                data = _read(source, key, Path(file))
+                data = _read(key, Path(file))
                 if why := _mistake(data):
-                    raise source.mistake(key, f"{file}{why}")
+                    raise MistakeError(key, f"{file}{why}")
                 digests[file] = digest(data)
     return digests
 
@@ -43,7 +43,7 @@ def digest(data: bytes) -> str:
     return f"0x{value:016x}"
 
 
-def _places(source: Source, experiment: Experiment) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+def _places(experiment: Experiment) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
     """Yield each setting that may name a file, with the key of what surrounds it."""
     yield ("trial",), {name: value for name, value in experiment.fixed.items() if name != "roles"}
     for number, role in enumerate(experiment.fixed.get("roles", ())):
@@ -53,17 +53,17 @@ def _places(source: Source, experiment: Experiment) -> Iterator[tuple[KeyPath, M
             yield ("factors", factor, str(level)), changes
 
 
-def _read(source: Source, at: KeyPath, file: Path) -> bytes:
+def _read(at: KeyPath, file: Path) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise source.mistake(at, f"{file} is no regular file; name a text of weights, one a line")
+            raise MistakeError(at, f"{file} is no regular file; name a text of weights, one a line")
         with file.open("rb") as opened:
             data = opened.read(_LARGEST_FILE + 1)
     except OSError as error:
         why = f"there is no file {file} to be read ({error.strerror}); name a text of weights, one a line"
-        raise source.mistake(at, why) from error
+        raise MistakeError(at, why) from error
     if len(data) > _LARGEST_FILE:
-        raise source.mistake(at, f"{file} is larger than 4 MiB; give fewer weights")
+        raise MistakeError(at, f"{file} is larger than 4 MiB; give fewer weights")
     return data
 
 

@@ -1,45 +1,46 @@
 """Reads [factors]: what each level of each factor changes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.experiment.lines import KeyPath
+from assay.experiment.mistakes import Key, LevelKey, MistakeError, check_known, validated
 from assay.experiment.schema import Settings
-from assay.experiment.source import Source, label_of
 from assay.experiment.tables import NAME_PATTERN
-from assay.experiment.types import Level
+from assay.experiment.types import Experiment, Level
 from assay.words import nearest, show
 
 Changes = dict[str, dict[Level, dict[str, Any]]]
+Factors = Mapping[str, Sequence[Level]]
 
 
-def read_factors(source: Source, factors: Mapping[str, Any], fixed: Mapping[str, Any]) -> Changes:
+def read_factors(factors: Mapping[str, Any], fixed: Mapping[str, Any]) -> Changes:
     """Return factor -> level -> the settings that the level changes.
 
     Args:
-        source: the file's text.
         factors: the table [factors].
         fixed: the settings that [trial] names.
 
     Raises:
-        AssayError: there is a mistake in it.
+        MistakeError: there is a mistake in it.
     """
     if not factors:
-        raise source.mistake(("factors",), "at least one factor is needed")
-    changes = {name: _factor(source, name, levels) for name, levels in factors.items()}
-    _refuse_two_sources(source, changes, fixed)
+        raise MistakeError(("factors",), "at least one factor is needed")
+    changes = {name: _factor(name, levels) for name, levels in factors.items()}
+    _refuse_two_sources(changes, fixed)
     return changes
 
 
-def _factor(source: Source, name: str, levels: Any) -> dict[Level, dict[str, Any]]:
+def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
     """Read one factor as level -> the settings that it changes."""
     at = ("factors", name)
     if not re.fullmatch(NAME_PATTERN, name):
-        raise source.mistake(at, "is no name; use small letters, digits and _, with a letter first")
+        raise MistakeError(at, "is no name; use small letters, digits and _, with a letter first")
     if not isinstance(levels, list | dict):
-        raise source.mistake(at, f"{show(levels)} is neither a list of levels nor a table of named ones")
+        raise MistakeError(at, f"{show(levels)} is neither a list of levels nor a table of named ones")
     if not levels:
-        raise source.mistake(at, "has no levels; give at least one")
+        raise MistakeError(at, "has no levels; give at least one")
     is_setting = name in Settings.model_fields
     if isinstance(levels, list):
         if not is_setting:
@@ -48,16 +49,16 @@ def _factor(source: Source, name: str, levels: Any) -> dict[Level, dict[str, Any
                 f"is no setting of a trial ({hint}), so it needs named levels, "
                 "each a table of the settings that it changes: a = {}, b = { key_range = 100 }"
             )
-            raise source.mistake(at, why)
-        return _listed(source, name, levels)
+            raise MistakeError(at, why)
+        return _listed(name, levels)
     read: dict[str, dict[str, Any]] = {}
     for label, value in levels.items():
         if not (label.strip() and label.isprintable()):
-            raise source.mistake((*at, label), f"{show(label)} is no name for a level")
+            raise MistakeError((*at, label), f"{show(label)} is no name for a level")
         if is_setting:
-            read[label] = source.settings({name: value}, (*at, label), skip=1)
+            read[label] = _settings({name: value}, (*at, label), skip=1)
         else:
-            read[label] = source.settings(value, (*at, label))
+            read[label] = _settings(value, (*at, label))
     numbers = [number for label in read if (number := _number(label)) is not None]
     names: list[Level] = [*numbers] if len(numbers) == len(read) else [*read]
     return dict(zip(names, read.values(), strict=True))
@@ -71,28 +72,28 @@ def _number(label: str) -> int | float | None:
     return number if str(number) == label else None
 
 
-def _listed(source: Source, name: str, levels: list[Any]) -> dict[Level, dict[str, Any]]:
+def _listed(name: str, levels: list[Any]) -> dict[Level, dict[str, Any]]:
     """Read a factor that lists the values of a setting; each value is its own label."""
     read: dict[Level, dict[str, Any]] = {}
     for index, value in enumerate(levels):
         at = ("factors", name, index)
         has_tables = isinstance(value, list) and any(isinstance(each, dict) for each in value)
         if isinstance(value, dict) or has_tables:
-            raise source.mistake(at, f"give each {name} a name: [factors.{name}], then NAME = {{ ... }}")
-        settings = source.settings({name: value}, at, skip=1)
+            raise MistakeError(at, f"give each {name} a name: [factors.{name}], then NAME = {{ ... }}")
+        settings = _settings({name: value}, at, skip=1)
         label = label_of(value)
         if label in read:
-            raise source.mistake(at, f"the level {show(value)} is given twice")
+            raise MistakeError(at, f"the level {show(value)} is given twice")
         read[label] = settings
     return read
 
 
-def _refuse_two_sources(source: Source, changes: Changes, fixed: Mapping[str, Any]) -> None:
+def _refuse_two_sources(changes: Changes, fixed: Mapping[str, Any]) -> None:
     """Refuse a setting that is both fixed and a factor, or a setting or parameter that two factors change."""
     changed_by: dict[tuple[str, ...], str] = {}
     for factor, levels in changes.items():
         if factor in fixed:
-            raise source.mistake(("trial", factor), "is both fixed here and a factor; remove one of them")
+            raise MistakeError(("trial", factor), "is both fixed here and a factor; remove one of them")
         for level, settings in levels.items():
             parameters = settings.get("parameters", {})
             changed = [(name,) for name in settings if name != "parameters"]
@@ -100,4 +101,46 @@ def _refuse_two_sources(source: Source, changes: Changes, fixed: Mapping[str, An
                 other = changed_by.setdefault(key, factor)
                 if other != factor:
                     why = f"{key[-1]} is changed by the factor {other} too; one factor may change it"
-                    raise source.mistake(("factors", factor, str(level), *key), why)
+                    raise MistakeError(("factors", factor, str(level), *key), why)
+
+
+def _settings(value: Any, at: KeyPath, skip: int = 0) -> dict[str, Any]:
+    return validated(Settings, value, at, skip).given()
+
+
+def label_of(value: Any) -> Level:
+    """Return the name of a level that is listed by its value."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def level_of(key: KeyPath, factor: str, level: Any, factors: Factors) -> Level:
+    """Return the level that is written at a key: 2 and "2" mean the same."""
+    by_name = {str(known): known for known in factors[factor]}
+    name = str(label_of(level))
+    if name not in by_name:
+        raise MistakeError(key, f"{show(level)} is no level of {factor}; {nearest(name, list(by_name))}")
+    return by_name[name]
+
+
+def levels_of(at: KeyPath, rule: Mapping[str, Any], factors: Factors) -> dict[str, tuple[Level, ...]]:
+    """Read a rule that names one level, or a list of them, of each of some factors."""
+    read = {}
+    for factor, levels in rule.items():
+        key = (*at, factor)
+        check_known(key, factor, factors, "factor")
+        wanted = levels if isinstance(levels, list | tuple) else [levels]
+        if not wanted:
+            raise MistakeError(key, "an empty list matches nothing; name a level")
+        read[factor] = tuple(level_of(key, factor, level, factors) for level in wanted)
+    return read
+
+
+def origin_of(experiment: Experiment, condition: Mapping[str, Level], setting: str) -> Key:
+    """Return the key that gives a setting its value in a condition."""
+    for factor, level in condition.items():
+        if setting in experiment.changes[factor][level]:
+            key = ("factors", factor, LevelKey(str(level), experiment.factors[factor].index(level)))
+            return key if factor == setting else (*key, setting)
+    return ("trial", setting)

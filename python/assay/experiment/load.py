@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
+from assay.experiment.mistakes import MistakeError, check_known, located
 from assay.experiment.read import check_conditions, read_experiment
 from assay.experiment.schema import Settings
-from assay.experiment.source import Source
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
 
@@ -46,13 +46,12 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
         raise AssayError(f"{path}: holds NUL bytes, so it is no text; save it as UTF-8")
     if path.suffix == ".json":
         experiment = _resolved(text, path, identical)
-        source = Source(experiment.path, experiment.source)
     else:
         experiment = parse(text, path, identical=identical)
-        source = Source(path, text)
-    for program in experiment.programs.values():
-        _check_program(source, ("subjects", program.table, "program"), program)
-    return experiment.model_copy(update={"digests": read_digests(source, experiment)})
+    with located(experiment.path, experiment.source):
+        for program in experiment.programs.values():
+            _check_program(("subjects", program.table, "program"), program)
+        return experiment.model_copy(update={"digests": read_digests(experiment)})
 
 
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
@@ -69,13 +68,13 @@ def _resolved(text: str, path: Path, identical: bool) -> Experiment:
         ) from None
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")
-    source = Source(path, "")
-    source.known(("comparison", "factor"), experiment.comparison.factor, experiment.changes, "factor")
-    check_conditions(source, experiment)
+    with located(path, ""):
+        check_known(("comparison", "factor"), experiment.comparison.factor, experiment.changes, "factor")
+        check_conditions(experiment)
     return experiment
 
 
-def _check_program(source: Source, key: KeyPath, program: Program) -> None:
+def _check_program(key: KeyPath, program: Program) -> None:
     """Check that a program is there and can be executed, or is yet to be built."""
     file = program.path
     if not file.is_absolute():
@@ -83,18 +82,18 @@ def _check_program(source: Source, key: KeyPath, program: Program) -> None:
             f"there is no command {show(str(file))} on the PATH; install it, or write "
             f"{show(f'./{file}')} for a program beside the experiment's file"
         )
-        raise source.mistake(key, why)
+        raise MistakeError(key, why)
     if program.build is not None:
         return
     try:
         mode = file.stat().st_mode
     except OSError as error:
         why = f"there is no program {show(str(file))} ({error.strerror}); build it first"
-        raise source.mistake(key, why) from error
+        raise MistakeError(key, why) from error
     if not stat.S_ISREG(mode):
-        raise source.mistake(key, f"{show(str(file))} is no file; name the program itself")
+        raise MistakeError(key, f"{show(str(file))} is no file; name the program itself")
     if not os.access(file, os.X_OK):
-        raise source.mistake(key, f"{file} is not executable; chmod +x makes it so")
+        raise MistakeError(key, f"{file} is not executable; chmod +x makes it so")
 
 
 def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
@@ -120,7 +119,8 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
     except RecursionError as error:
         raise _too_deep(path) from error
     try:
-        return read_experiment(Source(path, text), table, identical=identical)
+        with located(path, text):
+            return read_experiment(text, path, table, identical=identical)
     except RecursionError as error:
         raise _too_deep(path) from error
 

@@ -8,6 +8,7 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
+from assay.experiment.mistakes import validated
 from assay.experiment.schema import (
     ComparisonTable,
     DesignTable,
@@ -17,7 +18,6 @@ from assay.experiment.schema import (
     Settings,
     SubjectTable,
 )
-from assay.experiment.source import Source
 from assay.experiment.types import Blocks, Chart, Extraction, Program, Validation
 
 FILE = Path("experiments/x.toml")
@@ -1159,7 +1159,7 @@ def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
     parts = re.findall(r"^```toml\n(?!name = )(.*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
     assert len(parts) > 5
     for part in parts:
-        Source(REFERENCE, part).table(Document, tomllib.loads(TEXT) | tomllib.loads(part), ())
+        validated(Document, tomllib.loads(TEXT) | tomllib.loads(part))
 
 
 def test_the_reference_explains_every_key() -> None:

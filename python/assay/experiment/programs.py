@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from assay.experiment import placeholders
+from assay.experiment.mistakes import MistakeError
 from assay.experiment.schema import ExtractTable, Settings, SubjectTable
-from assay.experiment.source import Source
 from assay.experiment.types import Experiment, Extraction, Program
 from assay.words import nearest, show
 
@@ -17,39 +17,38 @@ PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
 """What is measured of every program that does not speak the protocol."""
 
 
-def read_programs(source: Source, tables: Mapping[str, SubjectTable]) -> dict[str, Program]:
+def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str, Program]:
     """Return subject -> its program, as each [subjects.NAME] describes it.
 
     Raises:
-        AssayError: there is a mistake in one.
+        MistakeError: there is a mistake in one.
     """
     programs: dict[str, Program] = {}
     for name, table in tables.items():
-        program = _program(source, name, table)
+        program = _program(folder, name, table)
         for index, subject in enumerate(table.names or [name]):
             if subject in programs:
                 at = ("subjects", name, "names", index) if table.names else ("subjects", name)
                 why = (
                     f"subjects.{programs[subject].table} has a subject {subject} already; choose another name"
                 )
-                raise source.mistake(at, why)
+                raise MistakeError(at, why)
             programs[subject] = program
     return programs
 
 
-def _program(source: Source, name: str, table: SubjectTable) -> Program:
+def _program(folder: Path, name: str, table: SubjectTable) -> Program:
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
     if table.extract is None:
         extract = () if table.protocol is False else "protocol"
     elif table.protocol:
         why = "a program that speaks the protocol has nothing to extract; remove this or extract"
-        raise source.mistake(("subjects", name, "protocol"), why)
+        raise MistakeError(("subjects", name, "protocol"), why)
     elif not table.extract:
         why = "is empty; if only time and memory are to be measured, write protocol = false instead"
-        raise source.mistake(("subjects", name, "extract"), why)
+        raise MistakeError(("subjects", name, "extract"), why)
     else:
-        extract = table.extract if isinstance(table.extract, str) else _rules(source, name, table.extract)
-    folder = source.path.parent.absolute()
+        extract = table.extract if isinstance(table.extract, str) else _rules(name, table.extract)
     path = folder / table.program
     if extract != "protocol" and "/" not in table.program:
         found = shutil.which(table.program)
@@ -59,12 +58,12 @@ def _program(source: Source, name: str, table: SubjectTable) -> Program:
     )
 
 
-def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
+def _rules(name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
     at = ("subjects", name, "extract")
     read = []
     for metric, rule in rules.items():
         if metric in PROCESS_METRICS:
-            raise source.mistake((*at, metric), "is measured of every command; give yours another name")
+            raise MistakeError((*at, metric), "is measured of every command; give yours another name")
         if isinstance(rule, str):
             read.append(Extraction(metric=metric, pattern=rule))
         else:
@@ -72,11 +71,11 @@ def _rules(source: Source, name: str, rules: Mapping[str, str | ExtractTable]) -
     return tuple(read)
 
 
-def read_units(source: Source, programs: Mapping[str, Program]) -> dict[str, str]:
+def read_units(programs: Mapping[str, Program]) -> dict[str, str]:
     """Return metric -> the unit that extraction rules give it, empty where they give none.
 
     Raises:
-        AssayError: two programs give a metric in different units.
+        MistakeError: two programs give a metric in different units.
     """
     units: dict[str, str] = {}
     first: dict[str, str] = {}
@@ -89,7 +88,7 @@ def read_units(source: Source, programs: Mapping[str, Program]) -> dict[str, str
                     f"is in {_unit(rule.unit)} here and in {_unit(unit)} in subjects.{other}; values in "
                     "different units cannot be compared: give both the same unit, or each a metric of its own"
                 )
-                raise source.mistake(("subjects", program.table, "extract", rule.metric), why)
+                raise MistakeError(("subjects", program.table, "extract", rule.metric), why)
     return units
 
 
@@ -97,13 +96,13 @@ def _unit(unit: str) -> str:
     return show(unit) if unit else "no unit"
 
 
-def check_units(source: Source, experiment: Experiment) -> None:
+def check_units(experiment: Experiment) -> None:
     """Check that a compared metric has the unit that a rule gives it from every subject that is measured.
 
     `read_units` has compared the rules with each other.
 
     Raises:
-        AssayError: a subject without rules may give it in any unit.
+        MistakeError: a subject without rules may give it in any unit.
     """
     comparison = experiment.comparison
     measured = experiment.subjects()
@@ -121,41 +120,39 @@ def check_units(source: Source, experiment: Experiment) -> None:
                     "different units cannot be compared: give it a rule with this unit, or leave the unit out"
                 )
                 table = experiment.programs[subject].table
-                raise source.mistake(("subjects", table, "extract", rule.metric), why)
+                raise MistakeError(("subjects", table, "extract", rule.metric), why)
 
 
-def check_placeholders(source: Source, experiment: Experiment) -> None:
+def check_placeholders(experiment: Experiment) -> None:
     """Check that every placeholder of every argument has a value wherever its program runs.
 
     Of a program that is not measured, it has to name a setting or a parameter.
 
     Raises:
-        AssayError: one has none.
+        MistakeError: one has none.
     """
     for condition in experiment.conditions():
         settings = experiment.settings(condition)
-        _check_arguments(source, experiment, settings["subject"], placeholders.values_of(settings, 0))
+        _check_arguments(experiment, settings["subject"], placeholders.values_of(settings, 0))
     changes = [change for levels in experiment.changes.values() for change in levels.values()]
     parameters = [each.get("parameters", {}) for each in (experiment.fixed, *changes)]
     known = placeholders.values_of(
         dict.fromkeys(Settings.model_fields, 0) | {"parameters": dict(ChainMap(*parameters))}, 0
     )
     for subject in experiment.programs.keys() - experiment.subjects():
-        _check_arguments(source, experiment, subject, known)
+        _check_arguments(experiment, subject, known)
 
 
-def _check_arguments(
-    source: Source, experiment: Experiment, subject: str, values: Mapping[str, object]
-) -> None:
+def _check_arguments(experiment: Experiment, subject: str, values: Mapping[str, object]) -> None:
     program = experiment.programs.get(subject)
     for index, argument in enumerate(program.arguments if program else ()):
         at = ("subjects", program.table if program else subject, "arguments", index)
         try:
             missing = [name for name in placeholders.names(argument) if name not in values]
         except ValueError as error:
-            raise source.mistake(at, f"{show(argument)}: {error}") from error
+            raise MistakeError(at, f"{show(argument)}: {error}") from error
         if missing:
-            raise source.mistake(at, _no_value(missing[0], values))
+            raise MistakeError(at, _no_value(missing[0], values))
 
 
 def _no_value(name: str, values: Mapping[str, object]) -> str:

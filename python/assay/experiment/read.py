@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from assay.experiment.charts import read_chart
-from assay.experiment.factors import Changes, read_factors
+from assay.experiment.factors import Changes, Factors, level_of, levels_of, origin_of, read_factors
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
+from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.programs import check_placeholders, check_units, read_programs, read_units
 from assay.experiment.roles import RolesMistakeError
 from assay.experiment.schema import (
@@ -18,9 +20,8 @@ from assay.experiment.schema import (
     DesignTable,
     Document,
 )
-from assay.experiment.source import Source
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Rules, Validation
-from assay.experiment.workload import MOST_THREADS, largest_key_range
+from assay.experiment.workload import MOST_THREADS, files_of, largest_key_range
 from assay.words import listed, show
 
 _DEFAULTS = {"pinning": "none"}
@@ -30,73 +31,75 @@ _MOST_BLOCKS = 100_000
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
 _SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
 
-Factors = Mapping[str, Sequence[Level]]
 
-
-def read_experiment(source: Source, table: Mapping[str, Any], *, identical: bool) -> Experiment:
+def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identical: bool) -> Experiment:
     """Return the experiment that a text describes.
 
     Args:
-        source: the text.
+        text: the text.
+        path: its file; the files that it names are relative to its folder.
         table: what it holds, as TOML's parser gives it.
         identical: compare every condition with a second copy of itself, whatever the text compares.
 
     Raises:
-        AssayError: there is a mistake in it.
+        MistakeError: there is a mistake in it.
     """
-    document = source.table(Document, table, ())
+    document = validated(Document, table)
     given = document.trial.given()
-    source.make_absolute(given)
-    changes = read_factors(source, document.factors, given)
+    changes = read_factors(document.factors, given)
+    folder = path.parent.absolute()
+    for settings in (given, *(change for levels in changes.values() for change in levels.values())):
+        for _, distribution in files_of(settings):
+            distribution["file"] = str(folder / distribution["file"])
     factors = {name: tuple(levels) for name, levels in changes.items()}
-    programs = read_programs(source, document.subjects)
-    units = read_units(source, programs)
+    programs = read_programs(folder, document.subjects)
+    units = read_units(programs)
     commands = {name for name, program in programs.items() if program.extract != "protocol"}
     subjects = _subjects(changes, given)
-    direction = partial(_direction, source, units, bool(subjects & commands))
-    metric = document.comparison.metric or _metric(source, subjects, commands)
-    comparison = _comparison(source, document.comparison, metric, factors, direction)
+    direction = partial(_direction, units, bool(subjects & commands))
+    metric = document.comparison.metric or _metric(subjects, commands)
+    comparison = _comparison(document.comparison, metric, factors, direction)
     question = document.question or (
         f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
     )
     if identical:
         if "copy" in factors:
             why = "copies of identical code are a factor of this name; give this one another"
-            raise source.mistake(("factors", "copy"), why)
+            raise MistakeError(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
         comparison = comparison.model_copy(update={"factor": "copy", "baseline": "a", "stand_ins": ()})
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
-        raise source.mistake(("factors", comparison.factor), "a comparison needs at least two levels")
+        raise MistakeError(("factors", comparison.factor), "a comparison needs at least two levels")
     protocol_defaults = {} if subjects <= commands else _PROTOCOL_DEFAULTS
     experiment = Experiment(
-        name=document.name or _name(source),
+        name=document.name or _name(path),
         question=question,
         comparison=comparison,
         design=Design(
             blocks=_blocks(document.design),
             seed=document.design.seed,
-            include=_rules(source, "include", document.design.include, factors),
-            exclude=_rules(source, "exclude", document.design.exclude, factors),
+            include=_rules("include", document.design.include, factors),
+            exclude=_rules("exclude", document.design.exclude, factors),
             key_range_percent=document.perturb.key_range,
             repeat=document.design.repeat,
         ),
         programs=programs,
         fixed=_DEFAULTS | protocol_defaults | given,
         changes=changes,
-        source=source.text,
-        path=source.path,
+        source=text,
+        path=path,
         identical=identical,
         validations=document.validations,
-        charts=tuple(read_chart(source, index, each, factors) for index, each in enumerate(document.charts)),
+        charts=tuple(read_chart(index, each, factors) for index, each in enumerate(document.charts)),
     )
     for index, rule in enumerate(experiment.validations):
-        _check_validation(source, index, rule, factors)
-    _check_size(source, experiment)
-    check_conditions(source, experiment)
-    check_units(source, experiment)
-    check_placeholders(source, experiment)
+        _check_validation(index, rule, factors)
+    _check_size(experiment)
+    check_conditions(experiment)
+    check_units(experiment)
+    check_placeholders(experiment)
     fills_the_time = document.design.minutes and not document.design.blocks
     return filling_the_time(experiment) if fills_the_time else experiment
 
@@ -107,52 +110,51 @@ def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
     return {each["subject"] for each in settings if "subject" in each}
 
 
-def _name(source: Source) -> str:
+def _name(path: Path) -> str:
     """Return the name of an experiment that its file gives it."""
-    name = source.path.stem
+    name = path.stem
     if re.fullmatch(EXPERIMENT_NAME_PATTERN, name) and len(name) <= 64:
         return name
-    raise source.mistake(("name",), f"is missing, and the file's name cannot be one: {show(name)}; add it")
+    raise MistakeError(("name",), f"is missing, and the file's name cannot be one: {show(name)}; add it")
 
 
-def _metric(source: Source, subjects: Set[str], commands: Set[str]) -> str:
+def _metric(subjects: Set[str], commands: Set[str]) -> str:
     """Return what is compared where the text does not say."""
     if not subjects & commands:
         return "throughput"
     if subjects <= commands:
         return "wall_ms"
     why = "is missing, and commands have no throughput; name a metric that every subject has"
-    raise source.mistake(("comparison", "metric"), why)
+    raise MistakeError(("comparison", "metric"), why)
 
 
-def _factor(source: Source, factors: Factors) -> str:
+def _factor(factors: Factors) -> str:
     """Return the factor that is compared where the text does not say."""
     first, *others = factors
     if others:
         why = f"is missing; say which of {listed(list(factors))} is compared"
-        raise source.mistake(("comparison", "factor"), why)
+        raise MistakeError(("comparison", "factor"), why)
     return first
 
 
 def _comparison(
-    source: Source,
     table: ComparisonTable,
     metric: str,
     factors: Factors,
     direction: Callable[[KeyPath, str], Better],
 ) -> ComparisonDesign:
-    factor = table.factor or _factor(source, factors)
-    source.known(("comparison", "factor"), factor, factors, "factor")
-    baseline, *stand_ins = _baselines(source, table.baseline, factor, factors)
+    factor = table.factor or _factor(factors)
+    check_known(("comparison", "factor"), factor, factors, "factor")
+    baseline, *stand_ins = _baselines(table.baseline, factor, factors)
     also: dict[str, Better] = {}
     for index, other in enumerate(table.also):
         if other == metric or other in also:
-            raise source.mistake(("comparison", "also"), f"{other} is compared already; remove it here")
+            raise MistakeError(("comparison", "also"), f"{other} is compared already; remove it here")
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
     if table.across and stand_ins:
         why = "workloads are put together against one baseline; name one alone"
-        raise source.mistake(("comparison", "across"), why)
+        raise MistakeError(("comparison", "across"), why)
     return ComparisonDesign(
         metric=metric,
         factor=factor,
@@ -160,54 +162,50 @@ def _comparison(
         smallest_effect_percent=table.smallest_effect_percent,
         better=table.better or direction(("comparison", "metric"), metric),
         also=also,
-        across=_across(source, table, factor, factors),
+        across=_across(table, factor, factors),
         correction=table.correction,
         stand_ins=tuple(stand_ins),
     )
 
 
-def _across(
-    source: Source, table: ComparisonTable, compared: str, factors: Factors
-) -> dict[str, dict[str, float]]:
+def _across(table: ComparisonTable, compared: str, factors: Factors) -> dict[str, dict[str, float]]:
     """Return the factors whose levels are workloads, each with the weights of its levels."""
     across: dict[str, dict[str, float]] = {}
     for index, factor in enumerate(table.across):
         weighted = isinstance(table.across, dict)
         at = ("comparison", "across", factor if weighted else index)
-        source.known(at, factor, factors, "factor")
+        check_known(at, factor, factors, "factor")
         if factor == compared:
             why = f"{factor} is the factor compared; name factors whose levels are workloads"
-            raise source.mistake(at, why)
+            raise MistakeError(at, why)
         if factor in across:
-            raise source.mistake(at, f"{factor} is named twice; remove it here")
+            raise MistakeError(at, f"{factor} is named twice; remove it here")
         across[factor] = dict(table.across[factor]) if isinstance(table.across, dict) else {}
         levels = [str(level) for level in factors[factor]]
         for level in across[factor]:
-            source.known((*at, level), level, levels, f"level of {factor}")
+            check_known((*at, level), level, levels, f"level of {factor}")
         missing = [level for level in levels if level not in across[factor]]
         if weighted and missing:
-            raise source.mistake(at, f"level {missing[0]} has no weight; give every level one")
+            raise MistakeError(at, f"level {missing[0]} has no weight; give every level one")
     return across
 
 
-def _baselines(source: Source, stated: Any, factor: str, factors: Factors) -> list[Level]:
+def _baselines(stated: Any, factor: str, factors: Factors) -> list[Level]:
     """Return the baseline and what stands in for it: the factor's first level where the text names none."""
     if stated is None:
         return [factors[factor][0]]
     at = ("comparison", "baseline")
     named = stated if isinstance(stated, list) else [stated]
     if not named:
-        raise source.mistake(at, "an empty list names no level; name one")
-    levels = [source.level(at, factor, level, factors) for level in named]
+        raise MistakeError(at, "an empty list names no level; name one")
+    levels = [level_of(at, factor, level, factors) for level in named]
     for index, level in enumerate(levels):
         if level in levels[:index]:
-            raise source.mistake(at, f"{show(level)} is named twice; remove it here")
+            raise MistakeError(at, f"{show(level)} is named twice; remove it here")
     return levels
 
 
-def _direction(
-    source: Source, units: Mapping[str, str], of_commands: bool, at: KeyPath, metric: str
-) -> Better:
+def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric: str) -> Better:
     """Return which values of a compared metric are better; of a command's own, nobody guesses."""
     known = better(metric, units.get(metric, ""))
     if known is None and of_commands:
@@ -216,7 +214,7 @@ def _direction(
             f"neither the unit nor the name of {metric} says which values are better; write {remedy}, "
             'or "higher", or give its rule in extract a unit of time, memory or speed'
         )
-        raise source.mistake(at, why)
+        raise MistakeError(at, why)
     return known or "higher"
 
 
@@ -226,24 +224,24 @@ def _blocks(table: DesignTable) -> Blocks:
     return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `filling_the_time`
 
 
-def _rules(source: Source, key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
+def _rules(key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
     for index, rule in enumerate(rules):
         if not rule:
-            raise source.mistake(("design", key, index), "an empty rule matches everything; name a factor")
-    return tuple(source.levels(("design", key, index), rule, factors) for index, rule in enumerate(rules))
+            raise MistakeError(("design", key, index), "an empty rule matches everything; name a factor")
+    return tuple(levels_of(("design", key, index), rule, factors) for index, rule in enumerate(rules))
 
 
-def _check_validation(source: Source, index: int, rule: Validation, factors: Factors) -> None:
+def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
     for key, factor in (("increases_with", rule.increases_with), ("decreases_with", rule.decreases_with)):
         if factor is not None:
             at = ("validate", index, key)
-            source.known(at, factor, factors, "factor")
+            check_known(at, factor, factors, "factor")
             if len(factors[factor]) == 1:
                 why = f"{factor} has one level, with which nothing can change; name another factor"
-                raise source.mistake(at, why)
+                raise MistakeError(at, why)
 
 
-def _check_size(source: Source, experiment: Experiment) -> None:
+def _check_size(experiment: Experiment) -> None:
     """Refuse a plan that is too large to be made."""
     count = math.prod(len(levels) for levels in experiment.factors.values())
     most = experiment.design.blocks.most
@@ -252,45 +250,45 @@ def _check_size(source: Source, experiment: Experiment) -> None:
             f"make {count:,} conditions, times {most:,} blocks; the most trials "
             f"are {MOST_TRIALS:,}: use fewer factors, levels or blocks"
         )
-        raise source.mistake(("factors",), why)
+        raise MistakeError(("factors",), why)
 
 
-def check_conditions(source: Source, experiment: Experiment) -> None:
+def check_conditions(experiment: Experiment) -> None:
     """Check what only the conditions as a whole show."""
     rules = ("design", "include" if experiment.design.include else "exclude")
     conditions = experiment.conditions()
     if not conditions:
-        raise source.mistake(rules, "leaves no condition")
+        raise MistakeError(rules, "leaves no condition")
     compared = experiment.comparison
     baselines = experiment.baseline_by_context()
     shown = " or ".join(map(show, compared.baselines()))
     if all(each[compared.factor] == baselines.get(experiment.context(each)) for each in conditions):
         why = f"leaves nothing to compare with the baseline {shown}"
-        raise source.mistake(rules, why)
+        raise MistakeError(rules, why)
     for condition in conditions:
-        _check_settings(source, experiment, condition)
+        _check_settings(experiment, condition)
         if experiment.context(condition) not in baselines:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
             why = f"leaves nothing of the baseline {shown} to compare with where {where}"
-            raise source.mistake(rules, why)
+            raise MistakeError(rules, why)
 
 
-def _check_settings(source: Source, experiment: Experiment, condition: Mapping[str, Level]) -> None:
+def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> None:
     """Check the settings of one condition against each other."""
     try:
         settings = experiment.settings(condition)
     except RolesMistakeError as mistake:
-        at = source.origin(experiment, condition, "roles")
-        raise source.mistake(at if mistake.role is None else (*at, mistake.role), str(mistake)) from None
+        at = origin_of(experiment, condition, "roles")
+        raise MistakeError(at if mistake.role is None else (*at, mistake.role), str(mistake)) from None
     if settings["threads"] > MOST_THREADS:
         why = f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
-        raise source.mistake(source.origin(experiment, condition, "roles"), why)
+        raise MistakeError(origin_of(experiment, condition, "roles"), why)
     subject = settings.get("subject")
     several = [name for name, program in experiment.programs.items() if program.table == subject]
     if several and subject not in experiment.programs:
         why = f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
-        raise source.mistake(source.origin(experiment, condition, "subject"), why)
+        raise MistakeError(origin_of(experiment, condition, "subject"), why)
     required = ["subject"]
     if not experiment.is_command(settings.get("subject", "")):
         required.append("key_range")
@@ -299,17 +297,17 @@ def _check_settings(source: Source, experiment: Experiment, condition: Mapping[s
     missing = [setting for setting in required if setting not in settings]
     if missing:
         why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
-        raise source.mistake(("trial",), why)
+        raise MistakeError(("trial",), why)
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
             f"use {largest_key_range(settings)} or less, or the key_type uint64"
         )
-        raise source.mistake(source.origin(experiment, condition, "key_range"), why)
-    _check_range_lengths(source, experiment, condition)
+        raise MistakeError(origin_of(experiment, condition, "key_range"), why)
+    _check_range_lengths(experiment, condition)
 
 
-def _check_range_lengths(source: Source, experiment: Experiment, condition: Mapping[str, Level]) -> None:
+def _check_range_lengths(experiment: Experiment, condition: Mapping[str, Level]) -> None:
     """Check that no range query spans more keys than there are, which "all" says plainly."""
     settings = experiment.settings(condition)
     roles = (("roles", number, role) for number, role in enumerate(settings.get("roles", ())))
@@ -317,12 +315,12 @@ def _check_range_lengths(source: Source, experiment: Experiment, condition: Mapp
         length = table.get("range", {}).get("length", 0)
         longest_range = length["to"] if isinstance(length, dict) else length
         if longest_range != "all" and longest_range > settings.get("key_range", longest_range):
-            at = source.origin(experiment, condition, setting)
+            at = origin_of(experiment, condition, setting)
             why = (
                 f"a range of {longest_range:,} keys is longer than the key_range of"
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
-            raise source.mistake(at if number is None else (*at, number), why)
+            raise MistakeError(at if number is None else (*at, number), why)
 
 
 def filling_the_time(experiment: Experiment) -> Experiment:
