@@ -96,6 +96,7 @@ def resume(
     Example: `assay resume --campaign 3`
     """
     from assay.campaign import Campaign
+    from assay.report.site import check_folder
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
@@ -111,6 +112,7 @@ def resume(
                 typer.echo(f"Nothing to resume: campaign {campaign} is finished.", err=True)
                 return
         experiment = opened.experiment(summary.id)
+        check_folder(opened)
         with carried_out(opened, Campaign(opened, experiment, summary.id), quiet=quiet) as number:
             report = _report(opened, number, as_json, page=not no_page)
     end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
@@ -133,15 +135,14 @@ def run_and_report(
         Exit: a trial was not valid.
     """
     from assay.campaign import Campaign, plan_trials
+    from assay.report.site import check_folder
     from assay.store import Store, runner_lock
 
     plan = plan_trials(experiment)
-    with (
-        Store.open(path) as opened,
-        runner_lock(path),
-        carried_out(opened, Campaign(opened, experiment, plan), quiet=quiet) as number,
-    ):
-        return _report(opened, number, as_json, page=page)
+    with Store.open(path) as opened, runner_lock(path):
+        check_folder(opened)
+        with carried_out(opened, Campaign(opened, experiment, plan), quiet=quiet) as number:
+            return _report(opened, number, as_json, page=page)
 
 
 @contextmanager

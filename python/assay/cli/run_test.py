@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from assay import programs, report
 from assay.cli.commands import app
+from assay.experiment import load
 from assay.plan.make_plan import make_plan
 from assay.report import site
 from assay.runner.machine import host
@@ -140,24 +142,43 @@ def test_a_campaign_of_identical_code_keeps_an_experiment_that_says_so(folder: P
 
 
 def test_a_campaign_is_resumed_without_its_file_and_with_a_text_that_no_grammar_knows(folder: Path) -> None:
-    (folder / "x.toml").write_text(EXPERIMENT)
-    CliRunner().invoke(app, ["run", "x.toml"])
+    enough = EXPERIMENT.replace("blocks = 2", "blocks = 12")
+    (folder / "x.toml").write_text(enough)
+    unreadable = load(Path("x.toml")).model_copy(update={"source": "grammar = 'of old'"})
+    plan = make_plan(unreadable, 7, lambda _: str(programs.find("assay-trial")), 1000)
     (folder / "x.toml").unlink()
     path = folder / "results" / "assay.sqlite"
     with Store.open(path) as store:
-        unreadable = store.experiment(1).model_copy(update={"source": "grammar = 'of old'"})
-        plan = make_plan(unreadable, 7, lambda _: str(programs.find("assay-trial")), 1000)
-        store.begin_campaign(experiment=unreadable, plan=plan, host={})
-    for arguments in (
-        ["resume"],
-        ["report", "--campaign", "2"],
-        ["audit", "--campaign", "2"],
-        ["compare", "1", "2"],
-    ):
-        ended = CliRunner().invoke(app, arguments)
-        assert "unknown key" not in str(ended.exception)
+        for _ in range(2):
+            store.begin_campaign(experiment=unreadable, plan=plan, host=host())
+    commands = (
+        "resume --campaign 1",
+        "resume",
+        "report --campaign 2",
+        "audit --campaign 2",
+        "compare 1 2",
+        "query 'select * from trials'",
+        "export csv",
+        "plan x.toml",
+    )
+    codes = {}
+    for line in commands:
+        if line.startswith("plan"):
+            (folder / "x.toml").write_text(enough)  # nothing else reads it
+        codes[line] = CliRunner().invoke(app, shlex.split(line)).exit_code
+    assert codes == dict.fromkeys(commands, 0)
     with Store.open(path) as store:
         assert store.campaign(2).finished
+
+
+def test_a_folder_that_cannot_be_the_site_is_refused_before_the_first_trial(folder: Path) -> None:
+    site_of_another = folder / "results" / "assay-report"
+    site_of_another.mkdir(parents=True)
+    (site_of_another / "notes.txt").touch()
+    ended = run()
+    assert str(ended.exception).startswith(f"{site_of_another} is not the site of ")
+    with Store.open(folder / "results" / "assay.sqlite") as store:
+        assert store.campaigns() == []
 
 
 def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

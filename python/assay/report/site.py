@@ -73,19 +73,33 @@ def write_page(report: Report, store: Store, directory: Path | None = None) -> P
     return written
 
 
-def _prepared(store: Store, directory: Path | None) -> Path:
-    """Take a folder for the site of a store, write what its pages share, and return it."""
+def check_folder(store: Store, directory: Path | None = None) -> None:
+    """Check that a folder can hold the site of a store, by default that of `site_of`.
+
+    Raises:
+        AssayError: it holds something else.
+    """
     directory = (directory or site_of(store)).absolute()
-    mark = directory / "site.json"
-    owner = {"store": os.path.relpath(store.path.resolve(), directory.resolve())}
-    found = _read(mark)
-    if found.get("store") != owner["store"] and any(directory.glob("*")):
+    if _read(directory / "site.json").get("store") != _owner(store, directory) and any(directory.glob("*")):
         raise AssayError(
             f"{directory} is not the site of {store.path} and not empty, so it was left as it is; "
-            "write the site elsewhere: assay report --output FOLDER"
+            "move it away, or write the site elsewhere: assay report --output FOLDER"
         )
+
+
+def _owner(store: Store, directory: Path) -> str:
+    """Return how a site names its store: by the way from its own folder."""
+    return os.path.relpath(store.path.resolve(), directory.resolve())
+
+
+def _prepared(store: Store, directory: Path | None) -> Path:
+    """Take a folder for the site of a store, write what its pages share, and return it."""
+    check_folder(store, directory)
+    directory = (directory or site_of(store)).absolute()
+    mark = directory / "site.json"
+    owner = {"store": _owner(store, directory)}
     whole = {**owner, "assay": _version()}
-    if found != whole:
+    if _read(mark) != whole:
         write(mark, json.dumps(owner))
         _write_guide(directory / "guide")
         write(mark, json.dumps(whole))

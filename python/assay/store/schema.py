@@ -1,8 +1,4 @@
-"""The tables of the store.
-
-`migrations/` builds them; a test compares the two. A row is written once: triggers refuse to change or
-delete a trial.
-"""
+"""The tables of the store. A row is written once: triggers refuse to change or delete a trial."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +27,7 @@ from sqlalchemy import (
 from assay.plan.types import Level
 
 VERSION = "0003"
-"""The revision of the schema that this Assay reads and writes."""
+"""The revision of the schema that this Assay reads and writes, the latest in `migrations/`."""
 
 metadata = MetaData()
 

@@ -1,4 +1,4 @@
-"""The versions of the schema: each module in `versions` leads from the one before it to its own."""
+"""The revisions of the schema: each module in `versions` leads from the one before it to its own."""
 
 from pathlib import Path
 
@@ -15,6 +15,6 @@ def configuration(connection: Connection | None = None) -> Config:
     return config
 
 
-def migrate(connection: Connection, revision: str = "head") -> None:
-    """Bring the schema up to `revision` within the transaction of `connection`."""
-    command.upgrade(configuration(connection), revision)
+def migrate(connection: Connection) -> None:
+    """Bring the schema up to the latest revision within the transaction of `connection`."""
+    command.upgrade(configuration(connection), "head")

@@ -3,28 +3,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
 
 from assay.errors import AssayError
 from assay.store import Store, schema
-from assay.store.migrations import configuration, migrate
+from assay.store.migrations import configuration
 
 
 def test_there_is_one_version_and_the_code_knows_it() -> None:
     scripts = ScriptDirectory.from_config(configuration()).walk_revisions()
     assert [script.revision for script in scripts] == [schema.VERSION]
-
-
-def test_migrations_end_in_the_tables_that_the_code_uses(tmp_path: Path) -> None:
-    engine = create_engine(f"sqlite:///{tmp_path / 'store.sqlite'}")
-    with engine.begin() as connection:
-        migrate(connection)
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, schema.metadata) == []
-    engine.dispose()
 
 
 def test_an_older_store_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path) -> None:
