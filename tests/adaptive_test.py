@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +23,7 @@ from assay import programs
 from assay.campaign import Campaign, plan_trials
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
+from assay.plan.types import PlannedTrial
 from assay.report import site
 from assay.runner.process import StopSignals
 from assay.store import Store, runner_lock
@@ -145,10 +146,12 @@ def kill_during(number: int) -> None:
 def run_experiment(dies: bool) -> None:
     decide = Store.decide
 
-    def decide_or_die(self: Store, campaign_id: int, decision: Decision) -> None:
+    def decide_or_die(
+        self: Store, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()
+    ) -> None:
         if dies and decision.kind == "stop":
             os.kill(os.getpid(), signal.SIGKILL)
-        decide(self, campaign_id, decision)
+        decide(self, campaign_id, decision, trials)
 
     Store.decide = decide_or_die  # type: ignore[method-assign]
     with Store.open(STORE) as store, runner_lock(STORE):

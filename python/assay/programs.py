@@ -21,7 +21,7 @@ def find(name: str) -> Path:
     the place where `make build` puts programs, then the PATH.
 
     Raises:
-        AssayError: it is nowhere.
+        AssayError: it is not there.
     """
     given = os.environ.get("ASSAY_PROGRAMS")
     places = [given] if given else [str(_BUILT), os.environ.get("PATH", os.defpath)]
@@ -77,4 +77,5 @@ def install_prefix() -> Path | None:
     prefixes = [_ROOT / "build" / "install"]
     with contextlib.suppress(AssayError):
         prefixes.append(find("assay-trial").parents[1])
-    return next((each for each in prefixes if any(each.glob("lib*/**/cmake/assay/assay-config.cmake"))), None)
+    package = "lib*/**/cmake/assay/assay-config.cmake"
+    return next((prefix for prefix in prefixes if any(prefix.glob(package))), None)

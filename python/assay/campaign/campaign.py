@@ -39,14 +39,14 @@ def plan_trials(experiment: Experiment) -> Plan:
 
 
 class Campaign:
-    """A campaign that is carried out, or gone on with. The caller holds the store's `runner_lock`.
+    """A campaign that is begun or resumed. The caller holds the store's `runner_lock`.
 
     Attributes:
         number: in the store; None until it has begun.
     """
 
     def __init__(self, store: Store, experiment: Experiment, plan_or_number: Plan | int) -> None:
-        """Take the plan of a new campaign, or the number of one that goes on."""
+        """Take the plan of a new campaign, or the number of a campaign to resume."""
         self._store = store
         self._experiment = experiment
         self._plan = plan_or_number if isinstance(plan_or_number, Plan) else None
@@ -65,7 +65,7 @@ class Campaign:
 
         Raises:
             CannotStartError: a build failed, or a program does not start.
-            NothingExtractedError: the metrics of a command are not to be found in what it prints.
+            NothingExtractedError: what a command prints does not hold its metrics.
             AssayError: a program does not give a metric that is compared, or the store cannot be written.
             Interrupted: `stop` was signalled.
         """

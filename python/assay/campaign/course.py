@@ -25,7 +25,7 @@ from assay.words import nearest
 
 
 class NothingExtractedError(AssayError):
-    """No trial of a command has been valid, and in what it printed its metrics are not to be found.
+    """No trial of a command has been valid: what it printed does not hold its metrics.
 
     `trial_id` is the number of the trial that shows it.
     """
@@ -39,11 +39,11 @@ MOST_REPEATED = 0.5
 """Repetitions are at most this share of the groups that have run: a restless host must not double them."""
 
 AT_FIRST = 3
-"""Repetitions that there may always be, since a share of the first few groups is less than one."""
+"""This many repetitions are always allowed: `MOST_REPEATED` of the first few groups is less than one."""
 
 
 class Course:
-    """The course of one campaign, from what the store holds of it on.
+    """The course of one campaign, taken up from what the store holds.
 
     Every decision is written in the transaction that carries it out, or can be made again from what is
     stored: a campaign that is killed at any moment goes on as if it had not been.
@@ -114,7 +114,7 @@ class Course:
 
         Raises:
             AssayError: the first valid trial of a subject lacks a metric that is compared.
-            NothingExtractedError: the metrics of a command without a valid trial are not to be found.
+            NothingExtractedError: no trial of a command is valid, for want of its metrics.
             CannotStartError: a program does not start.
         """
         todo = deque(list(trials) for _, trials in groupby(self.pending, key=lambda trial: trial.group))
@@ -147,8 +147,8 @@ class Course:
     def running_s(self) -> float:
         """Return how long the campaign has been running, seconds.
 
-        Of earlier runs, which ended in a kill perhaps, it counts the processes of the trials that they
-        recorded; of this one all that has passed.
+        Of earlier runs, which may have been killed, the processes of their recorded trials count; of this
+        run, all the time since it began.
         """
         return self._before_s + self._clock() - self._began
 
@@ -169,7 +169,7 @@ class Course:
             table = self._experiment.programs[subject].table
             raise NothingExtractedError(
                 f"subjects.{table}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
-                "that have ended are kept; put the experiment's file right and run that",
+                "that have ended are kept; correct the experiment's file and run it",
                 trial_id,
             )
 
@@ -203,7 +203,7 @@ class Course:
         )
         content = {"group": original, "number": number, "as": self._next_group}
         decision = self._decision("repeat", trials[0].block, reason, content)
-        self._store.extend(self._campaign, repetition, decision)
+        self._store.decide(self._campaign, decision, repetition)
         runs.append(self._next_group)
         self._original[self._next_group] = original
         self._next_group += 1
@@ -228,7 +228,7 @@ class Course:
         return False
 
     def _look(self, ended: int) -> str:
-        """Look at the results after so many blocks; return why the campaign may end, or ""."""
+        """Look at the results after this many blocks; return why the campaign may end, or ""."""
         analysis = summarise(self._ended, self._experiment)
         look = analysis.look
         if look is None or look.blocks != ended:
@@ -272,9 +272,9 @@ class Course:
             for name in names:
                 if name not in metrics:
                     raise AssayError(
-                        f"comparison.{key}: {program} does not give the metric {name}. The trials that have "
-                        "ended are kept; put the experiment's file right and run that: "
-                        f"{nearest(name, sorted(metrics))}"
+                        f"comparison.{key}: {program} does not give the metric {name}; "
+                        f"{nearest(name, sorted(metrics))}. The trials that have ended are kept; correct the "
+                        "experiment's file and run it"
                     )
 
 

@@ -1,4 +1,4 @@
-"""Says how far a campaign is and how long it will still take, without disturbing the trials."""
+"""Shows how far a campaign is and how long the rest will take, without disturbing the trials."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ class ConditionTimes:
     Attributes:
         interval_s: length of the measured interval, seconds.
         remaining: number of trials still to run.
-        took: seconds that each ended trial took with all around it.
+        took: seconds that each ended trial took, with its calibrations and its recording.
     """
 
     interval_s: float
@@ -38,11 +38,11 @@ def time_left(conditions: Collection[ConditionTimes]) -> float:
     A trial takes what trials of its condition took on average. Where none has ended yet, it takes its
     measured interval and the average of what other trials took beyond theirs.
     """
-    overheads = [took - each.interval_s for each in conditions for took in each.took]
+    overheads = [took - condition.interval_s for condition in conditions for took in condition.took]
     overhead = fmean(overheads) if overheads else _USUAL_OVERHEAD_S
     return sum(
-        each.remaining * (fmean(each.took) if each.took else each.interval_s + overhead)
-        for each in conditions
+        condition.remaining * (fmean(condition.took) if condition.took else condition.interval_s + overhead)
+        for condition in conditions
     )
 
 
@@ -109,8 +109,8 @@ class ProgressDisplay:
         self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
         line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
         if not self._console.is_terminal and line_due:
-            said = f"{self._ended} of {self._at_most}{self._planned} trials, {self._state()}"
-            self._console.print(said, highlight=False)
+            line = f"{self._ended} of {self._at_most}{self._planned} trials, {self._state()}"
+            self._console.print(line, highlight=False)
 
     def added(self, trials: Sequence[PlannedTrial]) -> None:
         """Take note that a group is repeated: these trials come in addition, and next."""
@@ -122,11 +122,11 @@ class ProgressDisplay:
 
     def _state(self) -> str:
         counts = ((self._failed, "not valid"), (self._repeated, "repeated"))
-        said = "".join(f"{count} {what}, " for count, what in counts if count)
+        failures = "".join(f"{count} {what}, " for count, what in counts if count)
         if self._ended == self._planned:
-            return f"{said}none left"
+            return f"{failures}none left"
         left_s = min(time_left(self._conditions.values()), max(self._budget_s, 0))
-        return f"{said}{self._at_most}{duration(left_s)} left"
+        return f"{failures}{self._at_most}{duration(left_s)} left"
 
     def _times(self, trial: PlannedTrial) -> ConditionTimes:
         condition = frozenset(trial.levels.items())

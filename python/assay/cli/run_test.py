@@ -119,7 +119,7 @@ def test_a_command_whose_metric_is_not_found_ends_the_campaign_with_the_reason(f
     assert said.startswith(
         "subjects.mine.extract: work: the line 'work=...' is in the output more than once; let"
     )
-    assert re.search(r"put the experiment's file right and run that; what it printed: .* show 1$", said)
+    assert re.search(r"correct the experiment's file and run it; what it printed: .* show 1$", said)
     (folder / "good").touch()
     resumed = CliRunner().invoke(app, ["resume"])
     assert resumed.exit_code == 1

@@ -17,7 +17,7 @@ def library_of(allocator: str) -> str:
     """Return the name by which the dynamic linker finds an allocator, empty for the C library's own.
 
     Raises:
-        CannotStartError: it is not installed, or not one that is known.
+        CannotStartError: it is not installed, or not known.
     """
     if allocator == _OF_THE_C_LIBRARY:
         return ""
@@ -31,12 +31,12 @@ def library_of(allocator: str) -> str:
 
 
 def other_allocator(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say what is wrong with the allocator by a trial's own account; nothing if it is that asked for."""
-    asked = request.get("allocator")
-    if asked is None:
+    """Say how the allocator that a trial reports differs from the one that its request names, or ""."""
+    wanted = request.get("allocator")
+    if wanted is None:
         return ""
     try:
-        found = result["environment"]["allocator"]["name"]
+        reported = result["environment"]["allocator"]["name"]
     except (KeyError, TypeError):
-        return f"the allocator was to be {asked}, but the result's environment names none"
-    return "" if found == asked else f"the allocator was to be {asked}, but the result says {found}"
+        return f"the allocator was to be {wanted}, but the result's environment names none"
+    return "" if reported == wanted else f"the allocator was to be {wanted}, but the result says {reported}"

@@ -17,12 +17,12 @@ def run_builds(
     show_output: Callable[[str], None],
     stop: StopSignals | None = None,
 ) -> None:
-    """Run each build step of what is measured once, in the folder of the file, for as long as it takes.
+    """Run each build step of the measured subjects once, in the folder of the file, however long it takes.
 
     Args:
         experiment: whose programs are to be built.
         say: is told of each build that begins.
-        show_output: is given the last lines that a build printed which failed, safe for a terminal.
+        show_output: is given the last lines of a build that failed, safe for a terminal.
         stop: ends the build that is running.
 
     Raises:
@@ -50,5 +50,5 @@ def run_builds(
             for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
                 show_output(printable(line[-_SHOWN_OF_A_LINE:]))
             raise CannotStartError(
-                f"the build {show(command)} in {folder} {how} {abs(ended.exit_code)}; put that right"
+                f"the build {show(command)} in {folder} {how} {abs(ended.exit_code)}; correct it"
             )

@@ -60,7 +60,7 @@ def test_a_build_that_fails_is_shown_with_what_it_printed(tmp_path: Path, build:
     with pytest.raises(CannotStartError) as caught:
         run_builds(experiment(tmp_path, command, "touch never"), print, shown.append)
     assert str(caught.value) == (
-        f'the build "echo first; echo broken >&2; touch made\\n{build}" in {tmp_path} {how}; put that right'
+        f'the build "echo first; echo broken >&2; touch made\\n{build}" in {tmp_path} {how}; correct it'
     )
     assert build == "(" or shown == ["first", "broken"]
     assert not (tmp_path / "never").exists()

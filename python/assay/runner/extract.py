@@ -70,7 +70,7 @@ def _lines(stdout: str) -> dict[str, float]:
         if name in PROCESS_METRICS:
             raise ValueError(f"{name}: is measured of every command; print yours under another name")
         if len(metrics) == MOST_METRICS:
-            raise ValueError(f"there are more than {MOST_METRICS} lines NAME=DATA; print at most so many")
+            raise ValueError(f"there are more than {MOST_METRICS} lines NAME=DATA; print at most this many")
         metrics[name] = value
     if not metrics:
         raise ValueError(

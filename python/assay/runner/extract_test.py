@@ -66,7 +66,7 @@ def test_lines_that_give_no_metric_are_ignored(ignored: str) -> None:
         ("wall_ms=1", "wall_ms: is measured of every command; print yours under another name"),
         (
             "\n".join(f"a{number}=1" for number in range(MOST_METRICS + 1)),
-            f"there are more than {MOST_METRICS} lines NAME=DATA; print at most so many",
+            f"there are more than {MOST_METRICS} lines NAME=DATA; print at most this many",
         ),
     ],
 )

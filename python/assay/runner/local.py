@@ -125,9 +125,9 @@ def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any
 
 
 def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say what a trial was asked for and does not tell of: its program measured something else."""
-    asked = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
-    missing = [name for name in asked if asked[name] and name not in result]
+    """Say what the request asks for and the result lacks, or "": the program measured something else."""
+    wanted = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
+    missing = [name for name in wanted if wanted[name] and name not in result]
     return f"the result has no {missing[0]}, which the request asked for" if missing else ""
 
 
@@ -149,7 +149,7 @@ def _protocol_result(ended: Ended) -> tuple[Status, str, dict[str, Any] | None]:
     try:
         result = protocol.parse("trial-result", ended.stdout.decode())
     except (ValueError, RecursionError) as error:
-        return "invalid", _text(f"printed something that is no result: {error}".encode()), None
+        return "invalid", _text(f"printed something that is not a result: {error}".encode()), None
     if result["status"] == "invalid":
         return "invalid", _text(result["reason"].encode(errors="replace")), result
     return "valid", "", result
@@ -162,11 +162,11 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     if ended.timed_out:
         return "timed_out", f"still ran after its time-out of {timeout_s:g} s"
     last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
-    said = f": {last_words}" if last_words else ""
+    why = f": {last_words}" if last_words else ""
     if ended.exit_code < 0:
-        return "crashed", f"ended by {_signal_name(-ended.exit_code)}{said}"
+        return "crashed", f"ended by {_signal_name(-ended.exit_code)}{why}"
     if ended.exit_code > 0:
-        return "crashed", f"exited with {ended.exit_code}{said}"
+        return "crashed", f"exited with {ended.exit_code}{why}"
     return None
 
 

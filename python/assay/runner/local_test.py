@@ -219,19 +219,22 @@ def test_a_child_that_has_fled_to_another_session_holds_nothing_up(run: Run, tmp
     [
         ("", "printed no result"),
         (" \n", "printed no result"),
-        ("Segmentation fault", "printed something that is no result: Expecting value"),
-        (VALID[:40], "printed something that is no result"),
-        (VALID + VALID, "printed something that is no result: Extra data"),
-        (f"progress: 3%\n{VALID}", "printed something that is no result"),
-        ("[" * 100_000, "printed something that is no result"),
-        ("[1, 2]", "printed something that is no result: $: [1, 2] is not of type 'object'"),
+        ("Segmentation fault", "printed something that is not a result: Expecting value"),
+        (VALID[:40], "printed something that is not a result"),
+        (VALID + VALID, "printed something that is not a result: Extra data"),
+        (f"progress: 3%\n{VALID}", "printed something that is not a result"),
+        ("[" * 100_000, "printed something that is not a result"),
+        ("[1, 2]", "printed something that is not a result: $: [1, 2] is not of type 'object'"),
         (VALID.replace("2.5", "NaN"), "NaN is not a JSON number"),
         (VALID.replace("2.5", "1e999"), "larger than a double"),
         (VALID.replace("2.5", "1" + "0" * 400), "larger than a double"),
         (VALID.replace("2.5", '"2.5"'), "$.metrics.throughput: '2.5' is not of type 'number'"),
         (VALID.replace("1,", "2,", 1), "$.protocol: 1 was expected"),
         (VALID.replace("valid", "invalid"), "$: 'reason' is a required property"),
-        (VALID.replace('"metrics": {"throughput": 2.5}', '"more": 1'), "printed something that is no result"),
+        (
+            VALID.replace('"metrics": {"throughput": 2.5}', '"more": 1'),
+            "printed something that is not a result",
+        ),
     ],
 )
 def test_output_that_is_no_result_makes_the_trial_invalid(run: Run, printed: str, reason: str) -> None:
@@ -246,7 +249,7 @@ def test_output_that_is_no_result_makes_the_trial_invalid(run: Run, printed: str
 def test_bytes_that_are_no_text_make_the_trial_invalid(run: Run) -> None:
     outcome = run(r"os.write(1, b'\xff\xfe\x00garbage'); os.write(2, b'\xff\xfe')")
     assert outcome.status == "invalid"
-    assert "printed something that is no result" in outcome.reason
+    assert "printed something that is not a result" in outcome.reason
     assert outcome.stdout.endswith("garbage")
 
 

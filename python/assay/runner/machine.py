@@ -1,4 +1,4 @@
-"""Finds out what the present machine has, for experiments to be checked against."""
+"""What this machine has, for experiments to be checked against."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Runs one process to its end, whatever it does: it can be neither hung by it nor outlived by it."""
+"""Runs one process to its end, whatever it does: it can neither hang the runner nor outlive it."""
 
 import errno
 import json
@@ -38,7 +38,7 @@ LAUNCHER = (
 
 
 class CannotStartError(AssayError):
-    """A program cannot be started: that says nothing about the program, and is no trial of it."""
+    """A program cannot be started: that says nothing about its speed, and is not a trial of it."""
 
 
 class Interrupted(BaseException):
@@ -67,7 +67,7 @@ class StopSignals:
         noted = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             noted.append(signal.SIGHUP)
-        self._previous = {each: signal.signal(each, self._note) for each in noted}
+        self._previous = {signum: signal.signal(signum, self._note) for signum in noted}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,8 +87,8 @@ class StopSignals:
         self.check()
 
     def _restore(self) -> None:
-        for each, handler in self._previous.items():
-            signal.signal(each, handler)
+        for signum, handler in self._previous.items():
+            signal.signal(signum, handler)
 
     def _note(self, signum: int, _frame: object) -> None:
         if self._at_once:
@@ -109,7 +109,7 @@ class Ended:
         stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
         timed_out: it was killed because it took too long.
         wall_s: how long it lived, seconds.
-        used: metric -> what it used by its meter's account; empty without one, and where it was killed.
+        used: metric -> what the meter says it used; empty without a meter, and where it was killed.
     """
 
     exit_code: int
@@ -143,7 +143,7 @@ def run_process(
         environment: all that is in its environment.
         arguments: of its command line.
         directory: where it runs; the program's own folder by default.
-        meter: `assay-meter`, where what it uses is to be told.
+        meter: `assay-meter`, where its use of time and memory is to be measured.
         timeout_s: seconds after which it is killed.
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
         preload: a library that the dynamic linker loads before all others, or none.
@@ -197,14 +197,14 @@ def check_startable(program: str) -> None:
     """Check what can be known of a program without starting it.
 
     Raises:
-        CannotStartError: it is missing, no file, or not executable.
+        CannotStartError: it is missing, not a file, or not executable.
     """
     try:
         mode = Path(program).stat().st_mode
     except OSError as error:
         raise CannotStartError(f"{program} cannot be started: {error.strerror}") from error
     if not stat.S_ISREG(mode):
-        raise CannotStartError(f"{program} cannot be started: it is no file")
+        raise CannotStartError(f"{program} cannot be started: it is not a file")
     if not os.access(program, os.X_OK):
         raise CannotStartError(f"{program} cannot be started: {os.strerror(errno.EACCES)}")
 
@@ -272,7 +272,7 @@ class _Output:
 
 
 def _memory_file(text: str) -> IO[bytes]:
-    """Return a file in memory that holds the text: unlike a pipe it never blocks the one who fills it."""
+    """Return a file in memory that holds the text: unlike a pipe, it never blocks its writer."""
     file = os.fdopen(os.memfd_create("assay"), "w+b")
     file.write(text.encode())
     file.seek(0)

@@ -20,14 +20,14 @@ class Outcome:
         reason: why it is not valid, for a person; empty for a valid trial.
         exit_code: the process's exit status, negative for the number of the signal that ended it.
         result: the message that it printed, schema `trial-result`, where one could be read.
-        stdout: the start of what it printed, kept only where no result could be read and of commands, whose
-            metrics are extracted from it.
+        stdout: the start of what it printed; kept of commands, whose metrics are extracted from it, and where
+            no result could be read.
         stderr: the end of its standard error.
         calibration_before, calibration_after: schema `calibration-result`; None with the reason in
             `calibration_error`.
         started_at: when its process was started, UTC.
         wall_s: how long its process lived, seconds.
-        derived: metrics that the laboratory itself found out, beside those of the result.
+        derived: metrics that the laboratory computed, beside those of the result.
     """
 
     status: Status

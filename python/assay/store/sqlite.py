@@ -1,4 +1,4 @@
-"""What is SQLite's own: how the store's file is found, opened, written and locked, and what can go wrong."""
+"""What is SQLite's own: how a store's file is located, opened, written and locked, and what can go wrong."""
 
 import fcntl
 import json
@@ -259,7 +259,7 @@ def _create(engine: Engine) -> None:
     # Imported here because it takes longer than most queries.
     from assay.store.migrations import migrate  # noqa: PLC0415
 
-    # Of several processes that open a new file, one migrates; the others wait and find nothing to do.
+    # Of several processes that open a new file, one makes the tables; the others wait and have nothing to do.
     with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
         migrate(connection)
     # WAL is a property of the file and cannot be set within a transaction.
@@ -269,7 +269,7 @@ def _create(engine: Engine) -> None:
             try:
                 raw.cursor().execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                # Two that set it at once do not wait for each other: SQLite refuses one of them at once.
+                # SQLite does not let two processes that set it wait for each other: it refuses one at once.
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                     raise
                 time.sleep(0.01)

@@ -111,7 +111,7 @@ class Store:
                 },
             ).scalar_one()
             _add_planned(connection, campaign_id, plan.trials)
-            factors = dict.fromkeys(name for each in plan.trials for name in each.levels)
+            factors = dict.fromkeys(name for planned in plan.trials for name in planned.levels)
             known = _extend_view(connection, experiment_id, [("factor", name) for name in factors])
         self._experiments[campaign_id] = experiment_id
         self._known[experiment_id] = known
@@ -129,10 +129,8 @@ class Store:
             row = connection.execute(statement).one()
         return Experiment.model_validate_json(row.resolved).model_copy(update={"source": row.source})
 
-    def extend(
-        self, campaign_id: int, trials: Sequence[PlannedTrial], decision: Decision | None = None
-    ) -> None:
-        """Add trials to a campaign's plan and, in the same transaction, write the decision that led to them.
+    def decide(self, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()) -> None:
+        """Write a decision and, in the same transaction, add the trials that it asks for to the plan.
 
         Raises:
             AssayError: there is no such campaign, or one of the ordinals is planned already; nothing is
@@ -146,8 +144,10 @@ class Store:
                 raise AssayError(
                     f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
                 ) from error
-            if decision is not None:
-                _add_decision(connection, campaign_id, decision)
+            connection.execute(
+                insert(schema.decision),
+                {"campaign_id": campaign_id, **vars(decision), "reason": _storable(decision.reason)},
+            )
 
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
         """Return the trials of a campaign that have not ended, in the order in which they are to run.
@@ -165,12 +165,6 @@ class Store:
         """Return some trials of a campaign's plan, in the order in which they run."""
         return self._planned(campaign_id, planned_trial.c.ordinal.in_(ordinals))
 
-    def decide(self, campaign_id: int, decision: Decision) -> None:
-        """Write a decision."""
-        with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
-            self._experiment_of(connection, campaign_id)
-            _add_decision(connection, campaign_id, decision)
-
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return what was decided in the course of a campaign, the first decision first."""
         columns = _columns(Decision, decision)
@@ -180,21 +174,21 @@ class Store:
             return [Decision(**row) for row in connection.execute(statement).mappings()]
 
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
-        """Write what an audit of a campaign found, which is what the view `findings` then shows of it.
+        """Write the findings of an audit of a campaign, which the view `findings` then shows.
 
-        Nothing is written where the latest audit of the campaign found the same.
+        Nothing is written where the findings of the campaign's latest audit are the same.
         """
         rows = [
             {
-                "rule": each.rule,
-                "severity": each.severity,
-                "message": _storable(each.message),
-                "places": list(each.where),
-                "evidence": dict(each.evidence),
-                "remedy": _storable(each.remedy),
-                "trials": list(each.trials),
+                "rule": result.rule,
+                "severity": result.severity,
+                "message": _storable(result.message),
+                "places": list(result.where),
+                "evidence": dict(result.evidence),
+                "remedy": _storable(result.remedy),
+                "trials": list(result.trials),
             }
-            for each in findings
+            for result in findings
         ]
         with self._database.write("try again") as connection:
             self._experiment_of(connection, campaign_id)
@@ -299,15 +293,13 @@ class Store:
         Raises:
             AssayError: there is no such campaign, or none at all.
         """
-        every = self.campaigns()
-        if not every:
+        campaigns = {summary.id: summary for summary in self.campaigns()}
+        if not campaigns:
             raise AssayError(f"{self.path} holds no campaign yet: run an experiment first")
-        if campaign_id is None:
-            return every[-1]
-        for each in every:
-            if each.id == campaign_id:
-                return each
-        raise self._no_campaign(campaign_id)
+        number = max(campaigns) if campaign_id is None else campaign_id
+        if number not in campaigns:
+            raise self._no_campaign(number)
+        return campaigns[number]
 
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
@@ -348,8 +340,8 @@ class Store:
     def records_of(self, trial_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield what `record_of` returns for each of some trials, in the order in which they are named.
 
-        It reads a few hundred at a time, so that as many may be named as there are. Records of the same
-        environment share the object.
+        It reads a few hundred at a time, so any number may be named. Records of the same environment share
+        the object.
 
         Raises:
             AssayError: there is no such trial.
@@ -358,17 +350,17 @@ class Store:
         for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
             wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
             with self._database.read() as connection:
-                held = [each for each in wanted if abs(each) <= LARGEST]
+                held = [number for number in wanted if abs(number) <= LARGEST]
                 rows = {row["trial"]: row for row in connection.execute(_select_records(held)).mappings()}
                 new = {row["environment"] for row in rows.values()} - environments.keys() - {None}
                 contents = select(environment).where(environment.c.sha256.in_(new))
                 environments |= {row.sha256: row.content for row in connection.execute(contents)}
-            for each in wanted:
-                if each not in rows:
+            for number in wanted:
+                if number not in rows:
                     raise AssayError(
-                        f"{self.path} has no trial {each}: `assay list trials` names those it has"
+                        f"{self.path} has no trial {number}: `assay list trials` shows its trials"
                     )
-                yield _record(rows[each], environments)
+                yield _record(rows[number], environments)
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -419,25 +411,25 @@ class Store:
             ]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
-        found = self._experiments.get(campaign_id)
-        if found is None and abs(campaign_id) <= LARGEST:
+        experiment_id = self._experiments.get(campaign_id)
+        if experiment_id is None and abs(campaign_id) <= LARGEST:
             statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
-            found = connection.execute(statement).scalar_one_or_none()
-        if found is None:
+            experiment_id = connection.execute(statement).scalar_one_or_none()
+        if experiment_id is None:
             raise self._no_campaign(campaign_id)
-        self._experiments[campaign_id] = found
-        return found
+        self._experiments[campaign_id] = experiment_id
+        return experiment_id
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
-        return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` names those it has")
+        return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` shows its campaigns")
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
-    found = connection.execute(
+    experiment_id = connection.execute(
         select(experiments.c.id).where(experiments.c.name == name)
     ).scalar_one_or_none()
-    if found is not None:
-        return found
+    if experiment_id is not None:
+        return experiment_id
     stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
     return connection.execute(
         insert(experiments)
@@ -471,13 +463,6 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
         )
 
 
-def _add_decision(connection: Connection, campaign_id: int, decided: Decision) -> None:
-    connection.execute(
-        insert(decision),
-        {"campaign_id": campaign_id, **vars(decided), "reason": _storable(decided.reason)},
-    )
-
-
 def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[Kind, str]]) -> _Names:
     """Add columns to an experiment's view; return the names of all that it has."""
     if names:
@@ -502,8 +487,8 @@ def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[K
 def _columns(kind: type, *tables: Table) -> list[Column[Any]]:
     """Return the columns with the names of a dataclass's fields, each of the first table that has it."""
     names = [field.name for field in fields(kind)]
-    found = {name: table.c[name] for table in reversed(tables) for name in names if name in table.c}
-    return [found[name] for name in names if name in found]
+    columns = {name: table.c[name] for table in reversed(tables) for name in names if name in table.c}
+    return [columns[name] for name in names if name in columns]
 
 
 def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
@@ -561,7 +546,7 @@ def _storable(text: str) -> str:
 
 
 def _environment_digest(connection: Connection, content: Any) -> str:
-    """Keep an environment once, and return what it is found by."""
+    """Keep an environment once, and return its digest."""
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     connection.execute(insert_new(environment), {"sha256": digest, "content": content})
     return digest

@@ -324,7 +324,7 @@ def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
         store.campaign,
         store.decisions,
         lambda number: store.decide(number, decision("look")),
-        lambda number: store.extend(number, []),
+        lambda number: store.decide(number, decision("repeat"), []),
         lambda number: store.write_findings(number, []),
         lambda number: store.record(number, 0, measured(1)),
         lambda number: store.query("select 1", campaign=number),
@@ -426,9 +426,9 @@ def repetition(of: int, ordinal: int, group: int) -> PlannedTrial:
 
 def test_a_repetition_runs_right_after_the_group_that_it_repeats(store: Store) -> None:
     campaign = begin(store, 8)  # groups 0 to 3, blocks of two
-    store.extend(campaign, [repetition(2, 8, 4), repetition(2, 9, 4)])
-    store.extend(campaign, [repetition(0, 10, 5), repetition(0, 11, 5)])
-    store.extend(campaign, [repetition(2, 12, 6), repetition(2, 13, 6)])
+    store.decide(campaign, decision("repeat"), [repetition(2, 8, 4), repetition(2, 9, 4)])
+    store.decide(campaign, decision("repeat"), [repetition(0, 10, 5), repetition(0, 11, 5)])
+    store.decide(campaign, decision("repeat"), [repetition(2, 12, 6), repetition(2, 13, 6)])
     order = [0, 1, 10, 11, 2, 3, 4, 5, 8, 9, 12, 13, 6, 7]
     assert [trial.ordinal for trial in store.pending(campaign)] == order
     for ordinal in (0, 1, 10, 8):
@@ -470,10 +470,10 @@ def test_a_campaign_that_was_stopped_is_finished_and_nothing_of_it_is_pending(st
 def test_a_plan_is_extended_together_with_its_decision_or_not_at_all(store: Store) -> None:
     campaign = begin(store)
     with pytest.raises(AssayError, match="trial of this ordinal already; the store was not changed"):
-        store.extend(campaign, [repetition(0, 4, 2), repetition(0, 3, 2)], decision("repeat", group=0))
+        store.decide(campaign, decision("repeat", group=0), [repetition(0, 4, 2), repetition(0, 3, 2)])
     assert len(store.pending(campaign)) == 4
     assert store.decisions(campaign) == []
-    store.extend(campaign, [repetition(0, 4, 2)], decision("repeat", group=0))
+    store.decide(campaign, decision("repeat", group=0), [repetition(0, 4, 2)])
     assert len(store.pending(campaign)) == 5
     assert [each.kind for each in store.decisions(campaign)] == ["repeat"]
 

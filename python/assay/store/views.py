@@ -45,8 +45,8 @@ def literal(text: str) -> str:
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """Return `name`, or `name_2`, `name_3`, ... if that is taken; SQLite's names know no case."""
-    lowered = {each.lower() for each in taken}
+    """Return `name`, or `name_2`, `name_3`, ... if that is taken; SQLite's names ignore case."""
+    lowered = {column.lower() for column in taken}
     candidate, number = name, 1
     while candidate.lower() in lowered:
         number += 1
@@ -68,7 +68,7 @@ def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]
     """
     yield from FIXED.items()
     taken = {*FIXED, "true", "false"}  # SQLite takes these two for values even where they are quoted
-    in_order = sorted(names, key=lambda each: tuple(_VALUES).index(each[0]))
+    in_order = sorted(names, key=lambda column: tuple(_VALUES).index(column[0]))
     for kind, name in in_order[:MOST_COLUMNS]:
         if not expressible(name):
             continue

@@ -33,7 +33,7 @@ def render_cell(row: sqlite3.Row, value: Any, column: str, datasette: "Datasette
     elif (
         column == "trial"
         and "campaign" in names
-        and all(isinstance(each, int) for each in (value, row["campaign"]))
+        and all(isinstance(number, int) for number in (value, row["campaign"]))
     ):
         page = f"campaign-{row['campaign']}/trial.html#{value}"
     else:
