@@ -96,7 +96,7 @@ def test_where_there_is_nothing_to_check_nothing_is_said_to_have_passed() -> Non
     [
         ("nothing_of_the_kind", 'subject: there is no "nothing_of_the_kind"; did you mean'),
         ("noop", "noop holds nothing"),
-        ("absl_btree_unsynchronised", "map for several threads"),
+        ("absl_btree_unsynchronised", "absl_btree_unsynchronised is not a map for several threads"),
         ("elb_multimap", "elb_multimap is a multimap"),
         ("elb_priority_queue", "elb_priority_queue is a queue"),
     ],
