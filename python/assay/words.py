@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, Literal
 
 RUNS_AT_MOST = 5
@@ -132,6 +133,23 @@ def nearest(word: object, known: Sequence[object]) -> str:
 def show(value: Any) -> str:
     """Return a value much as TOML writes it, shortened."""
     return shortened(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON, with null for infinities and what is not a number: JSON has neither."""
+    write = json.JSONEncoder(indent=indent, separators=None if indent else (",", ":"), allow_nan=False).encode
+    try:
+        return write(value)
+    except ValueError:
+        return write(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def shortened(text: str, length: int = 60) -> str:

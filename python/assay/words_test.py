@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from assay import words
@@ -66,3 +68,10 @@ def test_evidence_is_rounded_and_has_units(name: str, value: float, said: tuple[
 def test_a_hint_lists_ten_names_at_most() -> None:
     assert words.nearest("x", list(range(10))) == "there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"
     assert words.nearest("x", list(range(12))).endswith(", 8, 9 and 2 more")
+
+
+def test_json_has_null_for_numbers_that_it_lacks() -> None:
+    value = {"a": [1.5, float("inf"), (float("nan"),)], "b": 10**400}
+    assert json.loads(words.json_text(value)) == {"a": [1.5, None, [None]], "b": 10**400}
+    assert words.json_text({"a": [1, 2]}) == '{"a":[1,2]}'
+    assert words.json_text({"a": 1}, indent=2) == '{\n  "a": 1\n}'

@@ -1,6 +1,5 @@
 """The charts of a report as files for a paper: SVG, PNG and PDF, as wide as one column."""
 
-import json
 import textwrap
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from assay.report.charts import Figure, figures, specifications
 from assay.report.charts.drawings import Specification
 from assay.report.charts.style import PAPER
 from assay.report.gather import Report
+from assay.words import json_text
 
 Format = Literal["svg", "png", "pdf"]
 
@@ -64,7 +64,7 @@ def _chosen(report: Report, names: Collection[str]) -> Iterator[Figure]:
 
 
 def _convert(specification: Specification, form: Format) -> bytes:
-    text = json.dumps(specification)
+    text = json_text(specification)
     if form == "svg":
         return vl_convert.vegalite_to_svg(text, config=PAPER, allowed_base_urls=[]).encode()
     if form == "png":

@@ -11,18 +11,16 @@ but data. The trials, in the order of their numbers, are cut into chunks of `CHU
 
 import base64
 import gzip
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.report.gather import Report
 from assay.store import Store
 from assay.store.types import StoredTrial
+from assay.words import json_text
 
 CHUNK = 250
 """Trials in one file: a browser unpacks it in some tens of milliseconds, and 20,000 trials make 80 files."""
-
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def chunks(report: Report) -> list[list[StoredTrial]]:
@@ -47,10 +45,10 @@ def record_files(report: Report, store: Store) -> Iterator[tuple[str, str]]:
             if trial.environment is not None:
                 place, _ = environments.setdefault(trial.environment, (len(environments), content))
             heads.append([trial.id, report.number(trial), place])
-            series.append(_encode([thread.pop("series", []) for thread in result.get("threads", [])]))
-            lines.append(_encode(record))
+            series.append(json_text([thread.pop("series", []) for thread in result.get("threads", [])]))
+            lines.append(json_text(record))
         head = {"trials": heads, "environments": [content for _, content in environments.values()]}
-        yield f"records-{number}.js", packed(f"records-{number}", "\n".join([_encode(head), *lines]))
+        yield f"records-{number}.js", packed(f"records-{number}", "\n".join([json_text(head), *lines]))
         yield f"series-{number}.js", packed(f"series-{number}", "\n".join(series))
 
 
@@ -62,4 +60,4 @@ def packed(name: str, text: str) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table as JSON, column by column, which is compact and read in one go."""
-    return _encode({"columns": columns, "rows": len(rows), "values": list(zip(*rows, strict=True))})
+    return json_text({"columns": columns, "rows": len(rows), "values": list(zip(*rows, strict=True))})

@@ -49,7 +49,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    environment.policies |= {"json.dumps_function": words.json_text, "json.dumps_kwargs": {}}
     environment.globals |= {
         "words": {**vars(words), **vars(report_words)},
         "severities": findings.SEVERITIES,

@@ -1,0 +1,122 @@
+"""Programs whose metrics lie near the limits of a double, from a file to every command that reads them."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Assay, assay_in, run_assay
+
+VALUES = [
+    [1e308, -1.7e308, 1.7e308],
+    [5e-324, 1e308, -5e-324],
+    [2**53 + 1, 2**53, 2**70],
+    [0, 0, 0],
+    [10**400, 1, 1],
+]
+"""Number of threads, from 1 -> what trials report in turn."""
+CHARTS = "".join(
+    f'[[chart]]\nkind = "{kind}"\n{axes}\n'
+    for kind, axes in (
+        ("lines", 'x = "threads"\ny = "also"\ncolor = "subject"'),
+        ("lines", 'x = "also"\ny = "throughput"\ncolor = "subject"'),
+        ("bars", 'x = "subject"\ny = "also"\nfacet = "threads"'),
+        ("histogram", 'x = "also"\nfacet = "threads"'),
+        ("box", 'x = "subject"\ny = "also"\nfacet = "threads"'),
+        ("heat_map", 'x = "subject"\ny = "threads"\nvalue = "also"'),
+    )
+)
+PROGRAM = f"""#!{sys.executable} -IS
+import json, sys
+request = json.load(sys.stdin)
+value = {VALUES!r}[request["threads"] - 1][request["seed"] % 3]
+metrics = {{"throughput": value, "also": value}}
+print(json.dumps({{"protocol": 1, "status": "valid", "metrics": metrics}}))
+"""
+EXPERIMENT = f"""
+name = "NAME"
+question = "Do numbers near the limits end anything?"
+[factors]
+subject = ["a", "b"]
+threads = THREADS
+[trial]
+key_range = 100
+duration_ms = 1
+mix = {{ insert = 10, erase = 10, find = 80 }}
+[design]
+blocks = BLOCKS
+repeat = 0
+seed = 3
+[comparison]
+metric = "throughput"
+also = {{ also = "lower" }}
+factor = "subject"
+baseline = "a"
+ACROSS
+smallest_effect_percent = 5
+[subjects.a]
+program = "./program"
+[subjects.b]
+program = "./program"
+{CHARTS}"""
+CAMPAIGNS = {"limits": ("[1, 2, 3, 4, 5]", 6), "zeros": ("[4]", 2)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder whose store has a campaign of each of CAMPAIGNS, in their order."""
+    folder = tmp_path_factory.mktemp("extremes")
+    (folder / "program").write_text(PROGRAM)
+    (folder / "program").chmod(0o755)
+    for code, (name, (threads, blocks)) in zip((1, 0), CAMPAIGNS.items(), strict=True):
+        text = EXPERIMENT.replace("NAME", name).replace("THREADS", threads).replace("BLOCKS", str(blocks))
+        text = text.replace("ACROSS", 'across = ["threads"]' if "," in threads else "")
+        (folder / f"{name}.toml").write_text(text)
+        assay_in(folder)("run", f"{name}.toml", expect=code)
+    return folder
+
+
+@pytest.fixture
+def assay(folder: Path) -> Assay:
+    return assay_in(folder)
+
+
+def refuse(constant: str) -> float:
+    raise AssertionError(f"{constant} is not JSON")
+
+
+@pytest.mark.parametrize(("campaign", "name"), [(1, "limits"), (2, "zeros")])
+def test_every_command_ends_and_what_it_gives_programs_is_json(
+    assay: Assay, folder: Path, campaign: int, name: str
+) -> None:
+    commands: list[tuple[str | Path, ...]] = [
+        ("report", "--campaign", str(campaign)),
+        ("audit", "--campaign", str(campaign)),
+        ("plan", f"{name}.toml"),
+        ("compare", "1", str(campaign)),
+        ("query", "select throughput, also from trials", "--campaign", str(campaign)),
+    ]
+    for words in commands:
+        for ended in (run_assay(folder, *words), run_assay(folder, *words, "--json")):
+            assert ended.returncode < 2, (words, ended.stderr)  # an audit of such numbers has errors to show
+            assert not re.search(r"\b(nan|inf|Infinity|Traceback)\b", ended.stdout + ended.stderr), words
+        json.loads(ended.stdout, parse_constant=refuse)
+    for form in ("csv", "parquet", "svg"):
+        assert assay("export", form, "--campaign", str(campaign), "--output", f"{form}-{campaign}").stdout
+    page = (folder / f"results/assay-report/campaign-{campaign}/index.html").read_text()
+    for part in ("specifications", "data"):
+        text = re.search(f'id="{part}">(.*?)</script>', page, re.DOTALL)
+        assert text
+        json.loads(text[1], parse_constant=refuse)
+
+
+def test_what_cannot_be_computed_is_said(assay: Assay, folder: Path) -> None:
+    assert "larger than a double can be" in assay("report", "--campaign", "1").stdout
+    comparisons = json.loads(assay("report", "--campaign", "1", "--json").stdout)["analysis"]["comparisons"]
+    zeros = next(comparison for comparison in comparisons if comparison["context"] == {"threads": 4})
+    assert zeros["ratio"] is None
+    assert zeros["reason"]
+    page = (folder / "results/assay-report/campaign-1/index.html").read_text()
+    assert "Not drawn: " in page
