@@ -95,7 +95,7 @@ def test_every_command_ends_and_what_it_gives_programs_is_json(
         ("report", "--campaign", str(campaign)),
         ("audit", "--campaign", str(campaign)),
         ("plan", f"{name}.toml"),
-        ("compare", "1", str(campaign)),
+        ("compare", str(campaign), str(3 - campaign)),
         ("query", "select throughput, also from trials", "--campaign", str(campaign)),
     ]
     for words in commands:
