@@ -100,9 +100,11 @@ def test_every_command_ends_and_what_it_gives_programs_is_json(
     ]
     for words in commands:
         for ended in (run_assay(folder, *words), run_assay(folder, *words, "--json")):
-            assert ended.returncode < 2, (words, ended.stderr)  # an audit of such numbers has errors to show
+            # An audit of such numbers has errors to show; of nothing but zeros there is no forecast.
+            unknown = name == "zeros" and "nothing can be forecast" in ended.stderr
+            assert ended.returncode < 2 or unknown, (words, ended.stderr)
             assert not re.search(r"\b(nan|inf|Infinity|Traceback)\b", ended.stdout + ended.stderr), words
-        json.loads(ended.stdout, parse_constant=refuse)
+        assert unknown or json.loads(ended.stdout, parse_constant=refuse)
     for form in ("csv", "parquet", "svg"):
         assert assay("export", form, "--campaign", str(campaign), "--output", f"{form}-{campaign}").stdout
     page = (folder / f"results/assay-report/campaign-{campaign}/index.html").read_text()
