@@ -50,7 +50,7 @@ lint: develop ## Check format, types and known mistakes in all code.
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
-	$(VENV)/lint-imports --quiet
+	$(VENV)/lint-imports --no-logo
 
 .PHONY: bench
 bench: build ## Measure Assay itself; prints ratios with intervals.
