@@ -1,18 +1,11 @@
 """`assay audit`: what the rules say of an experiment and its campaign."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from assay.cli.options import (
-    DEFAULT_STORE,
-    CampaignOption,
-    JsonOption,
-    StoreOption,
-    end,
-    print_json,
-)
+from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, end, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -20,7 +13,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from assay.cli import output
     from assay.experiment import Experiment
     from assay.findings import Finding
     from assay.store import Store
@@ -74,7 +66,7 @@ def audit(
     else:
         raise AssayError("--campaign: name a campaign or an experiment's file, not both")
     if as_json:
-        print_json(_output(audited))
+        print_json(_as_json(audited))
     else:
         _print(audited, experiment)
     end([fail_on], audited.distinct)
@@ -134,21 +126,18 @@ def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Exper
     return found
 
 
-def _output(audited: _Audited) -> "output.Audit":
+def _as_json(audited: _Audited) -> dict[str, Any]:
     from assay.audit import guide_page
-    from assay.cli import output
 
-    def explained(findings: "Sequence[Finding]") -> tuple[output.AuditFinding, ...]:
-        return tuple(
-            output.AuditFinding(**vars(finding), guide=guide_page(finding.rule)) for finding in findings
-        )
+    def explained(findings: "Sequence[Finding]") -> list[dict[str, Any]]:
+        return [vars(finding) | {"guide": guide_page(finding.rule)} for finding in findings]
 
-    return output.Audit(
-        campaign=audited.campaign.id if audited.campaign else None,
-        note=audited.note,
-        experiment_findings=explained(audited.of_file),
-        campaign_findings=explained(audited.of_campaign),
-    )
+    return {
+        "campaign": audited.campaign.id if audited.campaign else None,
+        "note": audited.note,
+        "experiment_findings": explained(audited.of_file),
+        "campaign_findings": explained(audited.of_campaign),
+    }
 
 
 def _print(audited: _Audited, file: Path | None) -> None:

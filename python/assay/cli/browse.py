@@ -11,10 +11,9 @@ import typer
 
 from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_json
 from assay.errors import AssayError
-from assay.runner.types import Status
+from assay.words import printable
 
 if TYPE_CHECKING:
-    from assay.cli import output
     from assay.store import Store
     from assay.store.types import CampaignSummary
 
@@ -34,7 +33,6 @@ def list_(
 
     Example: `assay list trials --campaign 2`
     """
-    listed: output.Campaigns | output.Trials | output.Subjects
     if what == "subjects":
         listed = _subjects()
     else:
@@ -43,7 +41,7 @@ def list_(
     if as_json:
         print_json(listed)
     else:
-        _print_listed(what, listed)
+        _print_listed(listed[what])
 
 
 def show(
@@ -58,9 +56,7 @@ def show(
     with _open(store) as opened:
         record = opened.record_of(trial)
     if as_json:
-        from assay.cli.output import Record
-
-        print_json(Record(**record))
+        print_json(record)
     else:
         typer.echo("\n".join(_outline(_without_buckets(record))))
 
@@ -91,10 +87,7 @@ def query(
         try:
             columns, rows = opened.query(sql, campaign=campaign)
             if as_json:
-                from assay.cli.output import Query
-
-                shown = (tuple(map(_json_value, row)) for row in rows)
-                print_json(Query(columns=tuple(columns), rows=tuple(shown)))
+                print_json({"columns": columns, "rows": [[*map(_json_value, row)] for row in rows]})
             else:
                 print_table(columns, rows)
         except MemoryError as error:
@@ -112,23 +105,23 @@ def _open(path: Path) -> "Store":
     return Store.open(path, create=False)
 
 
-def _campaigns(store: "Store") -> "output.Campaigns":
-    from assay.cli import output
+def _campaigns(store: "Store") -> dict[str, Any]:
+    from assay.runner.types import Status
 
-    return output.Campaigns(
-        campaigns=tuple(
-            output.Campaign(
-                campaign=campaign.id,
-                experiment=campaign.experiment,
-                started=campaign.started_at,
-                planned=campaign.planned,
-                ended=campaign.ended,
+    return {
+        "campaigns": [
+            {
+                "campaign": campaign.id,
+                "experiment": campaign.experiment,
+                "started": campaign.started_at,
+                "planned": campaign.planned,
+                "ended": campaign.ended,
                 **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
-                state=_state(campaign),
-            )
+                "state": _state(campaign),
+            }
             for campaign in store.campaigns()
-        )
-    )
+        ]
+    }
 
 
 def _state(campaign: "CampaignSummary") -> str:
@@ -137,72 +130,58 @@ def _state(campaign: "CampaignSummary") -> str:
     return "finished" if campaign.finished else "unfinished"
 
 
-def _trials(store: "Store", campaign: int | None) -> "output.Trials":
-    from assay.cli import output
-
+def _trials(store: "Store", campaign: int | None) -> dict[str, Any]:
     number = store.campaign(campaign).id
-    return output.Trials(
-        campaign=number,
-        trials=tuple(
-            output.Trial(
-                trial=trial.id,
-                block=trial.block,
-                group=trial.group,
-                levels=trial.levels,
-                status=trial.status,
-                wall_s=trial.wall_s,
-                reason=trial.reason,
-            )
+    return {
+        "campaign": number,
+        "trials": [
+            {
+                "trial": trial.id,
+                **{name: getattr(trial, name) for name in ("block", "group", "levels", "status", "wall_s")},
+                "reason": trial.reason,
+            }
             for trial in store.trials(number)
-        ),
-    )
+        ],
+    }
 
 
-def _subjects() -> "output.Subjects":
+def _subjects() -> dict[str, Any]:
     from assay import programs
-    from assay.cli import output
 
-    return output.Subjects(
-        subjects=tuple(
-            output.Subject(
-                subject=entry["name"],
-                structure=entry["structure"],
-                max_threads=entry["max_threads"],
-                keys=tuple(dict.fromkeys(key for key, _ in entry["types"])),
-                values=tuple(dict.fromkeys(value for _, value in entry["types"])),
-                operations=tuple(entry["operations"]),
-                description=entry["description"],
-            )
+    return {
+        "subjects": [
+            {
+                "subject": entry["name"],
+                "structure": entry["structure"],
+                "max_threads": entry["max_threads"],
+                "keys": list(dict.fromkeys(key for key, _ in entry["types"])),
+                "values": list(dict.fromkeys(value for _, value in entry["types"])),
+                "operations": entry["operations"],
+                "description": entry["description"],
+            }
             for entry in programs.listing(programs.find("assay-trial"))
-        )
-    )
+        ]
+    }
 
 
-def _print_listed(what: str, listed: "output.Output") -> None:
-    """Print what is listed as a table, with a column for each factor in the place of `levels`."""
-    parts = getattr(listed, what)
-    names = list(type(listed).model_fields[what].annotation.__args__[0].model_fields)  # type: ignore[union-attr]
-    factors = list(dict.fromkeys(factor for part in parts for factor in getattr(part, "levels", ())))
-    columns: list[str] = []
-    for name in names:
-        # A factor's column keeps its name whatever it is called, so that of a trial's own gives way.
-        new = (
-            [f"factor {each}" if each in names else each for each in factors] if name == "levels" else [name]
-        )
-        columns += [column.replace("_", " ") if column == name else column for column in new]
-    rows = []
-    for part in parts:
-        row: list[Any] = []
-        for name in names:
-            value = getattr(part, name)
+def _print_listed(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of what is listed, with a column for each factor in the place of `levels`."""
+    factors = list(dict.fromkeys(factor for entry in entries for factor in entry.get("levels", ())))
+    rows: list[dict[str, Any]] = []
+    for entry in entries:
+        rows.append({})
+        for name, value in entry.items():
             if name == "levels":
-                row += [value.get(factor) for factor in factors]
+                # A factor's column keeps its name whatever it is called, so that of a trial's own gives way.
+                rows[-1] |= {f"factor {each}" if each in entry else each: value.get(each) for each in factors}
             elif isinstance(value, datetime):
-                row.append(value.isoformat(" ", "seconds"))
+                rows[-1][name] = value.isoformat(" ", "seconds")
             else:
-                row.append(" ".join(value) if isinstance(value, tuple) else value)
-        rows.append(row)
-    print_table(columns, rows)
+                rows[-1][name.replace("_", " ")] = " ".join(value) if isinstance(value, list) else value
+    if rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+    else:
+        typer.echo("none yet")
 
 
 def _json_value(value: Any) -> Any:
@@ -244,15 +223,7 @@ def _cell(value: Any) -> str:
         return value.hex()
     if isinstance(value, float):
         return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
-    return _printable(str(value)).replace("\n", " ")
-
-
-def _printable(text: str) -> str:
-    """Return text in which whatever could upset a terminal is written as an escape."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
-        for char in text
-    )
+    return printable(str(value).replace("\n", " "))
 
 
 def _without_buckets(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,7 +250,7 @@ def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     """Yield lines of `name: value`, with what is inside a value indented below it."""
     indent = "  " * depth
     for name, inner in value.items():
-        label = f"{indent}{_printable(name)}:"
+        label = f"{indent}{printable(name)}:"
         if isinstance(inner, Mapping) and inner:
             yield label
             yield from _outline(inner, depth + 1)
@@ -288,7 +259,7 @@ def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield from _outline({str(number): each for number, each in enumerate(inner)}, depth + 1)
         elif isinstance(inner, str) and "\n" in inner:
             yield label
-            yield from (f"{indent}  {line}" for line in _printable(inner).splitlines())
+            yield from (f"{indent}  {printable(line)}" for line in inner.removesuffix("\n").split("\n"))
         else:
             text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-            yield f"{label} {_printable(text)}".rstrip()
+            yield f"{label} {printable(text)}".rstrip()

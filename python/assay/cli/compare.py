@@ -55,9 +55,7 @@ def compare(
     with ExitStack() as opened:
         compared = compare_sides(_read(sides, kinds.pop(), campaign, store, opened))
     if as_json:
-        from assay.cli import output
-
-        print_json(output.Compared(**vars(compared)))
+        print_json(vars(compared))
     else:
         _print(compared)
     end(fail_on, compared.findings, compared.comparisons)

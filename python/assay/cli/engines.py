@@ -1,8 +1,7 @@
 """`assay engines`: whether random number engines are to be trusted."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,8 +9,7 @@ from assay.cli.options import JsonOption, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay.cli.output import JudgedEngine
-    from assay.engines import Engine, Judged
+    from assay.engines import Judged
 
 NUMBERS = 10_000_000
 OUTPUT = Path("results/engines")
@@ -44,92 +42,69 @@ def engines(
 
     Example: `assay engines --all`
     """
-    from assay.engines import chosen, examine, known
+    from rich.console import Console
 
-    drawn = _whole(numbers, "--numbers")
-    reseeded = None if reseed_every is None else _whole(reseed_every, "--reseed-every")
-    _check(names, all_wanted, drawn, reseeded)
+    from assay.engines import (
+        FEWEST,
+        MOST,
+        chosen,
+        examine,
+        known,
+        print_engines,
+        print_judged,
+        write_judged,
+    )
+    from assay.files import write
+
+    if names and all_wanted:
+        raise AssayError("--all judges every engine; leave out either it or the names")
+    drawn = _whole("--numbers", numbers, FEWEST, MOST)
+    reseeded = None if reseed_every is None else _whole("--reseed-every", reseed_every, 1, 2**53)
     if not names and not all_wanted:
-        _list(known(), json_wanted)
+        if json_wanted:
+            print_json({"engines": known()})
+        else:
+            print_engines(known(), Console())
+            typer.echo("\nJudge them: assay engines --all")
         return
     wanted = chosen(names or [])
     if not json_wanted:
-        _check_folder(output)
+        # A folder that cannot be written is refused before a minute is spent on what should go there.
+        write(output / "index.html", "")
     judged = examine(wanted, numbers=drawn, seed=seed, reseed_every=reseeded)
     if json_wanted:
-        from assay.cli.output import Engines
-
-        print_json(Engines(engines=tuple(_output(each, drawn, seed) for each in judged)))
+        print_json({"engines": [_as_json(each, drawn, seed) for each in judged]})
     else:
-        _show(judged, f"{drawn:,} numbers of each engine, seed {seed}.", output)
+        drawn_from = f"{drawn:,} numbers of each engine, seed {seed}."
+        print_judged(judged, drawn_from, Console())
+        typer.echo(f"\npage: {write_judged(judged, drawn_from, output)}")
     if names and any(each.verdict is None or each.verdict.word == "rejected" for each in judged):
         raise typer.Exit(1)
 
 
-def _whole(value: float, option: str) -> int:
+def _whole(option: str, value: float, least: int, most: int) -> int:
     """Return a number that may have been written as 1e9."""
     if not value.is_integer():
-        raise AssayError(f"{option}: {value:g} is no whole number")
+        raise AssayError(f"{option}: {value:g} is not a whole number")
+    if not least <= value <= most:
+        raise AssayError(f"{option}: {value:,.0f} is outside {least:,} to {most:,}")
     return int(value)
 
 
-def _check(names: Sequence[str] | None, all_wanted: bool, numbers: int, reseed_every: int | None) -> None:
-    from assay.engines import FEWEST, MOST
-
-    if names and all_wanted:
-        raise AssayError("--all judges every engine; leave it or the names out")
-    if not FEWEST <= numbers <= MOST:
-        raise AssayError(f"--numbers: {numbers:,} is outside {FEWEST:,} to {MOST:,}")
-    if reseed_every is not None and not 1 <= reseed_every <= 2**53:
-        raise AssayError(f"--reseed-every: {reseed_every:,} is outside 1 to 2^53; leave it out not to reseed")
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written before a minute is spent on what should go there."""
-    from assay.files import write
-
-    write(folder / "index.html", "")
-
-
-def _list(found: "Sequence[Engine]", json_wanted: bool) -> None:
-    if json_wanted:
-        from assay.cli.output import Engines
-
-        print_json(Engines(engines=tuple(found)))
-        return
-    from rich.console import Console
-
-    from assay.engines import print_engines
-
-    print_engines(found, Console())
-    typer.echo("\nJudge them: assay engines --all")
-
-
-def _show(judged: "Sequence[Judged]", asked: str, output: Path) -> None:
-    from rich.console import Console
-
-    from assay.engines import print_judged, write_judged
-
-    print_judged(judged, asked, Console())
-    typer.echo(f"\npage: {write_judged(judged, asked, output)}")
-
-
-def _output(judged: "Judged", numbers: int, seed: int) -> "JudgedEngine":
-    from assay.cli.output import JudgedEngine, TestKind
-
+def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:
     verdict = judged.verdict
-    return JudgedEngine(
-        engine=judged.engine,
-        numbers=numbers,
-        seed=seed,
-        reseed_every=judged.reseed_every,
-        unavailable=judged.unavailable,
-        verdict=verdict.word if verdict else None,
-        why=verdict.why if verdict else "",
-        effect=verdict.effect if verdict else "",
-        tests=tuple(
-            TestKind(kind=group.kind, done=len(group.p), smallest_p_adjusted=group.smallest)
-            for group in (verdict.test_kinds if verdict else ())
-        ),
-        speed_ns=judged.speed,
-    )
+    return {
+        "engine": judged.engine,
+        "numbers": numbers,
+        "seed": seed,
+        "reseed_every": judged.reseed_every,
+        "unavailable": judged.unavailable,
+        "verdict": verdict.word if verdict else None,
+        "why": verdict.why if verdict else "",
+        "effect": verdict.effect if verdict else "",
+        "tests": [
+            {"kind": tests.kind, "done": len(tests.p), "smallest_p_adjusted": tests.smallest}
+            for tests in (verdict.test_kinds if verdict else ())
+        ],
+        "speed_ns": judged.speed,
+    }

@@ -34,7 +34,7 @@ def subject(
 
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > _LONGEST:
         raise AssayError(
-            f"{name!r} is no name for a subject: use lower-case letters, digits and underscores, "
+            f"{name!r} is not a name for a subject: use lower-case letters, digits and underscores, "
             f"a letter first, at most {_LONGEST}"
         )
     if name in {each["name"] for each in programs.listing(programs.find("assay-trial"))}:

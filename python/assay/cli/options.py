@@ -1,15 +1,14 @@
 """What several commands share: their options, how they print JSON, and what `--fail-on` makes of findings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from assay.analysis import Aggregate, Comparison
-    from assay.cli.output import Output
     from assay.findings import Finding
 
 
@@ -56,30 +55,22 @@ FailOnOption = Annotated[
 DEFAULT_STORE = Path("results/assay.sqlite")
 
 
-def print_json(output: "Output") -> None:
-    """Print what a command has to tell programs."""
-    typer.echo(output.model_dump_json(indent=2))
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print what `docs/reference/json.md` describes; its version is that of the shape."""
+    from pydantic_core import to_json
+
+    typer.echo(to_json({"version": 1, **value}, indent=2, inf_nan_mode="null"))
 
 
 def end(
-    fail_on: Sequence[str] | None,
+    fail_on: Collection[str] | None,
     findings: "Iterable[Finding]",
     comparisons: "Iterable[Comparison | Aggregate]" = (),
 ) -> None:
-    """End with exit code 1 where `--fail-on` asks for it.
-
-    Args:
-        fail_on: what it names.
-        findings: of the audit.
-        comparisons: those of the main metric, and the aggregates.
-
-    Raises:
-        Exit: it does.
-    """
-    levels = set(fail_on or ())
-    if Level.WARNING in levels:
-        levels.add(Level.ERROR)
-    if any(finding.severity in levels for finding in findings) or (
-        Level.SLOWER in levels and any(comparison.verdict == "slower" for comparison in comparisons)
-    ):
+    """End with exit code 1 where `--fail-on` asks for it; a warning is asked for with errors."""
+    levels = {*(fail_on or ())}
+    if "warning" in levels:
+        levels.add("error")
+    found = {finding.severity for finding in findings} | {comparison.verdict for comparison in comparisons}
+    if levels & found:
         raise typer.Exit(1)

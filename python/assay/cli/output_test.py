@@ -1,17 +1,16 @@
-"""What commands print with `--json` follows the published schema."""
+"""What commands print with `--json` is what the reference describes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from assay.cli.commands import app
-from assay.cli.output import OUTPUTS, schema
 
-REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
+PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
 EXPERIMENT = """
 name = "x"
 question = "?"
@@ -32,46 +31,46 @@ smallest_effect_percent = 3
 """
 COMMANDS = {
     "run": ["x.toml", "--only", "threads=1"],
-    "resume": ["--campaign", "1"],
     "aa": ["x.toml"],
     "report": ["--campaign", "1"],
     "audit": ["x.toml"],
     "compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
     "plan": ["x.toml"],
+    "list campaigns": [],
+    "list trials": [],
+    "list subjects": [],
     "show": ["1"],
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
-    "engines": [],
+    "engines": ["wyrand", "--numbers", "1000"],
 }
+MAPS = {"levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"}
+"""Their keys are levels, statuses and the like."""
 
 
 def printed(command: str) -> Any:
-    ended = CliRunner().invoke(app, [*command.split(), *COMMANDS.get(command, []), "--json"])
+    ended = CliRunner().invoke(app, [*command.split(), *COMMANDS[command], "--json"])
     assert ended.exit_code in {0, 1}, ended.output
     return json.loads(ended.stdout)
 
 
-def test_the_published_schema_is_that_of_the_commands() -> None:
-    """`python -m assay.cli.output > docs/reference/output.schema.json` writes it."""
-    assert (REFERENCE / "output.schema.json").read_text() == schema()
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for part in value:
+            yield from keys(part)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield name
+            if name not in MAPS:
+                yield from keys(part)
 
 
-def test_real_outputs_follow_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.toml").write_text(EXPERIMENT)
-    published = json.loads(schema())
-    for command, output in OUTPUTS.items():
-        if command == "resume":
-            continue  # as `run`; there is nothing to resume
+    for command in COMMANDS:
         value = printed(command)
         assert value["version"] == 1
-        Draft202012Validator({"$ref": f"#/$defs/{output.__name__}", "$defs": published["$defs"]}).validate(
-            value
-        )
-
-
-def test_the_reference_names_every_key() -> None:
-    page = (REFERENCE / "json.md").read_text()
-    for command, output in OUTPUTS.items():
-        assert f"`assay {command}`" in page
-        for key in output.model_fields:
-            assert f"`{key}`" in page, (command, key)
+        assert f"`assay {command}`" in PAGE
+        record = command == "show"  # what a trial was asked and answered is the protocol's matter
+        missing = {key for key in (value if record else keys(value)) if f"`{key}`" not in PAGE}
+        assert not missing, (command, missing)

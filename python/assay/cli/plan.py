@@ -13,7 +13,6 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
-    from assay.cli import output
     from assay.experiment import Experiment
     from assay.store import Store
     from assay.store.types import CampaignSummary, StoredTrial
@@ -86,7 +85,7 @@ def plan(
                     f" nothing can be forecast; why: {listing}"
                 )
     if as_json:
-        print_json(_output(read, found, trials))
+        print_json(_as_json(read, found, trials))
     else:
         _print(read, found, trials)
 
@@ -140,18 +139,16 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     )
 
 
-def _output(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> "output.Forecast":
-    from assay.cli import output
-
+def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:
     slowest = found.slowest
-    return output.Forecast(
-        experiment=experiment.name,
-        campaigns=tuple(sorted(trials)),
-        blocks=slowest.blocks if slowest else None,
-        minutes=slowest.minutes if slowest else None,
+    return {
+        "experiment": experiment.name,
+        "campaigns": sorted(trials),
+        "blocks": slowest.blocks if slowest else None,
+        "minutes": slowest.minutes if slowest else None,
         **vars(found),
-        assumes=tuple(_assumptions()),
-    )
+        "assumes": list(_assumptions()),
+    }
 
 
 def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> None:

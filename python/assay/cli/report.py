@@ -1,21 +1,13 @@
 """`assay report`: what a campaign says."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import (
-    DEFAULT_STORE,
-    FailOnOption,
-    JsonOption,
-    StoreOption,
-    end,
-    print_json,
-)
+from assay.cli.options import DEFAULT_STORE, FailOnOption, JsonOption, StoreOption, end, print_json
 
 if TYPE_CHECKING:
-    from assay.cli import output as outputs
     from assay.report import Report
     from assay.store import Store
 
@@ -53,7 +45,7 @@ def report(
             return write_page(gathered, opened, folder)
 
         if as_json:
-            print_json(output(gathered, opened, None if folder is None else write()))
+            print_json(as_object(gathered, opened, None if folder is None else write()))
         else:
             from rich.console import Console
 
@@ -64,31 +56,20 @@ def report(
     end(fail_on, gathered.findings, (*gathered.analysis.comparisons, *gathered.analysis.aggregates))
 
 
-def output(report: "Report", store: "Store", page: Path | None) -> "outputs.Report":
-    """Return what is printed of a campaign for programs.
-
-    Args:
-        report: what is known of it.
-        store: where it is.
-        page: its page, where one was written.
-    """
+def as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
+    """Return what is printed of a campaign for programs, with its page where one was written."""
     from assay.analysis.aa import false_alarms
-    from assay.cli import output as outputs
 
     campaign = report.campaign
     alarms = false_alarms(report.analysis) if report.experiment.identical else None
-    return outputs.Report(
-        campaign=campaign.id,
-        experiment=campaign.experiment,
-        question=campaign.question,
-        seed=campaign.seed,
-        planned=campaign.planned,
-        counts=campaign.counts,
-        overrides=report.experiment.overrides,
-        findings=tuple(report.findings),
-        analysis=report.analysis,
-        false_alarms=alarms,
-        compatible=None if alarms is None else alarms.compatible,
-        store=store.path,
-        page=page,
-    )
+    return {
+        "campaign": campaign.id,
+        **{name: getattr(campaign, name) for name in ("experiment", "question", "seed", "planned", "counts")},
+        "overrides": report.experiment.overrides,
+        "findings": report.findings,
+        "analysis": report.analysis,
+        "false_alarms": alarms,
+        "compatible": None if alarms is None else alarms.compatible,
+        "store": store.path,
+        "page": page,
+    }

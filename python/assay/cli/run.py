@@ -194,7 +194,7 @@ def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Rep
     """Keep what the audit finds, print the verdicts of a campaign and write its page where it is wanted."""
     from rich.console import Console
 
-    from assay.cli.report import output
+    from assay.cli.report import as_object
     from assay.report import gather
     from assay.report.site import write_page
     from assay.report.terminal import print_report
@@ -210,7 +210,7 @@ def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Rep
         except AssayError as error:  # what was measured is said all the same
             unwritten = error
     if as_json:
-        print_json(output(gathered, store, written))
+        print_json(as_object(gathered, store, written))
     elif written:
         typer.echo(f"page: {written}")
     if unwritten:
