@@ -53,6 +53,17 @@ def read(old: str = "", new: str = "") -> Experiment:
     return parse(changed(old, new), FILE)
 
 
+def refused(text: str, mistake: str, file: Path = FILE) -> None:
+    """Expect a mistake at `LINE KEY`; after a colon stands a word of its reason where others may be there."""
+    place, _, reason = mistake.partition(": ")
+    with pytest.raises(AssayError) as caught:
+        parse(text, file)
+    told = str(caught.value)
+    line, key = place.split(" ", 1)
+    assert told.startswith(f"{file}:{line}: {key}: ")
+    assert reason in told.removeprefix(f"{file}:{line}: {key}: ")
+
+
 def test_an_experiment_says_what_its_file_says() -> None:
     experiment = read()
     assert experiment.name == "x"
@@ -200,15 +211,13 @@ mix = { find = 100 }
 program = "sh"
 protocol = false
 """
-    with pytest.raises(AssayError, match=r"x\.toml:1: comparison\.metric: is missing"):
-        parse(command, FILE)
+    refused(command, "1 comparison.metric: missing")
     both = parse(f'{command}[subjects.two]\nprogram = "sh"\nprotocol = false\n', FILE)
     assert (both.comparison.metric, both.comparison.better) == ("wall_ms", "lower")
 
 
 def test_a_file_whose_name_cannot_be_the_experiments_needs_one_in_it() -> None:
-    with pytest.raises(AssayError, match=r"My file\.toml:1: name: is missing"):
-        parse(SMALLEST, Path("My file.toml"))
+    refused(SMALLEST, "1 name: missing", Path("My file.toml"))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +297,7 @@ def test_identical_code_needs_no_second_level_to_be_compared_with() -> None:
 
 
 def test_a_mistake_has_the_files_own_line_where_the_caller_says_identical() -> None:
-    with pytest.raises(AssayError, match=r"x\.toml:10: trial\.key_range: 0 is too small"):
+    with pytest.raises(AssayError, match=r"x\.toml:10: trial\.key_range: "):
         parse(changed("20_000", "0"), FILE, identical=True)
 
 
@@ -407,8 +416,7 @@ def test_a_command_needs_no_settings_of_a_map_and_has_none_by_default() -> None:
 
 
 def test_a_program_that_speaks_the_protocol_needs_them() -> None:
-    with pytest.raises(AssayError, match=r"x\.toml:5: trial: key_range is missing"):
-        parse(COMMAND, FILE)
+    refused(COMMAND, "5 trial: key_range")
 
 
 def test_extraction_rules_are_patterns_or_lines_with_units() -> None:
@@ -453,24 +461,22 @@ def test_one_table_describes_a_program_of_several_subjects() -> None:
     experiment = parse(text, FILE)
     assert experiment.programs.keys() == experiment.subjects() == {"gzip", "xz"}
     assert experiment.programs["gzip"] == experiment.programs["xz"]
-    with pytest.raises(AssayError, match=r"x\.toml:4: factors\.subject: \[subjects\.tools\].*gzip and xz"):
-        parse(text.replace('subject = ["gzip", "xz"]', 'subject = ["gzip", "tools"]'), FILE)
+    refused(text.replace('["gzip", "xz"]', '["gzip", "tools"]', 1), "4 factors.subject: gzip and xz")
 
 
 @pytest.mark.parametrize(
-    ("metric", "also", "at"),
+    ("metric", "also", "mistake"),
     [
-        ("score", "[]", r"10: comparison\.metric: .*score.*better = "),
-        ("wall_ms", '["user_ms", "score"]', r"14: comparison\.also: .*score.*also = "),
-        ("wall_ms", '["ratio"]', r"14: comparison\.also: .*ratio"),
+        ("score", "[]", "10 comparison.metric: score"),
+        ("wall_ms", '["user_ms", "score"]', "14 comparison.also: score"),
+        ("wall_ms", '["ratio"]', "14 comparison.also: ratio"),
     ],
 )
 def test_of_a_metric_of_a_commands_own_nobody_guesses_which_values_are_better(
-    metric: str, also: str, at: str
+    metric: str, also: str, mistake: str
 ) -> None:
     text = COMMAND.replace('"wall_ms"', f'"{metric}"').replace("percent = 3", f"percent = 3\nalso = {also}")
-    with pytest.raises(AssayError, match=rf"x\.toml:{at}"):
-        parse(f"{text}extract = {{ score = '(.*)', ratio = {{ line = 'a', unit = '%' }} }}", FILE)
+    refused(f"{text}extract = {{ score = '(.*)', ratio = {{ line = 'a', unit = '%' }} }}", mistake)
 
 
 def test_of_a_metric_of_a_commands_own_the_experiment_says_which_values_are_better() -> None:
@@ -519,8 +525,7 @@ def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
     file.write_text(text)
     assert load(file).programs["mine"].path.parent != tmp_path
     file.write_text(text.replace('"sh"', '"no_such_command"'))
-    why = 'there is no command "no_such_command" on the PATH; install it, or write "./no_such_command" for'
-    mistake = re.escape(f"x.toml:15: subjects.mine.program: {why}")
+    mistake = r"x\.toml:15: subjects\.mine\.program: .*no_such_command.*PATH"
     (tmp_path / "no_such_command").touch(0o755)
     with pytest.raises(AssayError, match=mistake):
         load(file)
@@ -538,514 +543,229 @@ def test_a_program_that_is_yet_to_be_built_is_not_looked_for(tmp_path: Path) -> 
     assert load(file).programs["mine"].path == tmp_path / "mine"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        # Not TOML, or not of the right shape.
-        ("threads = [1, 2]", "threads = [1, 2", ":6: not TOML: "),
-        ("smallest_effect_percent = 3\n", "smallest_effect_percent =", ":19: not TOML: Invalid value"),
-        ('name = "x"', 'nam = "x"', ":1: nam: unknown key; did you mean name?"),
-        ("duration_ms", "duration", ":11: trial.duration: unknown key in [trial]; did you mean duration_ms?"),
-        ("blocks = 12", "bloks = 12", ":13: design.bloks: unknown key in [design]; did you mean blocks?"),
+MISTAKES = {
+    # Not TOML, or not of the right shape.
+    "threads = [1, 2]": [
+        ("threads = [1, 2", "6 not TOML"),
+        ("threads = [1, 0]", "5 factors.threads: too small"),
+        ("threads = [\n1,\n-2]", "7 factors.threads: too small"),
+        ("threads = []", "5 factors.threads: no levels"),
+        ("threads = {}", "5 factors.threads: no levels"),
+        ("threads = 1", "5 factors.threads: neither a list"),
+        ("threads = [1, 2, 1]", "5 factors.threads: twice"),
+        ("thread = [1, 2]", "5 factors.thread: mean threads"),
+        ("variant = { a = 1 }", "5 factors.variant.a"),
+        ("variant = { '' = {} }", '5 factors.variant.""'),
+        ('"threads\\n" = [1, 2]', '5 factors."threads\\n"'),
+        ('Threads = "x"', "5 factors.Threads"),
+    ],
+    'name = "x"': [('nam = "x"', "1 nam: mean name?"), ('name = "X y"', "1 name")],
+    'question = "Which is faster?"': [
+        ('question = ""', "2 question: empty"),
+        ("question = 3", "2 question: 3"),
+    ],
+    "[factors]": [("identical = true\n[factors]", "3 identical")],
+    "smallest_effect_percent = 3\n": [("smallest_effect_percent =", "19 not TOML")],
+    # Settings that make no trial.
+    "key_range = 20_000": [
+        ("", "9 trial: key_range"),
+        ("key_range = 2.5e4", "10 trial.key_range: whole"),
+        ("key_range = 1", "10 trial.key_range: use 2"),
+        ('keys = "thick"', "10 trial.keys"),
+        ('pinning = "tight"', "10 trial.pinning"),
+        ("pinning = [65536]", "10 trial.pinning"),
+        ("key_range = 9\nthreads = 1", "11 trial.threads"),
+    ],
+    "duration_ms = 250": [
+        ("duration = 250", "11 trial.duration: mean duration_ms?"),
+        ("duration_ms = 0", "11 trial.duration_ms"),
+        ("timeout_s = 0", "11 trial.timeout_s: small"),
+        ("timeout_s = nan", "11 trial.timeout_s: finite"),
+        ("warm_up_ms = -1", "11 trial.warm_up_ms"),
+        ("parameters = { a = true }", "11 trial.parameters.a"),
+        ("parameters = { a = inf }", "11 trial.parameters.a"),
+        (f"parameters = {{ a = {2**53 + 1} }}", "11 trial.parameters.a"),
+        ("parameters = { A = 1 }", "11 trial.parameters.A"),
+        ("parameters = { seed = 1 }", "11 trial.parameters.seed"),
+        ("parameters = { mix = 1 }", "11 trial.parameters.mix"),
+    ],
+    "{ insert = 5,": [
+        ("{ inserts = 5,", "7 factors.mix.searches.inserts"),
+        ("{ insert = 6,", "7 factors.mix.searches: 101"),
+        ("{", "7 factors.mix.searches: 95"),
+    ],
+    "[factors.mix]": [
+        ("[factors.v]\na = { thread = 1 }\n[factors.mix]", "7 factors.v.a.thread"),
+        ("[factors.v]\na = { threads = 1 }\n[factors.mix]", "7 factors.v.a.threads"),
         (
-            "{ insert = 5,",
-            "{ inserts = 5,",
-            ":7: factors.mix.searches.inserts: unknown key in [factors.mix.searches]; did",
-        ),
-        (
-            "blocks = 12",
-            'blocks = "12"',
-            ':13: design.blocks: "12" is not a whole number; write digits only, without quotes',
-        ),
-        ("blocks = 12", "blocks = true", ":13: design.blocks: true is not a whole number"),
-        ("blocks = 12", "seeds = 1", ":13: design.seeds: unknown key in [design]; "),
-        ('question = "Which is faster?"', 'question = ""', ":2: question: is empty; write something"),
-        (
-            'name = "x"',
-            'name = "X y"',
-            ':1: name: "X y" is no name; use small letters, digits, _ and -, with a letter first',
-        ),
-        ("key_range = 20_000", "key_range = 2.5e4", ":10: trial.key_range: 25000.0 is not a whole number"),
-        ("key_range = 20_000", 'keys = "thick"', ":10: trial.keys: \"thick\" is not one of 'dense' or"),
-        ("key_range = 20_000", 'pinning = "tight"', ":10: trial.pinning: use one of none, compact,"),
-        (
-            "blocks = 12",
-            "blocks = 12\nblocks = 3",
-            ":14: not TOML: a key is given twice; remove one of them: blo",
-        ),
-        ("blocks = 12", f"blocks = {'9' * 5000}", ":13: not TOML: a number has too many digits"),
-        (
-            "percent = 3",
-            "percent = 3\nperturb = 3",
-            ":20: comparison.perturb: unknown key in [comparison]; there",
-        ),
-        ("question = ", "question = 3 # ", ":2: question: 3 is not a string; write it in quotes"),
-        ("key_range = 20_000", "pinning = [65536]", ":10: trial.pinning: use one of none, compact,"),
-        ("[design]", "[design.x]\n[design]", ":12: design.x: unknown key"),
-        # Settings that make no trial.
-        ("threads = [1, 2]", "threads = [1, 0]", ":5: factors.threads: 0 is too small; use 1 or more"),
-        ("threads = [1, 2]", "threads = [\n1,\n-2]", ":7: factors.threads: -2 is too small; use 1 or more"),
-        ("key_range = 20_000", "key_range = 0", ":10: trial.key_range: 0 is too small; use 2 or more"),
-        ("key_range = 20_000", "key_range = 1", ":10: trial.key_range: 1 is too small; use 2 or more"),
-        ("duration_ms = 250", "duration_ms = 0", ":11: trial.duration_ms: 0 is too small; use 1 or more"),
-        ("duration_ms = 250", "timeout_s = 0", ":11: trial.timeout_s: 0 is too small; use more than 0"),
-        ("duration_ms = 250", "timeout_s = nan", ":11: trial.timeout_s: NaN is not a finite number"),
-        ("find = 90", "find = 91", ":7: factors.mix.searches: insert, erase and find add to 101"),
-        ("insert = 5, ", "", ":7: factors.mix.searches: insert, erase and find add to 95"),
-        ("key_range = 20_000", "", ":9: trial: key_range is missing; fix it in [trial] or vary it"),
-        ("duration_ms = 250", "warm_up_ms = -1", ":11: trial.warm_up_ms: -1 is too small; use 0 or more"),
-        (
-            "duration_ms = 250",
-            "parameters = { a = true }",
-            ":11: trial.parameters.a: is neither a string nor a number that every program can read",
-        ),
-        (
-            "duration_ms = 250",
-            "parameters = { a = inf }",
-            ":11: trial.parameters.a: is neither a string nor a",
-        ),
-        (
-            "duration_ms = 250",
-            f"parameters = {{ a = {2**53 + 1} }}",
-            ":11: trial.parameters.a: is neither a s",
-        ),
-        ("duration_ms = 250", "parameters = { A = 1 }", ':11: trial.parameters.A: "A" is no name; use small'),
-        (
-            "duration_ms = 250",
-            "parameters = { seed = 1 }",
-            ":11: trial.parameters.seed: is no name for a parameter, because it means something else; choose",
-        ),
-        (
-            "duration_ms = 250",
-            "parameters = { mix = 1 }",
-            ":11: trial.parameters.mix: is no name for a parame",
-        ),
-        # Factors.
-        (
-            "[factors.mix]",
-            "[factors.v]\na = { parameters = { p = 1 } }\n[factors.w]\na = { parameters = { p = 1 } }\n"
-            "[factors.mix]",
-            ":9: factors.w.a.parameters.p: p is changed by the factor v too; one factor may change it",
-        ),
-        ("threads = [1, 2]", "threads = []", ":5: factors.threads: has no levels; give at least one"),
-        ("threads = [1, 2]", "threads = {}", ":5: factors.threads: has no levels; give at least one"),
-        ("threads = [1, 2]", "threads = 1", ":5: factors.threads: 1 is neither a list of levels nor"),
-        ("threads = [1, 2]", "threads = [1, 2, 1]", ":5: factors.threads: the level 1 is given twice"),
-        ("threads = [1, 2]", "thread = [1, 2]", ":5: factors.thread: is no setting of a trial (did you mean"),
-        ("threads = [1, 2]", "variant = { a = 1 }", ":5: factors.variant.a: 1 is not a table"),
-        ("threads = [1, 2]", '"threads\\n" = [1, 2]', ':5: factors."threads\\n": is no name'),
-        ("threads = [1, 2]", 'Threads = "x"', ":5: factors.Threads: is no name"),
-        ("threads = [1, 2]", "variant = { '' = {} }", ':5: factors.variant."": "" is no name for a level'),
-        (
-            "[factors.mix]",
-            "[factors.v]\na = { thread = 1 }\n[factors.mix]",
-            ":7: factors.v.a.thread: unknown",
-        ),
-        (
-            "[factors.mix]",
-            "[factors.v]\na = { threads = 1 }\n[factors.mix]",
-            ":7: factors.v.a.threads: threads",
-        ),
-        ("key_range = 20_000", "key_range = 9\nthreads = 1", ":11: trial.threads: is both fixed here and a"),
-        # Comparison.
-        (
-            'baseline = "one"',
-            'baseline = "ona"',
-            ':18: comparison.baseline: "ona" is no level of subject; did',
-        ),
-        ('factor = "subject"', 'factor = "sbject"', ':17: comparison.factor: "sbject" is no factor; did you'),
-        ('subject = ["one", "two"]', 'subject = ["one"]', ":4: factors.subject: a comparison needs at least"),
-        ("percent = 3", "percent = 0", ":19: comparison.smallest_effect_percent: 0 is too small; use more"),
-        ("percent = 3", "percent = -1", ":19: comparison.smallest_effect_percent: -1 is too small; use more"),
-        (
-            "percent = 3",
-            "percent = 101",
-            ":19: comparison.smallest_effect_percent: 101 is too large; use 100",
-        ),
-        (
-            "percent = 3",
-            'percent = 3\nalso = ["size", "size"]',
-            ":20: comparison.also: size is compared already; remove it here",
-        ),
-        (
-            "percent = 3",
-            'percent = 3\nalso = ["throughput"]',
-            ":20: comparison.also: throughput is compared al",
-        ),
-        ("percent = 3", 'percent = 3\nalso = ["Size"]', ':20: comparison.also: "Size" is no name; use small'),
-        (
-            "percent = 3",
-            'percent = 3\nalso = { size = "low" }',
-            ":20: comparison.also.size: \"low\" is not one of 'higher' or 'lower'",
-        ),
-        (
-            "percent = 3",
-            'percent = 3\nacross = ["mx"]',
-            ':20: comparison.across: "mx" is no factor; did you me',
-        ),
-        (
-            "percent = 3",
-            'percent = 3\nacross = ["subject"]',
-            ":20: comparison.across: subject is the factor compared; name factors whose levels are workloads",
-        ),
-        (
-            "percent = 3",
-            'percent = 3\nacross = ["mix", "mix"]',
-            ":20: comparison.across: mix is named twice; remove it here",
-        ),
-        (
-            "percent = 3",
-            "percent = 3\nacross = { mix = { searches = 1 } }",
-            ":20: comparison.across.mix: level updates has no weight; give every level one",
-        ),
-        (
-            "percent = 3",
-            "percent = 3\nacross = { mix = { searches = 1, update = 0.5, updates = 1 } }",
-            ':20: comparison.across.mix.update: "update" is no level of mix; did you mean updates?',
-        ),
-        (
-            "percent = 3",
-            "percent = 3\nacross = { mix = { searches = 1, updates = 0 } }",
-            ":20: comparison.across.mix.updates: 0 is too small; use more than 0",
-        ),
-        (
-            "percent = 3",
-            'percent = 3\ncorrection = "bonferroni"',
-            ":20: comparison.correction: \"bonferroni\" is not one of 'holm' or 'none'",
-        ),
-        # Identical code.
-        (
-            "[factors]",
-            "identical = true\n[factors]",
-            ":3: identical: unknown key; ",
-        ),
-        # Design and perturbation.
-        ("blocks = 12", "blocks = 0", ":13: design.blocks: 0 is too small; use 1 or more"),
-        (
-            "blocks = 12",
-            "blocks = {}",
-            ":13: design.blocks: {} is not a whole number; ",
-        ),
-        (
-            "blocks = 12",
-            'minutes = 1\nuntil = "verdict"',
-            ":12: design: give one of minutes, until and until_width_percent",
-        ),
-        (
-            "blocks = 12",
-            "minutes = 1\nat_least = 9",
-            ":12: design: at_least belongs to until and until_width_percent; ",
-        ),
-        (
-            "blocks = 12",
-            "blocks = 12\nat_least = 9",
-            ":12: design: at_least belongs to until and until_width_percent; ",
-        ),
-        (
-            "blocks = 12",
-            'blocks = 8\nuntil = "verdict"\nat_least = 9',
-            ":12: design: at_least is 9 and blocks 8; ",
-        ),
-        (
-            "blocks = 12",
-            "until_width_percent = 2\nat_least = 61",
-            ":12: design: at_least is 61 and blocks 60; ",
-        ),
-        (
-            "blocks = 12",
-            "at_least = 5\nuntil_width_percent = 2",
-            ":13: design.at_least: 5 is too small; use 6 or more",
-        ),
-        ("blocks = 12", "minutes = 0", ":13: design.minutes: 0 is too small; use more"),
-        (
-            "blocks = 12",
-            "minute = 1",
-            ":13: design.minute: unknown key in [design]; ",
-        ),
-        (
-            "blocks = 12",
-            'until = "bored"',
-            ":13: design.until: \"bored\" is not one of 'verdict'",
-        ),
-        ("blocks = 12", "blocks = 12\nrepeat = 6", ":14: design.repeat: 6 is too large; use 5 or less"),
-        ("blocks = 12", "seed = -1\nblocks = 1", ":13: design.seed: -1 is too small; use 0 or more"),
-        (
-            "[design]",
-            "[perturb]\nkey_range = 51\n[design]",
-            ":13: perturb.key_range: 51 is too large; use 50 or less",
-        ),
-        ("[design]", "[perturb]\nkey_range = -1\n[design]", ":13: perturb.key_range: -1 is too small; use 0"),
-        (
-            'subject = "two", ',
-            "sub = 1, ",
-            ':14: design.exclude.sub: "sub" is no factor; did you mean subject?',
-        ),
-        (
-            '"two", threads',
-            '"twi", threads',
-            ':14: design.exclude.subject: "twi" is no level of subject; did',
-        ),
-        (
-            "threads = 2,",
-            "threads = true,",
-            ":14: design.exclude.threads: true is no level of threads; there",
-        ),
-        (
-            "threads = 2,",
-            'threads = "2.0",',
-            ':14: design.exclude.threads: "2.0" is no level of threads; ',
-        ),
-        ("exclude = [{", "include = [{ subject = 'three' }]\nexclude = [{", ":14: design.include.subject: "),
-        ("exclude = [{", "include = [{}]\nexclude = [{", ":14: design.include: an empty rule"),
-        (
-            "exclude = [{",
-            "include = [{ threads = 2, mix = 'updates' }]\nexclude = [{",
-            ":14: design.include: leaves nothing to compare with",
-        ),
-        (
-            'factor = "subject"',
-            "",
-            ":15: comparison.factor: is missing; say which of subject, threads and mix",
-        ),
-        ("exclude = [{", "exclude = [{}, {", ":14: design.exclude: an empty rule matches everything"),
-        (
-            '"two", threads = 2, mix = ["updates"]',
-            '["one", "two"]',
-            ":14: design.exclude: leaves no condition",
-        ),
-        (
-            '"two", threads = 2, mix = ["updates"]',
-            '"two"',
-            ':14: design.exclude: leaves nothing to compare with the baseline "one"',
-        ),
-        (
-            "threads = 2,",
-            "threads = [],",
-            ":14: design.exclude.threads: an empty list matches nothing; name",
-        ),
-        ("blocks = 12", "blocks = 50_000", ":3: factors: make 8 conditions, times 50,000 blocks; the most"),
-        ('"two", threads', '"one", threads', ':14: design.exclude: leaves nothing of the baseline "one" to'),
-        ('baseline = "one"', "baseline = []", ":18: comparison.baseline: an empty list names no level; name"),
-        (
-            'baseline = "one"',
-            'baseline = ["one", "one"]',
-            ':18: comparison.baseline: "one" is named twice; remove it here',
-        ),
-        (
-            'baseline = "one"',
-            'baseline = ["one", "two"]\nacross = ["mix"]',
-            ":19: comparison.across: workloads are put together against one baseline; name one alone",
+            "[factors.v]\na.parameters.p = 1\n[factors.w]\na.parameters.p = 1\n[factors.mix]",
+            "9 factors.w.a.parameters.p: v too",
         ),
     ],
+    # Comparison.
+    'factor = "subject"': [
+        ('factor = "sbject"', "17 comparison.factor: mean subject?"),
+        ("", "15 comparison.factor: missing"),
+    ],
+    'baseline = "one"': [
+        ('baseline = "ona"', "18 comparison.baseline: mean one?"),
+        ("baseline = []", "18 comparison.baseline: empty"),
+        ('baseline = ["one", "one"]', "18 comparison.baseline: twice"),
+        ('baseline = ["one", "two"]\nacross = ["mix"]', "19 comparison.across: one baseline"),
+    ],
+    'subject = ["one", "two"]': [('subject = ["one"]', "4 factors.subject: two levels")],
+    "percent = 3": [
+        ("percent = 0", "19 comparison.smallest_effect_percent: small"),
+        ("percent = 101", "19 comparison.smallest_effect_percent: large"),
+        ("percent = 3\nperturb = 3", "20 comparison.perturb"),
+        ('percent = 3\nalso = ["size", "size"]', "20 comparison.also: size"),
+        ('percent = 3\nalso = ["throughput"]', "20 comparison.also: throughput"),
+        ('percent = 3\nalso = ["Size"]', '20 comparison.also: "Size"'),
+        ('percent = 3\nalso = { size = "low" }', "20 comparison.also.size"),
+        ('percent = 3\nacross = ["mx"]', "20 comparison.across: mean mix?"),
+        ('percent = 3\nacross = ["subject"]', "20 comparison.across: subject"),
+        ('percent = 3\nacross = ["mix", "mix"]', "20 comparison.across: twice"),
+        ("percent = 3\nacross = { mix = { searches = 1 } }", "20 comparison.across.mix: updates"),
+        (
+            "percent = 3\nacross = { mix = { searches = 1, update = 0.5, updates = 1 } }",
+            "20 comparison.across.mix.update",
+        ),
+        ("percent = 3\nacross = { mix = { searches = 1, updates = 0 } }", "20 comparison.across.mix.updates"),
+        ('percent = 3\ncorrection = "bonferroni"', "20 comparison.correction"),
+    ],
+    # Design and perturbation.
+    "[design]": [
+        ("[design.x]\n[design]", "12 design.x"),
+        ("[perturb]\nkey_range = 51\n[design]", "13 perturb.key_range"),
+        ("[perturb]\nkey_range = -1\n[design]", "13 perturb.key_range"),
+    ],
+    "blocks = 12": [
+        ("blocks = true", "13 design.blocks: true"),
+        ("blocks = {}", "13 design.blocks: {}"),
+        ("blocks = 0", "13 design.blocks: 0"),
+        ("blocks = 12\nblocks = 3", "14 not TOML: twice"),
+        (f"blocks = {'9' * 5000}", "13 not TOML: digits"),
+        ("bloks = 12", "13 design.bloks: mean blocks?"),
+        ("minute = 1", "13 design.minute"),
+        ("minutes = 0", "13 design.minutes"),
+        ('minutes = 1\nuntil = "verdict"', "12 design: one of minutes"),
+        ("minutes = 1\nat_least = 9", "12 design: at_least"),
+        ("blocks = 12\nat_least = 9", "12 design: at_least"),
+        ('blocks = 8\nuntil = "verdict"\nat_least = 9', "12 design: blocks 8"),
+        ("until_width_percent = 2\nat_least = 61", "12 design: blocks 60"),
+        ("at_least = 5\nuntil_width_percent = 2", "13 design.at_least"),
+        ('until = "bored"', "13 design.until"),
+        ("blocks = 12\nrepeat = 6", "14 design.repeat"),
+        ("seed = -1\nblocks = 1", "13 design.seed"),
+        ("blocks = 50_000", "3 factors: 50,000"),
+    ],
+    'exclude = [{ subject = "two", threads = 2, mix = ["updates"] }]': [
+        ("exclude = [{ sub = 1 }]", "14 design.exclude.sub: mean subject?"),
+        ('exclude = [{ subject = "twi" }]', "14 design.exclude.subject: mean two?"),
+        ("exclude = [{ threads = true }]", "14 design.exclude.threads: true"),
+        ('exclude = [{ threads = "2.0" }]', '14 design.exclude.threads: "2.0"'),
+        ("exclude = [{ threads = [] }]", "14 design.exclude.threads: empty"),
+        ("exclude = [{}]", "14 design.exclude: empty"),
+        ('exclude = [{ subject = ["one", "two"] }]', "14 design.exclude: no condition"),
+        ('exclude = [{ subject = "two" }]', '14 design.exclude: compare with the baseline "one"'),
+        ('exclude = [{ subject = "one", threads = 2 }]', '14 design.exclude: nothing of the baseline "one"'),
+        ("include = [{ subject = 'three' }]", "14 design.include.subject"),
+        ("include = [{}]", "14 design.include: empty"),
+        ("include = [{ subject = 'one' }]", "14 design.include: compare with"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"), [(old, *case) for old, cases in MISTAKES.items() for case in cases]
 )
-def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, message: str) -> None:
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
-        read(old, new)
+def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, mistake: str) -> None:
+    refused(changed(old, new), mistake)
 
 
 PROGRAM = '[subjects.two]\nprogram = "two"\n'
+RULES = f"{PROGRAM}[subjects.two.extract]\n"
+OTHER = RULES.replace("two", "one")
+IN_MS = 'm = { line = "m", unit = "ms" }'
+SIZE = '[[validate]]\nmetric = "size"\n'
+LINES = '[[chart]]\nkind = "lines"\n'
+HISTOGRAM = '[[chart]]\nkind = "histogram"\nx = "size"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "mistake"),
     [
         # Programs of one's own.
-        (f'{PROGRAM}extract = "line"', ":22: subjects.two.extract: \"line\" is not one of 'lines'"),
-        (f"{PROGRAM}extract = 1", ":22: subjects.two.extract: 1 is not one of 'lines'"),
-        (f'{PROGRAM}arguments = "-n"', ':22: subjects.two.arguments: "-n" is not a list; write one: [...]'),
+        (f'{PROGRAM}extract = "line"', "22 subjects.two.extract: line"),
+        (f"{PROGRAM}extract = 1", "22 subjects.two.extract: 1"),
+        (f"{PROGRAM}extract = {{}}", "22 subjects.two.extract: empty"),
+        (f'{PROGRAM}extract = "lines"\nprotocol = true', "23 subjects.two.protocol"),
+        (f'{PROGRAM}arguments = "-n"', "22 subjects.two.arguments: list"),
+        (f'{PROGRAM}arguments = ["\\u0000"]', "22 subjects.two.arguments: NUL"),
+        (f'{PROGRAM}arguments = ["-n",\n"{{thread}}"]', "23 subjects.two.arguments: mean threads?"),
+        (f'{PROGRAM}arguments = ["{{timeout_s}}"]', "22 subjects.two.arguments: no value"),
+        (f"{PROGRAM}arguments = ['{{ print $1 }}']", "22 subjects.two.arguments: placeholder"),
+        (f'{PROGRAM}arguments = ["{{threads"]', "22 subjects.two.arguments: closed"),
+        (f'{RULES}m = "("', "23 subjects.two.extract.m: expression"),
+        (f'{RULES}m = "a{{99999999999}}"', "23 subjects.two.extract.m: expression"),
+        (f'{RULES}m = "time"', "23 subjects.two.extract.m: 0 groups"),
+        (f'{RULES}m = {{ pattern = "(a)(b)" }}', "23 subjects.two.extract.m.pattern: 2 groups"),
+        (f'{RULES}m = {{ unit = "s" }}', "23 subjects.two.extract.m: one of"),
+        (f'{RULES}m = {{ pattern = "(a)", line = "a" }}', "23 subjects.two.extract.m: one of"),
+        (f'{RULES}m = {{ json = "/a", line = "a" }}', "23 subjects.two.extract.m: one of"),
+        (f'{RULES}m = {{ json = "$.a" }}', "23 subjects.two.extract.m.json"),
+        (f'{RULES}"M m" = "(a)"', '23 subjects.two.extract."M m"'),
+        (f'{RULES}wall_ms = "(a)"', "23 subjects.two.extract.wall_ms"),
+        (f"{PROGRAM}names = []", "22 subjects.two.names: few"),
+        (f'{PROGRAM}names = [\n"a", "a"]', "23 subjects.two.names: already"),
+        (f'[subjects.a]\nprogram = "a"\nnames = ["two"]\n{PROGRAM}', "23 subjects.two"),
+        # Units in which the compared values would differ.
+        (f'{OTHER}m = {{ line = "m", unit = "s" }}\n{RULES}{IN_MS}', '27 subjects.two.extract.m: "s" in'),
+        (f'{OTHER}m = "(a)"\n{RULES}{IN_MS}', "27 subjects.two.extract.m: no unit in"),
+        (f'{RULES}throughput = {{ line = "m", unit = "1/s" }}', "23 subjects.two.extract.throughput: one"),
         (
-            f'{PROGRAM}arguments = ["\\u0000"]',
-            ":22: subjects.two.arguments: holds a NUL, which no program can",
-        ),
-        (
-            f'{PROGRAM}arguments = ["-n",\n"{{thread}}"]',
-            ":23: subjects.two.arguments: {thread} names no setting or parameter; did you mean threads?",
-        ),
-        (
-            f'{PROGRAM}arguments = ["{{timeout_s}}"]',
-            ":22: subjects.two.arguments: {timeout_s} has no value; fix timeout_s in [trial] or vary it in",
-        ),
-        (
-            f"{PROGRAM}arguments = ['{{ print $1 }}']",
-            ':22: subjects.two.arguments: "{ print $1 }" is no placeholder; write {{ for a brace that',
-        ),
-        (
-            f'{PROGRAM}arguments = ["{{threads"]',
-            ':22: subjects.two.arguments: "{threads": a brace is not closed; write {{ for one that begins no',
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = "("',
-            ":23: subjects.two.extract.m: is no regular expression: missing ), unterminated subpattern at",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = "a{{99999999999}}"',
-            ":23: subjects.two.extract.m: is no regular expression: the repetition number is too large",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = "time"',
-            ":23: subjects.two.extract.m: has 0 groups; put one, (...), around the number",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = {{ pattern = "(a)(b)" }}',
-            ":23: subjects.two.extract.m.pattern: has 2 groups; put one, (...), around the number",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = {{ unit = "s" }}',
-            ":23: subjects.two.extract.m: give one of pattern, line and json",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = {{ pattern = "(a)", line = "a" }}',
-            ":23: subjects.two.extract.m: give one of pattern, line and json",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = {{ json = "/a", line = "a" }}',
-            ":23: subjects.two.extract.m: give one of pattern, line and json",
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nm = {{ json = "$.a" }}',
-            ':23: subjects.two.extract.m.json: "$.a" is not a JSON Pointer',
-        ),
-        (f"{PROGRAM}extract = {{}}", ":22: subjects.two.extract: is empty; if only time and memory"),
-        (f'{PROGRAM}extract = "lines"\nprotocol = true', ":23: subjects.two.protocol: a program that speaks"),
-        (f"{PROGRAM}names = []", ":22: subjects.two.names: [] has too few values"),
-        (f'{PROGRAM}names = [\n"a", "a"]', ":23: subjects.two.names: subjects.two has a subject a already"),
-        (f'[subjects.a]\nprogram = "a"\nnames = ["two"]\n{PROGRAM}', ":23: subjects.two: subjects.a has a"),
-        (
-            f'{PROGRAM}[subjects.two.extract]\n"M m" = "(a)"',
-            ':23: subjects.two.extract."M m": "M m" is no name',
-        ),
-        (
-            f'{PROGRAM}[subjects.two.extract]\nwall_ms = "(a)"',
-            ":23: subjects.two.extract.wall_ms: is measured of every command; give yours another name",
-        ),
-        (
-            '[subjects.one]\nprogram = "one"\nextract = { m = { line = "m", unit = "s" } }\n'
-            f'{PROGRAM}extract = {{ m = {{ line = "m", unit = "ms" }} }}',
-            ':25: subjects.two.extract.m: is in "ms" here and in "s" in subjects.one; values in different un',
-        ),
-        (
-            '[subjects.one]\nprogram = "one"\nextract = { m = "(a)" }\n'
-            f'{PROGRAM}extract = {{ m = {{ line = "m", unit = "ms" }} }}',
-            ':25: subjects.two.extract.m: is in "ms" here and in no unit in subjects.one; values in',
-        ),
-        (
-            f'{PROGRAM}extract = {{ throughput = {{ line = "m", unit = "1/s" }} }}',
-            ':22: subjects.two.extract.throughput: is in "1/s" here, and one gives it without a unit; val',
-        ),
-        (
-            '[subjects.one]\nprogram = "one"\nextract = "lines"\n'
-            f'{PROGRAM}extract = {{ throughput = {{ pattern = "(m)", unit = "1/s" }} }}',
-            ':25: subjects.two.extract.throughput: is in "1/s" here, and one gives it without a unit; val',
+            f'[subjects.one]\nprogram = "one"\nextract = "lines"\n{RULES}'
+            'throughput = { pattern = "(m)", unit = "1/s" }',
+            "26 subjects.two.extract.throughput: one",
         ),
         # A program that is not measured.
         (
             '[subjects.other]\nprogram = "other"\narguments = ["{thread}"]',
-            ":22: subjects.other.arguments: {thread} names no setting or parameter; did you mean threads?",
+            "22 subjects.other.arguments: threads?",
         ),
-        (
-            '[subjects.other]\nprogram = "other"\narguments = ["{"]',
-            ':22: subjects.other.arguments: "{": a brace is not closed; write {{ for one that begins no',
-        ),
+        ('[subjects.other]\nprogram = "other"\narguments = ["{"]', "22 subjects.other.arguments: closed"),
         # Validations.
-        (
-            '[[validate]]\nmetric = "size"',
-            ":20: validate: give one of is, equals, between, increases_with and decreases_with",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nis = "present"\nequals = 1',
-            ":20: validate: give one of is, equals, between, increases_with and decreases_with",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nis = "big"',
-            ":22: validate.is: \"big\" is not one of 'present' or 'pos",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nis_ = "big"',
-            ":22: validate.is_: unknown key in [validate]; did you mean",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nequals = nan',
-            ":22: validate.equals: NaN is not a finite number; wri",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nbetween = [2, 1]',
-            ":20: validate: between gives the lowest value first, then the highest; swap them",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nbetween = [2]',
-            ":22: validate.between: [2] has too few values; write 2",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nbetween = [1, 2, 3]',
-            ":22: validate.between: [1, 2, 3] has too many values; write 2",
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nincreases_with = "thread"',
-            ':22: validate.increases_with: "thread" is no factor; did you mean threads?',
-        ),
-        (
-            '[[validate]]\nmetric = "size"\nis = "present"\n'
-            '[[validate]]\nmetric = "size"\nis = "present"\nseverity = "bad"',
-            ":26: validate.severity: \"bad\" is not one of 'error', 'warning' or 'note'",
-        ),
+        (SIZE, "20 validate: one of"),
+        (f'{SIZE}is = "present"\nequals = 1', "20 validate: one of"),
+        (f'{SIZE}is = "big"', "22 validate.is"),
+        (f'{SIZE}is_ = "big"', "22 validate.is_"),
+        (f"{SIZE}equals = nan", "22 validate.equals"),
+        (f"{SIZE}between = [2, 1]", "20 validate: lowest"),
+        (f"{SIZE}between = [2]", "22 validate.between: few"),
+        (f"{SIZE}between = [1, 2, 3]", "22 validate.between: many"),
+        (f'{SIZE}increases_with = "thread"', "22 validate.increases_with"),
+        (f'{SIZE}is = "present"\n{SIZE}is = "present"\nseverity = "bad"', "26 validate.severity"),
         # Charts.
-        (
-            '[[chart]]\nkind = "pie"\nx = "size"',
-            ":21: chart.kind: \"pie\" is not one of 'lines', 'bars', 'histog",
-        ),
-        (
-            '[[chart]]\nkind = "lines"\nx = "threads"',
-            ":20: chart: y is missing; a chart of kind lines needs it",
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\ny = "size"',
-            ":23: chart.y: a chart of kind histogram has no y; remove it",
-        ),
-        (
-            '[[chart]]\nkind = "box"\nx = "thread"\ny = "size"',
-            ':22: chart.x: "thread" is no factor; did you mean threads?',
-        ),
-        (
-            '[[chart]]\nkind = "lines"\nx = "Threads"\ny = "size"',
-            ':22: chart.x: "Threads" is neither a factor nor a possible name of a metric; did you mean',
-        ),
-        (
-            '[[chart]]\nkind = "bars"\nx = "mix"\ny = "threads"',
-            ':23: chart.y: "threads" is a factor; name a metric here',
-        ),
+        ('[[chart]]\nkind = "pie"\nx = "size"', "21 chart.kind"),
+        (f'{LINES}x = "threads"', "20 chart: y"),
+        (f'{LINES}x = "Threads"\ny = "size"', "22 chart.x: mean threads?"),
+        ('[[chart]]\nkind = "box"\nx = "thread"\ny = "size"', "22 chart.x: mean threads?"),
+        ('[[chart]]\nkind = "bars"\nx = "mix"\ny = "threads"', "23 chart.y: metric"),
         (
             '[[chart]]\nkind = "heat_map"\nx = "mix"\ny = "threads"\nvalue = "size"\ncolor = "subject"',
-            ":25: chart.color: the colours of a heat_map show its value; remove it, or use facet",
+            "25 chart.color: value",
         ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\ncolor = "sbject"',
-            ':23: chart.color: "sbject" is no factor; did you mean subject?',
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = "size"',
-            ':23: chart.facet: "size" is no factor; there are subject, threads, mix',
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = ["mix", "size"]',
-            ':23: chart.facet: "size" is no factor; there are subject, threads, mix',
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\nfacet = ["mix", "threads", "subject"]',
-            ":23: chart.facet: ",
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\nfilter = { thread = 1 }',
-            ':23: chart.filter.thread: "thread" is no factor; did you mean threads?',
-        ),
-        (
-            '[[chart]]\nkind = "histogram"\nx = "size"\nfilter = { threads = 3 }',
-            ":23: chart.filter.threads: 3 is no level of threads; there are 1, 2",
-        ),
+        (f'{HISTOGRAM}y = "size"', "23 chart.y: no y"),
+        (f'{HISTOGRAM}color = "sbject"', "23 chart.color: mean subject?"),
+        (f'{HISTOGRAM}facet = "size"', "23 chart.facet: size"),
+        (f'{HISTOGRAM}facet = ["mix", "size"]', "23 chart.facet: size"),
+        (f'{HISTOGRAM}facet = ["mix", "threads", "subject"]', "23 chart.facet"),
+        (f"{HISTOGRAM}filter = {{ thread = 1 }}", "23 chart.filter.thread"),
+        (f"{HISTOGRAM}filter = {{ threads = 3 }}", "23 chart.filter.threads"),
     ],
 )
-def test_a_mistake_in_what_follows_is_named_too(text: str, message: str) -> None:
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
-        parse(TEXT + text, FILE)
+def test_a_mistake_in_what_follows_is_named_too(text: str, mistake: str) -> None:
+    refused(TEXT + text, mistake)
 
 
 def test_a_metric_that_is_not_compared_or_a_program_that_is_not_measured_may_have_any_unit() -> None:
@@ -1064,9 +784,10 @@ def test_a_program_that_is_not_measured_may_name_every_setting_and_parameter() -
 def test_mistakes_of_one_kind_are_all_named() -> None:
     with pytest.raises(AssayError) as caught:
         read("key_range = 20_000\nduration_ms = 250", "key_range = 0\nduration_ms = 0")
-    assert str(caught.value).splitlines() == [
-        f"{FILE}:10: trial.key_range: 0 is too small; use 2 or more",
-        f"{FILE}:11: trial.duration_ms: 0 is too small; use 1 or more",
+    told = str(caught.value)
+    assert re.findall(r"^\S+:(\d+: \S+): ", told, re.MULTILINE) == [
+        "10: trial.key_range",
+        "11: trial.duration_ms",
     ]
 
 
@@ -1085,7 +806,7 @@ def test_a_text_that_is_nested_too_deeply_is_refused(deep: str) -> None:
 
 def test_factors_without_end_are_refused_with_their_number() -> None:
     factors = "".join(f"[factors.f{number}]\na = {{}}\nb = {{}}\n" for number in range(40))
-    with pytest.raises(AssayError, match=r"make 8,796,093,022,208 conditions, times 12 blocks"):
+    with pytest.raises(AssayError, match=r"8,796,093,022,208 conditions"):
         read("[trial]", f"{factors}[trial]")
 
 
@@ -1102,9 +823,7 @@ def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     assert experiment.programs == {"two": Program(table="two", path=tmp_path / "two")}
 
 
-@pytest.mark.parametrize(
-    ("mode", "why"), [(None, "there is no program .*; build it first"), (0o644, "is not executable")]
-)
+@pytest.mark.parametrize(("mode", "why"), [(None, "no program"), (0o644, "executable")])
 def test_a_program_that_cannot_be_started_is_a_mistake(tmp_path: Path, mode: int | None, why: str) -> None:
     with pytest.raises(AssayError, match=rf"x\.toml:21: subjects\.two\.program: .*{why}"):
         load(with_program(tmp_path, mode))
@@ -1113,9 +832,9 @@ def test_a_program_that_cannot_be_started_is_a_mistake(tmp_path: Path, mode: int
 @pytest.mark.parametrize(
     ("program", "why"),
     [
-        ("x" * 300, r"there is no program .*\.\.\. \(File name too long\)"),
-        (".", "is no file; name"),
-        ("\\u0000", "holds a NUL"),
+        ("x" * 300, r"no program .*\.\.\. \(File name too long\)"),
+        (".", "file"),
+        ("\\u0000", "NUL"),
     ],
 )
 def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, why: str) -> None:
@@ -1126,19 +845,19 @@ def test_a_program_that_can_be_none_is_a_mistake(tmp_path: Path, program: str, w
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match=r"none\.toml: cannot be read: No such file"):
+    with pytest.raises(AssayError, match=r"none\.toml: .*No such file"):
         load(tmp_path / "none.toml")
     for data, why in (
-        (b"\xff\xfe", "is not UTF-8 text; save it as UTF-8"),
-        (b"n\0a\0", "holds NUL bytes, so it is no text"),
-        (b"#" * (2**20 + 1), "is larger than 1 MiB"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"n\0a\0", "NUL"),
+        (b"#" * (2**20 + 1), "1 MiB"),
     ):
         (tmp_path / "bad.toml").write_bytes(data)
-        with pytest.raises(AssayError, match=rf"bad\.toml: {why}"):
+        with pytest.raises(AssayError, match=rf"bad\.toml: .*{why}"):
             load(tmp_path / "bad.toml")
     os.mkfifo(tmp_path / "pipe")
     for none in (Path("/dev/zero"), tmp_path, tmp_path / "pipe"):
-        with pytest.raises(AssayError, match=f"{none}: is no regular file; name an experiment's file"):
+        with pytest.raises(AssayError, match=f"{none}: .*regular file"):
             load(none)
 
 
