@@ -88,7 +88,7 @@ def only(comparisons: Sequence[ComparisonForecast], level: str, threads: int) ->
 @cache
 def widths(scatter: float, blocks: int) -> Any:
     """The widths of many campaigns' intervals, percent, for normal noise."""
-    drawn = np.random.default_rng(9).normal(scale=scatter, size=(300, blocks))
+    drawn = np.random.default_rng(9).normal(scale=scatter, size=(100, blocks))
     tests = sign_flips(drawn)
     assert tests.low is not None
     assert tests.high is not None
