@@ -1,12 +1,17 @@
 """What holds for every test."""
 
+import json
 import os
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # NumPy's threads wait busily for each other over arrays as small as those of tests: twice the processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from assay import programs
 
 # An example may take as long as the machine needs: no test is about time.
 settings.register_profile("assay", deadline=None)
@@ -14,3 +19,26 @@ settings.load_profile("assay")
 
 # Tests send themselves and others this signal, which is ignored where all runs under nohup.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+CALIBRATION = {
+    "protocol": 1,
+    "cpus": [0],
+    "metrics": {"memory_ns": 90.0, "arithmetic_ns": 1.0},
+    "unavailable": {"core_to_core_ns": "a test's"},
+    "elapsed_ms": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def steady_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have a host that is always the same: its calibration takes many times as long as a tiny trial."""
+    folder = tmp_path_factory.mktemp("programs")
+    for program in programs.find("assay-trial").parent.glob("assay-*"):
+        (folder / program.name).symlink_to(program)
+    calibrate = folder / "assay-calibrate"
+    calibrate.unlink()
+    calibrate.write_text(f"#!/bin/sh\nread -r request\necho '{json.dumps(CALIBRATION)}'\n")
+    calibrate.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_PROGRAMS", str(folder))
+        yield

@@ -1,18 +1,15 @@
-"""Campaigns that repeat groups and end early, with real processes, and killed where it matters most.
-
-As a program, `adaptive_test.py`, it runs the experiment x.toml; with the word `stop` it dies by its own hand
-when it is about to write that the campaign ends early.
-"""
+"""Campaigns that repeat groups and end early, with real processes, and killed where it matters most."""
 
 import json
 import os
+import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,6 @@ from assay.campaign import Campaign, plan_trials
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
-from assay.report import site
 from assay.runner.process import StopSignals
 from assay.store import Store, runner_lock
 from assay.store.types import Decision
@@ -59,40 +55,37 @@ seed = 3
 # Throughput comes from the seed of the trial, which the seed of the plan gives. The trial waits, if it is the
 # one that is told to, until it is let go.
 SUBJECT = """
-seed = json.load(sys.stdin)["seed"]
-number = count("begun")
-while os.path.exists(f"wait-{number}"):
-    time.sleep(0.01)
-throughput = FACTOR * (100 + seed % 10)
-print(json.dumps({"protocol": 1, "status": "valid", "metrics": {"throughput": throughput}}))
+seed=${request##*'"seed": '}
+seed=${seed%%[!0-9]*}
+wait=wait-$(count begun)
+while [ -e $wait ]; do sleep 0.01; done
+throughput=$((FACTOR * (100 + seed % 10)))
+echo '{"protocol": 1, "status": "valid", "metrics": {"throughput": '$throughput'}}'
 """
 
 # The host's mode changes with every sixth calibration: groups of two trials run now in one mode, now across.
 CALIBRATION = """
-latency = 50 if count("calibrated") // 6 % 2 == 0 else 150
-print(json.dumps({"protocol": 1, "cpus": [0, 1], "metrics": {"core_to_core_ns": latency + 1 / 8},
-    "unavailable": {}, "elapsed_ms": 1}))
+latency=$((50 + $(count calibrated) / 6 % 2 * 100)).125
+echo '{"protocol": 1, "cpus": [0, 1], "metrics": {"core_to_core_ns": '$latency'},'
+echo '"unavailable": {}, "elapsed_ms": 1}'
 """
 
 COUNT = """
-import json, os, sys, time
-
-def count(name):
-    notes = os.open(os.path.join(FOLDER, name), os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    os.write(notes, b"1")
-    return len(os.pread(notes, 10_000, 0)) - 1
-
-os.chdir(FOLDER)
+count() {
+    echo >> $1
+    echo $(($(wc -l < $1) - 1))
+}
+read -r request
 """
 
 
 def script(path: Path, code: str, folder: Path) -> None:
-    path.write_text(f"#!{sys.executable} -IS\nFOLDER = {str(folder)!r}\n{COUNT}{code}")
+    path.write_text(f"#!/bin/sh\ncd {shlex.quote(str(folder))}\n{COUNT}{code}")
     path.chmod(0o755)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pages: None) -> Path:
     """The folder of an experiment, and a host whose modes are made up."""
     script(tmp_path / "good", SUBJECT.replace("FACTOR", "1"), tmp_path)
     script(tmp_path / "other", SUBJECT.replace("FACTOR", "2"), tmp_path)
@@ -101,8 +94,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script(tmp_path / "bin" / "assay-calibrate", CALIBRATION, tmp_path)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
     monkeypatch.chdir(tmp_path)
-    # The pages have tests of their own, and take longer to write than all the rest.
-    monkeypatch.setattr(site, "write_page", lambda *_: Path("index.html"))
     return tmp_path
 
 
@@ -121,29 +112,33 @@ def rows(sql: str) -> list[tuple[Any, ...]]:
 
 def begun() -> int:
     """Return how many trials have begun, killed ones among them."""
-    return len(Path("begun").read_text())
+    return Path("begun").read_text().count("\n")
 
 
 @contextmanager
-def runner(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    with subprocess.Popen([sys.executable, __file__, *words], stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def runner(dies: bool = False) -> Iterator[ForkProcess]:
+    """Run the experiment in a process of its own, forked from this one, which has imported all of it."""
+    process = ForkProcess(target=run_experiment, args=(dies,))
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
 
 
 def kill_during(number: int) -> None:
     """Run the experiment, and kill the runner while the trial of this number, from 0, is running."""
     Path(f"wait-{number}").touch()
     with runner() as process:
-        while process.poll() is None and not (Path("begun").exists() and begun() > number):
+        while process.is_alive() and not (Path("begun").exists() and begun() > number):
             time.sleep(0.01)
-        assert process.poll() is None
+        assert process.is_alive()
     Path(f"wait-{number}").unlink()
 
 
 def run_experiment(dies: bool) -> None:
+    """Run x.toml; one that dies does so when it is about to write that the campaign ends early."""
     decide = Store.decide
 
     def decide_or_die(
@@ -233,8 +228,9 @@ def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> No
 
 def test_a_campaign_killed_between_look_and_stop_ends_without_another_trial(folder: Path) -> None:
     write('blocks = 30\nuntil = "verdict"\nrepeat = 0')
-    with runner("stop") as process:
-        assert process.wait() == -signal.SIGKILL
+    with runner(dies=True) as process:
+        process.join()
+    assert process.exitcode == -signal.SIGKILL
     decided = rows("select kind, block from decision order by id")
     assert decided[-1][0] == "look"
     ran = begun()
@@ -269,13 +265,10 @@ def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
     write("blocks = 12\nrepeat = 0")
     # A trial cannot tell which copy it is, so these are told.
     plan = make_plan(load(Path("x.toml"), identical=True), 3, lambda subject: subject, 1000)
-    second = [trial.request["seed"] for trial in plan.trials if trial.levels["copy"] == "b"]
+    second = "|".join(str(trial.request["seed"]) for trial in plan.trials if trial.levels["copy"] == "b")
+    factor = f"$(case $seed in {second}) echo 2 ;; *) echo 1 ;; esac)"
     for name in ("good", "other"):
-        script(folder / name, SUBJECT.replace("FACTOR", f"(2 if seed in {second} else 1)"), folder)
+        script(folder / name, SUBJECT.replace("FACTOR", factor), folder)
     ended = assay("aa", "x.toml", expect=1)
     assert "different in 2 of 2 comparisons" in ended.stderr
     assert "is not compatible with at most 5%" in ended.stderr
-
-
-if __name__ == "__main__":
-    run_experiment(dies="stop" in sys.argv)

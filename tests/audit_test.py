@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conftest import Assay
+
+pytestmark = pytest.mark.usefixtures("steady_host")
 
 EXPERIMENT = """
 name = "audited"
@@ -58,7 +62,7 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(assay: Assay, tmp_p
     slow_engine = 'key_range = 1000\nengine = "mrg32k3a"'  # five times as slow as the map that holds nothing
     measured = EXPERIMENT.replace("blocks = 10", "blocks = 6").replace("key_range = 1000", slow_engine)
     file.write_text(measured)
-    printed = assay("run", "audited.toml").stdout
+    printed = assay("run", "audited.toml", "--no-page").stdout
     assert printed.index("note generation: ") < printed.index("Verdicts: ")
 
     by_number = json.loads(assay("audit", "--campaign", "1", "--json").stdout)

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
 from assay import cli
+from assay.report import site
 
 Assay = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[1]
@@ -89,6 +91,30 @@ def run_assay(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[s
     )
 
 
+class Started(ForkProcess):
+    """`assay` in a process of its own, forked from this one, which has imported what it needs.
+
+    What it prints is in `stdout` and `stderr` once it has ended.
+    """
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        super().__init__()
+        self._folder, self._words = folder, words
+        self._printed = folder / "printed.json"
+
+    def run(self) -> None:
+        """Run the command; called in the new process."""
+        ended = run_assay(self._folder, *self._words)
+        self._printed.write_text(json.dumps([ended.stdout, ended.stderr]))
+        os._exit(ended.returncode)
+
+    def ended(self) -> tuple[int | None, str, str]:
+        """Wait for the end, and return the exit code and what was printed."""
+        self.join()
+        stdout, stderr = json.loads(self._printed.read_text())
+        return self.exitcode, stdout, stderr
+
+
 @contextlib.contextmanager
 def _redirected(descriptor: int, name: str, file: TextIO) -> Iterator[None]:
     """Send what this process writes to a stream, and its children to its descriptor, to a file."""
@@ -116,6 +142,12 @@ def _as_program(folder: Path, arguments: list[str]) -> Iterator[None]:
     finally:
         sys.argv = before
         signal.signal(signal.SIGINT, handler)
+
+
+@pytest.fixture
+def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no page: pages have tests of their own, and take longer than most of what leads to them."""
+    monkeypatch.setattr(site, "write_page", lambda *_: Path("index.html"))
 
 
 @pytest.fixture

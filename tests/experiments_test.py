@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from assay import programs
 from assay.experiment import load
 from conftest import ROOT, Assay
 
@@ -22,14 +21,6 @@ TINY = {
     r"array = [\d_]+": "array = 1_000",
     r"(?m)^blocks = .*$": "blocks = 1",
     r"(?m)^repeat = .*\n": "",
-}
-# A host that is always the same, as its calibration takes ten times as long as a tiny trial.
-CALIBRATION = {
-    "protocol": 1,
-    "cpus": [0],
-    "metrics": {"memory_ns": 90.0, "arithmetic_ns": 1.0},
-    "unavailable": {"core_to_core_ns": "a test's"},
-    "elapsed_ms": 1,
 }
 DURATION_MS = {"open-loop": 100}
 """Experiment -> how long its trials are, where 2 ms are too few for the percentiles that it compares."""
@@ -65,24 +56,14 @@ def tiny(file: Path) -> str:
     return text.replace(f'"{COUNTING.name}"', f'"{COUNTING}"')
 
 
-@pytest.fixture
-def steady_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in ("assay-trial", "assay-meter"):
-        (folder / name).symlink_to(programs.find(name))
-    calibrate = folder / "assay-calibrate"
-    calibrate.write_text(f"#!/bin/sh\nread -r request\necho '{json.dumps(CALIBRATION)}'\n")
-    calibrate.chmod(0o755)
-    monkeypatch.setenv("ASSAY_PROGRAMS", str(folder))
-
-
 @pytest.mark.usefixtures("steady_host")
 @pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.toml")))
 def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
     (tmp_path / "x.toml").write_text(tiny(FOLDER / f"{name}.toml"))
     experiment = load(tmp_path / "x.toml")
-    analysis = json.loads(assay("run", "x.toml", "--json", expect=int(name in INVALID)).stdout)["analysis"]
+    page = () if experiment.charts else ("--no-page",)
+    printed = assay("run", "x.toml", "--json", *page, expect=int(name in INVALID)).stdout
+    analysis = json.loads(printed)["analysis"]
     told = {
         str(each["levels"][experiment.comparison.factor]): each["counts"] for each in analysis["conditions"]
     }
@@ -101,7 +82,7 @@ def test_the_smallest_file_of_the_reference_runs(assay: Assay, tmp_path: Path) -
     assert text.count("\n") <= 10
     tiny = text.replace("[trial]\n", "[trial]\nduration_ms = 2\n") + "[design]\nblocks = 1\nrepeat = 0\n"
     (tmp_path / "smallest.toml").write_text(tiny)
-    analysis = json.loads(assay("run", "smallest.toml", "--json").stdout)["analysis"]
+    analysis = json.loads(assay("run", "smallest.toml", "--json", "--no-page").stdout)["analysis"]
     assert [each["counts"] for each in analysis["conditions"]] == [{"valid": 1}] * 2
 
 

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from conftest import Assay, small_experiment
+
+pytestmark = pytest.mark.usefixtures("steady_host")
 
 
 def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> None:
     (tmp_path / "exported.toml").write_text(small_experiment("exported", blocks=2))
-    assay("run", "exported.toml")
+    assay("run", "exported.toml", "--no-page")
     for form, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
         said = assay("export", form, "--output", "out").stdout.split()
         assert [Path(line).name for line in said] == [

@@ -65,7 +65,7 @@ CAMPAIGNS = {"limits": ("[1, 2, 3, 4, 5]", 6), "zeros": ("[4]", 2)}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(steady_host: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder whose store has a campaign of each of CAMPAIGNS, in their order."""
     folder = tmp_path_factory.mktemp("extremes")
     (folder / "program").write_text(PROGRAM)

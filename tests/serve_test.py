@@ -7,7 +7,11 @@ import sys
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from conftest import Assay, small_experiment
+
+pytestmark = pytest.mark.usefixtures("steady_host")
 
 
 def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(

@@ -366,6 +366,7 @@ def test_a_finding_leads_to_its_page_in_the_guide(visitor: Visitor) -> None:
     assert page.url.endswith(f"/guide/{rule}.html")
 
 
+@pytest.mark.usefixtures("steady_host")
 def test_the_site_of_a_real_campaign(browser: Browser, assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "real.toml").write_text(
         """

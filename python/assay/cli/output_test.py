@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from assay.cli.commands import app
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
+pytestmark = pytest.mark.usefixtures("steady_host")
+
 EXPERIMENT = """
 name = "x"
 question = "?"

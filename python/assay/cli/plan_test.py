@@ -17,6 +17,8 @@ from assay.plan.make_plan import make_plan
 from assay.runner.types import Outcome
 from assay.store import Store
 
+pytestmark = pytest.mark.usefixtures("steady_host")
+
 EXPERIMENT = """
 name = "x"
 question = "?"

@@ -20,6 +20,8 @@ from assay.report import site
 from assay.runner.machine import host
 from assay.store import Store
 
+pytestmark = pytest.mark.usefixtures("steady_host")
+
 EXPERIMENT = """
 name = "x"
 question = "?"
