@@ -56,12 +56,12 @@ GOLDEN = [
     (
         'factor = "subject"',
         'factor = "subjects"',
-        'x.toml:13: comparison.factor: "subjects" is no factor; did you mean subject?',
+        'x.toml:13: comparison.factor: "subjects" is not a factor; did you mean subject?',
     ),
     (
         'baseline = "noop"',
         'baseline = "nop"',
-        'x.toml:14: comparison.baseline: "nop" is no level of subject; did you mean noop?',
+        'x.toml:14: comparison.baseline: "nop" is not a level of subject; did you mean noop?',
     ),
     (
         '["noop", "std_map_mutex"]',

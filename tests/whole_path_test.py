@@ -159,7 +159,7 @@ def mistaken(good: dict[str, Any]) -> dict[str, str]:
         "a key that is unknown": json.dumps(good | {"thre\nads": 1}),
         "a key that is missing": json.dumps({key: good[key] for key in good if key != "threads"}),
         "another protocol": json.dumps(good | {"protocol": 2}),
-        "a protocol that is no whole number": json.dumps(good | {"protocol": 1.0}),
+        "a protocol that is not a whole number": json.dumps(good | {"protocol": 1.0}),
         "no number": json.dumps(good | {"threads": float("nan")}),
         "no threads": json.dumps(good | {"threads": 0}),
         "threads below 0": json.dumps(good | {"threads": -1}),
@@ -171,7 +171,7 @@ def mistaken(good: dict[str, Any]) -> dict[str, str]:
         ),
         "a policy that is unknown": json.dumps(good | {"pinning": "some\nwhere"}),
         "a processor that does not exist": json.dumps(good | {"pinning": [2**31 - 1]}),
-        "a processor that is no number": json.dumps(good | {"pinning": [2**64]}),
+        "a processor that is not a number": json.dumps(good | {"pinning": [2**64]}),
     }
 
 

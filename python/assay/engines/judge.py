@@ -22,7 +22,7 @@ SUSPECT = 1e-3
 FEWEST_EXPECTED = 5
 """In each cell of a table that is tested: with fewer its statistic has another distribution."""
 FEWEST_FREEDOM = 8
-"""Degrees from which a table may be too even as well: with fewer, an even one is no surprise."""
+"""Degrees from which a table may be too even as well: with fewer, an even one is not surprising."""
 
 Floats = NDArray[np.float64]
 _Tests = tuple[Kind, Sequence[Any], Floats]

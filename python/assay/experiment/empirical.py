@@ -20,7 +20,7 @@ def read_digests(experiment: Experiment) -> dict[str, str]:
     """Check every file of weights that an experiment names; return file -> digest of its bytes.
 
     Raises:
-        MistakeError: one cannot be read, or holds what is no weight.
+        MistakeError: one cannot be read, or holds what is not a weight.
     """
     digests: dict[str, str] = {}
     for at, settings in _places(experiment):
@@ -56,7 +56,7 @@ def _places(experiment: Experiment) -> Iterator[tuple[KeyPath, Mapping[str, Any]
 def _read(at: KeyPath, file: Path) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise MistakeError(at, f"{file} is no regular file; name a text of weights, one a line")
+            raise MistakeError(at, f"{file} is not a regular file; name a text of weights, one a line")
         with file.open("rb") as opened:
             data = opened.read(_LARGEST_FILE + 1)
     except OSError as error:
@@ -72,7 +72,7 @@ def _mistake(data: bytes) -> str:
     try:
         lines = data.decode().split("\n")
     except UnicodeDecodeError:
-        return ": is no text; write one weight a line"
+        return ": is not text; write one weight a line"
     total, count = 0.0, 0
     for number, padded in enumerate(lines, 1):
         line = padded.strip(" \t\r")
@@ -80,7 +80,7 @@ def _mistake(data: bytes) -> str:
             continue
         weight = float(line) if _NUMBER.fullmatch(line) else math.nan
         if not math.isfinite(weight):
-            return f":{number}: {line[:40]!r} is no number; write one weight a line"
+            return f":{number}: {line[:40]!r} is not a number; write one weight a line"
         if weight < 0:
             return f":{number}: the weight {line} is negative; write 0 or more"
         total += weight

@@ -36,7 +36,7 @@ def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
     """Read one factor as level -> the settings that it changes."""
     at = ("factors", name)
     if not re.fullmatch(NAME_PATTERN, name):
-        raise MistakeError(at, "is no name; use small letters, digits and _, with a letter first")
+        raise MistakeError(at, "is not a name; use small letters, digits and _, with a letter first")
     if not isinstance(levels, list | dict):
         raise MistakeError(at, f"{show(levels)} is neither a list of levels nor a table of named ones")
     if not levels:
@@ -46,7 +46,7 @@ def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
         if not is_setting:
             hint = nearest(name, Settings.known_keys())
             why = (
-                f"is no setting of a trial ({hint}), so it needs named levels, "
+                f"is not a setting of a trial ({hint}), so it needs named levels, "
                 "each a table of the settings that it changes: a = {}, b = { key_range = 100 }"
             )
             raise MistakeError(at, why)
@@ -54,7 +54,7 @@ def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
     read: dict[str, dict[str, Any]] = {}
     for label, value in levels.items():
         if not (label.strip() and label.isprintable()):
-            raise MistakeError((*at, label), f"{show(label)} is no name for a level")
+            raise MistakeError((*at, label), f"{show(label)} is not a name for a level")
         if is_setting:
             read[label] = _settings({name: value}, (*at, label), skip=1)
         else:
@@ -120,7 +120,7 @@ def level_of(key: KeyPath, factor: str, level: Any, factors: Factors) -> Level:
     by_name = {str(known): known for known in factors[factor]}
     name = str(label_of(level))
     if name not in by_name:
-        raise MistakeError(key, f"{show(level)} is no level of {factor}; {nearest(name, list(by_name))}")
+        raise MistakeError(key, f"{show(level)} is not a level of {factor}; {nearest(name, list(by_name))}")
     return by_name[name]
 
 

@@ -120,7 +120,8 @@ def _tidied(schema: Any, *, names: bool = False) -> Any:
     return {
         key: _tidied(value, names=key in {"properties", "$defs", "patternProperties"})
         for key, value in schema.items()
-        if key not in {"title", "default", "discriminator"}
+        if key not in {"title", "discriminator"}
+        and not (key == "default" and (value is None or isinstance(value, dict | list)))
     }
 
 

@@ -32,7 +32,7 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would never open
-            raise AssayError(f"{path}: is no regular file; name an experiment's file")
+            raise AssayError(f"{path}: is not a regular file; name an experiment's file")
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
@@ -41,9 +41,9 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     except UnicodeDecodeError as error:
         raise AssayError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
     if len(data) > _LARGEST_FILE:
-        raise AssayError(f"{path}: is larger than 1 MiB, so it is no experiment's file")
+        raise AssayError(f"{path}: is larger than 1 MiB, so it is not an experiment's file")
     if "\0" in text:
-        raise AssayError(f"{path}: holds NUL bytes, so it is no text; save it as UTF-8")
+        raise AssayError(f"{path}: holds NUL bytes, so it is not text; save it as UTF-8")
     if path.suffix == ".json":
         experiment = _resolved(text, path, identical)
     else:
@@ -91,7 +91,7 @@ def _check_program(key: KeyPath, program: Program) -> None:
         why = f"there is no program {show(str(file))} ({error.strerror}); build it first"
         raise MistakeError(key, why) from error
     if not stat.S_ISREG(mode):
-        raise MistakeError(key, f"{show(str(file))} is no file; name the program itself")
+        raise MistakeError(key, f"{show(str(file))} is not a file; name the program itself")
     if not os.access(file, os.X_OK):
         raise MistakeError(key, f"{file} is not executable; chmod +x makes it so")
 

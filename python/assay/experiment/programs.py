@@ -159,5 +159,5 @@ def _no_value(name: str, values: Mapping[str, object]) -> str:
     if name in Settings.model_fields:
         return f"{{{name}}} has no value; fix {name} in [trial] or vary it in [factors]"
     if not re.fullmatch(r"\w+", name):
-        return f"{show('{' + name + '}')} is no placeholder; write {{{{ for a brace that begins none"
+        return f"{show('{' + name + '}')} is not a placeholder; write {{{{ for a brace that begins none"
     return f"{{{name}}} names no setting or parameter; {nearest(name, list(values))}"

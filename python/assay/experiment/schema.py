@@ -1,6 +1,6 @@
 """The shape of an experiment's TOML file: which keys there are, and what each may hold.
 
-What spans several keys, such as a baseline that is no level, is checked in `read`, `roles` and `programs`.
+What spans several keys, such as a baseline that is not a level, is checked in `read`, `roles` and `programs`.
 """
 
 import math
@@ -63,7 +63,7 @@ def _pinning(value: Any) -> Any:
 
 def _free(name: str) -> str:
     if name in {*Settings.model_fields, "seed", "protocol"}:
-        raise ValueError("is no name for a parameter, because it means something else; choose another")
+        raise ValueError("is not a name for a parameter, because it means something else; choose another")
     return name
 
 
@@ -80,7 +80,7 @@ def _regular_expression(pattern: str) -> str:
     try:
         groups = re.compile(pattern, re.MULTILINE).groups
     except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"is no regular expression: {error}; put it right") from error
+        raise ValueError(f"is not a regular expression: {error}; put it right") from error
     if groups != 1:
         raise ValueError(
             f"has {groups} groups; put one, (...), around the number, and (?:...) around anything else"
@@ -176,14 +176,23 @@ class DesignTable(Table):
     """[design]."""
 
     blocks: BlockCount | None = None
+    """How many times every condition is run; the most, where something else ends the campaign."""
     minutes: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """The campaign ends with the block in which this many minutes have passed."""
     until: Literal["verdict"] | None = None
+    """The campaign ends when every comparison is decided."""
     until_width_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """The campaign ends when every interval is at most this many percent wide."""
     at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
+    """Blocks before the first look at the results."""
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+    """Where order, trial seeds and perturbations come from; drawn at random where nothing says."""
     repeat: Annotated[int, Field(ge=0, le=5)] = 2
+    """How often a group is run again because the host changed meanwhile."""
     include: list[dict[str, Any]] = Field(default_factory=list)
+    """Only conditions that match one of these rules are run: factor = level, or a list of levels."""
     exclude: list[dict[str, Any]] = Field(default_factory=list)
+    """Conditions that match one of these rules are not run."""
 
     @property
     def end(self) -> Literal["verdict"] | float | None:
@@ -216,32 +225,45 @@ class PerturbTable(Table):
     """[perturb]."""
 
     key_range: Annotated[float, Field(ge=0, le=50)] = 2
+    """Each trial's key range is drawn within this many percent of its setting."""
 
 
 class ComparisonTable(Table):
     """[comparison]."""
 
     metric: Metric | None = None
+    """What is compared; throughput, or wall_ms of commands, where nothing says."""
     factor: str | None = None
+    """Its levels are compared; needed where there are several factors."""
     baseline: Any = None
+    """The level that every other is compared with: the first where nothing says."""
     smallest_effect_percent: Annotated[float, Field(gt=0, le=100)] = 3
+    """Smaller differences do not interest you: intervals within it are called equivalent."""
     better: Better | None = None
+    """Whether more is better, where neither the metric's unit nor its name says."""
     also: Annotated[
         Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], ByKind
     ] = Field(default_factory=list)
+    """Further metrics, compared in the same way as a family of their own."""
     across: Annotated[
         Annotated[list[str], Tag("[value]")] | Annotated[dict[str, dict[str, Weight]], Tag("[table]")], ByKind
     ] = Field(default_factory=list)
+    """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
     correction: Literal["holm", "none"] = "holm"
+    """How the p-values of a family are corrected for their number."""
 
 
 class ExtractTable(Table):
     """[subjects.NAME.extract] METRIC, where it is a table."""
 
     pattern: Pattern | None = None
+    """A regular expression with one group around the number."""
     line: Annotated[str, Field(min_length=1)] | None = None
+    """The NAME of the line `NAME=DATA` that holds the metric."""
     pointer: Annotated[Pointer | None, Field(alias="json")] = None
+    """The number's place in JSON, such as "/runs/0/rate"."""
     unit: Annotated[str, Field(max_length=16)] = ""
+    """Of the metric, such as "ms" or "MB/s"."""
 
     @model_validator(mode="after")
     def _looks_for_one_thing(self) -> "ExtractTable":
@@ -257,10 +279,15 @@ class SubjectTable(Table):
     """[subjects.NAME]."""
 
     program: NonEmptyWord
+    """An executable, relative to this file."""
     names: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The subjects that the program runs, where they are several."""
     arguments: list[Word] = Field(default_factory=list)
+    """Of its command line, with placeholders such as {threads}."""
     build: NonEmptyWord | None = None
+    """A command for the shell that runs once, before the campaign."""
     protocol: bool | None = None
+    """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
     extract: (
         Annotated[
             Annotated[Literal["lines"], Tag("[value]")] | Annotated[dict[Metric, _Rule], Tag("[table]")],
@@ -268,18 +295,28 @@ class SubjectTable(Table):
         ]
         | None
     ) = None
+    """How metrics are found in what it prints."""
 
 
 class Document(Table):
     """The whole file."""
 
     name: Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)] | None = None
+    """Names the experiment in the store: the file's name where nothing says."""
     question: Annotated[str, Field(min_length=1)] | None = None
+    """What you want to know; it stands above the report."""
     factors: dict[str, Any]
     trial: Settings = Settings()
+    """What stays the same in every trial."""
     design: DesignTable = DesignTable()
+    """How often it is run, and what ends it."""
     perturb: PerturbTable = PerturbTable()
+    """What is moved at random in each trial."""
     comparison: ComparisonTable = ComparisonTable()
+    """What is asked."""
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
+    """Programs of your own."""
     validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
+    """Rules that every result must pass."""
     charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())
+    """Charts that the report has beside its own."""

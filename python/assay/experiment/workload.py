@@ -23,7 +23,7 @@ from assay.words import listed, nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
 LARGEST_KEY_RANGE = 2**40
-_LARGEST_UINT32_KEY_RANGE = 2**31 - 1  # zero is no key, and the 32nd bit is for structures that need one
+_LARGEST_UINT32_KEY_RANGE = 2**31 - 1  # zero is not a key, and the 32nd bit is for structures that need one
 MOST_THREADS = 4096
 _MOST_ROLES = 32
 _MOST_DEVIATIONS_OUTSIDE = 30  # beyond, no key has a weight that a double can hold
@@ -204,7 +204,7 @@ def _length(value: Any) -> Any:
     if value == "all" or (type(value) is int and 1 <= value <= LARGEST_KEY_RANGE):
         return value
     raise ValueError(
-        f'{show(value)} is no length; write a number of keys, "all", or a table {{ from = 1, to = 100 }}'
+        f'{show(value)} is not a length; write a number of keys, "all", or a table {{ from = 1, to = 100 }}'
     )
 
 
@@ -236,7 +236,7 @@ class ArrivalsTable(Table):
 def _latency(value: Any) -> Any:
     if value in ("none", "all") or (type(value) is int and 2 <= value <= 10**9):
         return value
-    raise ValueError(f'{show(value)} is no sampling; write "none", "all", or 64 for one operation in 64')
+    raise ValueError(f'{show(value)} is not a sampling; write "none", "all", or 64 for one operation in 64')
 
 
 _LATENCY = {"anyOf": [{"enum": ["none", "all"]}, {"type": "integer", "minimum": 2, "maximum": 10**9}]}

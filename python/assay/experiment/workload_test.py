@@ -309,9 +309,9 @@ def test_the_digest_is_fnv_1a() -> None:
         ("", "weights:"),
         ("# none\n\n", "weights:"),
         ("1\n-0.5\n", "weights:2: the weight -0.5 is negative; write 0 or more"),
-        ("1\n\nmuch\n", "weights:3: 'much' is no number; write one weight a line"),
-        ("nan", "weights:1: 'nan' is no number"),
-        ("1 2", "weights:1: '1 2' is no number"),
+        ("1\n\nmuch\n", "weights:3: 'much' is not a number; write one weight a line"),
+        ("nan", "weights:1: 'nan' is not a number"),
+        ("1 2", "weights:1: '1 2' is not a number"),
         ("0\n0\n", "weights:"),
     ],
 )

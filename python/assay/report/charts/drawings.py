@@ -144,7 +144,7 @@ class Up:
         return _logarithmic(axis, channel) if self.log else axis
 
     def described(self) -> str:
-        """Return the title, which says so where the scale is no usual one."""
+        """Return the title, which says so where the scale is not linear."""
         return f"{self.title}, log scale" if self.log else self.title
 
     @classmethod
