@@ -80,25 +80,15 @@
 // once, which takes as many threads in the middle of one, the last node that was retired owns the
 // rest, and its destructor deletes it.
 //
-// What others got wrong
-// ---------------------
-// Kharal and Brown (2022, section 4.5.4) report that Synchrobench's version has a concurrency bug
-// of the original one, described by Arbel-Raviv, Brown and Morrison (2018): nodes that were
-// modified are not always updated correctly in the tree. They name no step. The version that
-// corrects it (section 4.5.5) says in its source, Setbench's natarajan_ext_bst_lf, that the
-// original's edges were plain words, not even volatile ones. A compiler may read such a word twice,
-// or earlier than the program says: the mark from one reading and the address from another, or a
-// sibling's address from before the tag that keeps it from changing. Here none of this can be:
+// Edges
+// -----
+// Edges are atomic; docs/guide/trees.md tells what went wrong where they were not.
 //
-// - Edges are atomic. A step decides on one load of each, kept in a `route`: marks, address, and
-//   the word that the compare-and-swap expects.
+// - A step decides on one load of each, kept in a `route`: marks, address, and the word that the
+//   compare-and-swap expects.
 // - A sibling's edge is read by the instruction that tags it (4), not after that, so that nothing
 //   comes between, and by (1) the answer stays true.
 // - An edge is never stored to, only compared and swapped from what was seen, or marked.
-//
-// Moreover, in Synchrobench's source (lfbstree/operations.h, delete_node) an erase answers that it
-// removed nothing when another thread has finished what it injected. Here the thread that set the
-// flag answers `true`: its erase removes the element, whoever swings.
 //
 // Reclamation
 // -----------
