@@ -4,8 +4,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import is_dataclass
+from datetime import datetime
 from difflib import get_close_matches
-from math import isfinite
 from typing import Any, Literal
 
 RUNS_AT_MOST = 5
@@ -136,20 +137,19 @@ def show(value: Any) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON, with null for infinities and what is not a number: JSON has neither."""
-    write = json.JSONEncoder(indent=indent, separators=None if indent else (",", ":"), allow_nan=False).encode
+    """Return a value as JSON: null for an infinity and NaN, an object for a dataclass, text for what else."""
+
+    def plain(other: Any) -> Any:
+        if is_dataclass(other):
+            return vars(other)
+        return other.isoformat() if isinstance(other, datetime) else str(other)
+
+    separators = None if indent else (",", ":")
+    write = json.JSONEncoder(indent=indent, separators=separators, allow_nan=False, default=plain).encode
     try:
         return write(value)
     except ValueError:
-        return write(_finite(value))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+        return write(json.loads(json.dumps(value, default=plain), parse_constant=lambda _: None))
 
 
 def shortened(text: str, length: int = 60) -> str:

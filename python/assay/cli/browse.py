@@ -58,7 +58,7 @@ def show(
     if as_json:
         print_json(record)
     else:
-        typer.echo("\n".join(_outline(_without_buckets(record))))
+        typer.echo("\n".join(_outline(record)))
 
 
 def query(
@@ -226,37 +226,19 @@ def _cell(value: Any) -> str:
     return printable(str(value).replace("\n", " "))
 
 
-def _without_buckets(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record in which buckets of latencies and probes are a line that says how many there are."""
-
-    def brief(part: Any) -> Any:
-        if isinstance(part, Mapping):
-            return {
-                name: f"{len(inner)}, which --json shows"
-                if name == "buckets" and isinstance(inner, list) and inner
-                else brief(inner)
-                for name, inner in part.items()
-            }
-        return [brief(each) for each in part] if isinstance(part, list) else part
-
-    result = record.get("result")
-    if not isinstance(result, Mapping):
-        return dict(record)
-    shortened = {name: brief(result[name]) for name in ("latency", "probes") if name in result}
-    return {**record, "result": {**result, **shortened}}
-
-
 def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield lines of `name: value`, with what is inside a value indented below it."""
+    """Yield lines of `name: value`, with what is inside a value indented below it, but for buckets."""
     indent = "  " * depth
     for name, inner in value.items():
         label = f"{indent}{printable(name)}:"
         if isinstance(inner, Mapping) and inner:
             yield label
             yield from _outline(inner, depth + 1)
-        elif isinstance(inner, list) and any(isinstance(each, Mapping) for each in inner):
+        elif isinstance(inner, list) and any(isinstance(item, Mapping) for item in inner):
             yield label
-            yield from _outline({str(number): each for number, each in enumerate(inner)}, depth + 1)
+            yield from _outline({str(number): item for number, item in enumerate(inner)}, depth + 1)
+        elif name == "buckets" and isinstance(inner, list) and inner and isinstance(inner[0], list):
+            yield f"{label} {len(inner)}, which --json shows"
         elif isinstance(inner, str) and "\n" in inner:
             yield label
             yield from (f"{indent}  {printable(line)}" for line in inner.removesuffix("\n").split("\n"))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.words import json_text
+
 if TYPE_CHECKING:
     from assay.analysis import Aggregate, Comparison
     from assay.findings import Finding
@@ -57,9 +59,7 @@ DEFAULT_STORE = Path("results/assay.sqlite")
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Print what `docs/reference/json.md` describes; its version is that of the shape."""
-    from pydantic_core import to_json
-
-    typer.echo(to_json({"version": 1, **value}, indent=2, inf_nan_mode="null"))
+    typer.echo(json_text({"version": 1, **value}, indent=2))
 
 
 def end(

@@ -35,11 +35,16 @@ def run(
     *,
     blocks: Annotated[
         int | None,
-        typer.Option(min=1, max=100_000, help="Run this many blocks, as `blocks` in the file says."),
+        typer.Option(min=1, max=100_000, help="Run this many blocks, whatever the file says of `until`."),
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.001, max=1_000_000, help="Run for this long, with --blocks at most so many."),
+        typer.Option(
+            min=0.001,
+            max=1_000_000,
+            help="End with the block in which this many minutes have passed, whatever the file says of"
+            " `until`; with --blocks, after that many blocks at the latest.",
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**53 - 1, help="Draw the plan from this seed.")

@@ -296,6 +296,15 @@ def test_identical_code_needs_no_second_level_to_be_compared_with() -> None:
     assert len(parse(text, FILE, identical=True).conditions()) == 6
 
 
+def test_identical_code_of_several_factors_needs_no_factor_to_be_named() -> None:
+    text = (
+        "[trial]\nkey_range = 1000\nmix = { find = 100 }\n[factors]\nthreads = [1, 2]\nsubject = ['a', 'b']\n"
+    )
+    experiment = parse(text, FILE, identical=True)
+    assert experiment.comparison.factor == "copy"
+    assert len(experiment.conditions()) == 8
+
+
 def test_a_mistake_has_the_files_own_line_where_the_caller_says_identical() -> None:
     with pytest.raises(AssayError, match=r"x\.toml:10: trial\.key_range: "):
         parse(changed("20_000", "0"), FILE, identical=True)

@@ -58,7 +58,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     subjects = _subjects(changes, given)
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands)
-    comparison = _comparison(document.comparison, metric, factors, direction)
+    comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
     question = document.question or (
         f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
     )
@@ -128,10 +128,12 @@ def _metric(subjects: Set[str], commands: Set[str]) -> str:
     raise MistakeError(("comparison", "metric"), why)
 
 
-def _factor(factors: Factors) -> str:
-    """Return the factor that is compared where the text does not say."""
+def _factor(factors: Factors, *, identical: bool) -> str:
+    """Return the factor that is compared where the text does not say; of identical code any will do."""
+    if identical and "subject" in factors:
+        return "subject"
     first, *others = factors
-    if others:
+    if others and not identical:
         why = f"is missing; say which of {listed(list(factors))} is compared"
         raise MistakeError(("comparison", "factor"), why)
     return first
@@ -142,8 +144,10 @@ def _comparison(
     metric: str,
     factors: Factors,
     direction: Callable[[KeyPath, str], Better],
+    *,
+    identical: bool,
 ) -> ComparisonDesign:
-    factor = table.factor or _factor(factors)
+    factor = table.factor or _factor(factors, identical=identical)
     check_known(("comparison", "factor"), factor, factors, "factor")
     baseline, *stand_ins = _baselines(table.baseline, factor, factors)
     also: dict[str, Better] = {}
