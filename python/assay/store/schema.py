@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from assay.plan.types import Level
 
-VERSION = "0003"
+VERSION = "0004"
 """The revision of the schema that this Assay reads and writes, the latest in `migrations/`."""
 
 metadata = MetaData()
@@ -159,25 +159,12 @@ class DecisionColumns(TypedColumns):
 
 
 class AuditColumns(TypedColumns):
-    """One audit of a campaign, whether it found anything or not."""
+    """The findings of one audit of a campaign. The view `findings` shows those of each campaign's latest."""
 
     id = Column(Integer, primary_key=True)
     campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
     audited_at: Column[datetime] = Column(Utc, nullable=False)
-
-
-class FindingColumns(TypedColumns):
-    """What one audit found. The view `findings` shows those of each campaign's latest audit."""
-
-    id = Column(Integer, primary_key=True)
-    audit_id = Column(Integer, ForeignKey("audit.id"), nullable=False)
-    rule = Column(Text, nullable=False)
-    severity: Column[str] = Column(String(16), nullable=False)
-    message = Column(Text, nullable=False)
-    places: Column[Any] = Column(JSON, nullable=False)
-    evidence: Column[Any] = Column(JSON, nullable=False)
-    remedy = Column(Text, nullable=False)
-    trials: Column[Any] = Column(JSON, nullable=False)
+    findings: Column[Any] = Column(JSON, nullable=False)
 
 
 experiment = Table("experiment", metadata, ExperimentColumns)
@@ -198,4 +185,3 @@ environment = Table("environment", metadata, EnvironmentColumns)
 record = Table("record", metadata, RecordColumns)
 decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
-finding = Table("finding", metadata, FindingColumns, Index("finding_by_audit", "audit_id"))

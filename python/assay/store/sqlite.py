@@ -221,22 +221,21 @@ def _is_current(engine: Engine, path: Path, file: Path) -> bool:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application == APPLICATION_ID:
             version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
-            if version < VERSION:
-                raise AssayError(
-                    f"{path} has schema version {version}, which this Assay does not read (it reads "
-                    f"{VERSION}): move it away (mv {path} {path}.old) and run again, or choose "
-                    "another store with --store"
+            if version != VERSION:
+                age, remedy = (
+                    ("an older", f"move it away (mv {path} {path}.old) and run again")
+                    if version < VERSION
+                    else ("a newer", "use that Assay")
                 )
-            if version > VERSION:
                 raise AssayError(
-                    f"{path} has schema version {version}, from a newer Assay; this one knows versions up to "
-                    f"{VERSION}: use the newer Assay, or choose another store with --store"
+                    f"{path} has schema version {version}, from {age} Assay; this one reads {VERSION}: "
+                    f"{remedy}, or choose another store with --store"
                 )
             # WAL is set after the tables are there: a process may have been killed in between.
             journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
             if not _has_its_length(connection, file):
                 raise damaged(path, "its end is missing")
-            return bool(version == VERSION and journal == "wal")
+            return bool(journal == "wal")
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
                 f"{path} is a database of another program; it was left as it is: choose another with --store"

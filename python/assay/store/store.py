@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from pydantic import TypeAdapter
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
-from assay.experiment.types import Experiment, Extraction
+from assay.experiment.types import Experiment
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
@@ -23,7 +24,6 @@ from assay.store.schema import (
     campaign,
     decision,
     environment,
-    finding,
     planned_trial,
     record,
     trial,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _Names = frozenset[tuple[Kind, str]]
 
+_PLANNED = TypeAdapter(PlannedTrial)
 _RECORDS_AT_ONCE = 500
 
 _IN_COLUMNS = {"status", "started_at", "wall_s"}
@@ -178,34 +179,17 @@ class Store:
 
         Nothing is written where the findings of the campaign's latest audit are the same.
         """
-        rows = [
-            {
-                "rule": result.rule,
-                "severity": result.severity,
-                "message": _storable(result.message),
-                "places": list(result.where),
-                "evidence": dict(result.evidence),
-                "remedy": _storable(result.remedy),
-                "trials": list(result.trials),
-            }
-            for result in findings
-        ]
+        content = json.loads(
+            _storable(json.dumps([vars(finding) for finding in findings], ensure_ascii=False))
+        )
+        latest = (
+            select(audit.c.findings).where(audit.c.campaign_id == campaign_id).order_by(audit.c.id.desc())
+        )
         with self._database.write("try again") as connection:
             self._experiment_of(connection, campaign_id)
-            latest = connection.execute(
-                select(func.max(audit.c.id)).where(audit.c.campaign_id == campaign_id)
-            ).scalar_one()
-            if latest is not None:
-                columns = [column for column in finding.c if column.name not in {"id", "audit_id"}]
-                statement = select(*columns).where(finding.c.audit_id == latest).order_by(finding.c.id)
-                if [dict(row) for row in connection.execute(statement).mappings()] == rows:
-                    return
-            audit_id = connection.execute(
-                insert(audit).returning(audit.c.id),
-                {"campaign_id": campaign_id, "audited_at": datetime.now(UTC)},
-            ).scalar_one()
-            if rows:
-                connection.execute(insert(finding), [{"audit_id": audit_id, **row} for row in rows])
+            if connection.execute(latest.limit(1)).scalar_one_or_none() != content:
+                row = {"campaign_id": campaign_id, "audited_at": datetime.now(UTC), "findings": content}
+                connection.execute(insert(audit), row)
 
     def record(self, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
         """Write what became of a planned trial in one transaction, and return the trial's number.
@@ -366,27 +350,21 @@ class Store:
         """Return the columns and rows of one SQL query, which cannot change the store.
 
         `trials` is the view of the campaign's experiment with the rows of that campaign alone; without a
-        number, with those of every campaign of the experiment that was run last. `median(x)`
-        and `quantile(x, p)` are there beside SQLite's
-        own functions.
+        number, with those of every campaign of the experiment that was run last. `median(x)` and
+        `quantile(x, p)` are there beside SQLite's own functions.
 
         Raises:
             AssayError: there is no such campaign, or SQLite refuses the query.
         """
-        if campaign is not None and abs(campaign) > LARGEST:
-            raise self._no_campaign(campaign)
+        campaigns = schema.campaign
+        views = select(experiments.c.view_name).join_from(campaigns, experiments)
+        where = ""
         with self._database.read() as connection:
-            campaigns = schema.campaign
-            statement = select(campaigns.c.id, experiments.c.view_name).join_from(campaigns, experiments)
             if campaign is not None:
-                statement = statement.where(campaigns.c.id == campaign)
-            row = connection.execute(statement.order_by(campaigns.c.id.desc()).limit(1)).one_or_none()
-        if row is None and campaign is not None:
-            raise self._no_campaign(campaign)
-        of_campaign = "" if campaign is None else f" WHERE campaign = {campaign}"
-        trials = (
-            None if row is None else f"SELECT * FROM main.{quoted(row.view_name)}{of_campaign}"  # noqa: S608
-        )
+                self._experiment_of(connection, campaign)
+                views, where = views.where(campaigns.c.id == campaign), f" WHERE campaign = {campaign}"
+            view = connection.execute(views.order_by(campaigns.c.id.desc()).limit(1)).scalar_one_or_none()
+        trials = None if view is None else f"SELECT * FROM main.{quoted(view)}{where}"  # noqa: S608
         with explained(self.path):
             return run_query(self._database.file, sql, trials)
 
@@ -403,12 +381,7 @@ class Store:
         )
         with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
-            return [
-                PlannedTrial(
-                    **{**row, "arguments": tuple(row["arguments"]), "extract": _extract(row["extract"])}
-                )
-                for row in connection.execute(statement).mappings()
-            ]
+            return [_PLANNED.validate_python(dict(row)) for row in connection.execute(statement).mappings()]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         experiment_id = self._experiments.get(campaign_id)
@@ -438,29 +411,10 @@ def _experiment_id(connection: Connection, name: str) -> int:
     ).scalar_one()
 
 
-def _extract(
-    stored: Literal["protocol", "lines"] | list[dict[str, Any]],
-) -> Literal["protocol", "lines"] | tuple[Extraction, ...]:
-    return stored if isinstance(stored, str) else tuple(Extraction(**rule) for rule in stored)
-
-
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
     if trials:
-        connection.execute(
-            insert(planned_trial),
-            [
-                {
-                    "campaign_id": campaign_id,
-                    **vars(planned),
-                    "extract": (
-                        planned.extract
-                        if isinstance(planned.extract, str)
-                        else [rule.model_dump() for rule in planned.extract]
-                    ),
-                }
-                for planned in trials
-            ],
-        )
+        rows = [{"campaign_id": campaign_id, **_PLANNED.dump_python(planned)} for planned in trials]
+        connection.execute(insert(planned_trial), rows)
 
 
 def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[Kind, str]]) -> _Names:

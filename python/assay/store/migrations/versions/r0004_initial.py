@@ -9,7 +9,7 @@ from alembic import op
 from assay.store.schema import metadata
 from assay.store.sqlite import APPLICATION_ID
 
-revision = "0003"
+revision = "0004"
 down_revision = None
 
 
@@ -18,12 +18,13 @@ def upgrade() -> None:
     op.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     metadata.create_all(op.get_bind())
     op.execute(
-        "CREATE VIEW findings AS SELECT a.campaign_id AS campaign, a.audited_at, f.rule, f.severity, "
-        "f.message, f.places, f.evidence, f.remedy, f.trials "
-        "FROM audit AS a JOIN finding AS f ON f.audit_id = a.id "
-        "WHERE a.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)"
+        "CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule, "
+        "value ->> 'severity' AS severity, value ->> 'message' AS message, value ->> 'where' AS places, "
+        "value ->> 'evidence' AS evidence, value ->> 'remedy' AS remedy, value ->> 'trials' AS trials "
+        "FROM audit, json_each(findings) "
+        "WHERE audit.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)"
     )
-    kept = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "finding")
+    kept = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit")
     for table in kept:
         for event in ("UPDATE", "DELETE"):
             op.execute(
