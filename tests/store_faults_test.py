@@ -220,7 +220,7 @@ def test_a_store_from_a_newer_assay_is_refused_and_left_alone(tmp_path: Path) ->
         begin(store, 2)
         connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
     before = path.read_bytes()
-    with pytest.raises(AssayError, match=f"version 0999, from a newer Assay; this one reads {schema.VERSION}"):
+    with pytest.raises(AssayError, match=f"from a newer Assay; this one reads {schema.VERSION}"):
         Store.open(path)
     assert path.read_bytes() == before
 
