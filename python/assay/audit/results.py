@@ -10,11 +10,11 @@ from assay.words import condition_name, counted
 
 
 @rule(
-    "several-modes",
+    "several-clusters",
     "Medians that are not typical",
     f"{BENCHMARKING}, central tendency; Hartigan & Hartigan, The Dip Test of Unimodality, 1985",
 )
-def several_modes(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def several_clusters(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     """Find conditions of which no single value is typical."""
     conditions = evidence.analysis.conditions
     scattered = [condition for condition in conditions if condition.shape.note]

@@ -39,7 +39,7 @@ def test_values_that_have_two_modes() -> None:
         center = random.choice((100.0, 200.0)) if threads == 2 else 100.0
         return {"metrics": METRICS | {"throughput": random.gauss(center, 1.0)}}
 
-    (finding,) = findings(change, blocks=30)["several-modes"]
+    (finding,) = findings(change, blocks=30)["several-clusters"]
     assert finding.message.startswith("In 2 of 4 conditions the median of throughput is not a typical value")
     assert [place.split(": ")[0] for place in finding.where] == [
         "subject=base, threads=2",
@@ -54,7 +54,7 @@ def test_values_around_one_center_have_a_typical_one() -> None:
     def change(_block: int, _subject: str, _threads: int) -> Mapping[str, Any]:
         return {"metrics": METRICS | {"throughput": random.gauss(100.0, 1.0)}}
 
-    assert "several-modes" not in findings(change, blocks=30)
+    assert "several-clusters" not in findings(change, blocks=30)
 
 
 def estimate(verdict: Verdict, pairs: int = 6) -> Estimate:

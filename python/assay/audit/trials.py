@@ -272,8 +272,8 @@ throughput_drift = limited(
     shown=lambda share: whole_percent(share, "+"),
 )
 
-unsteady = limited(
-    "unsteady",
+changing_throughput = limited(
+    "changing-throughput",
     "Throughput varies within trials",
     REASONABLE_TIME,
     number=_of_closed_loop("throughput_variation"),

@@ -59,7 +59,7 @@ def test_a_metric_that_has_no_logarithm(value: float) -> None:
         ("generation", "generation_share", 0.19, 0.21),
         ("throughput-drift", "throughput_drift", 0.049, 0.051),
         ("throughput-drift", "throughput_drift", -0.049, -0.051),
-        ("unsteady", "throughput_variation", 0.24, 0.26),
+        ("changing-throughput", "throughput_variation", 0.24, 0.26),
         ("unfair", "slowest_thread_share", 0.51, 0.49),
         ("preempted", "involuntary_context_switches", 99, 101),  # 2 threads, 1 s: 50 for a thread
         ("migrated", "migrations", 0, 1),
@@ -111,9 +111,9 @@ ARRIVALS = "arrivals = { rate = 1000 }"
 @pytest.mark.parametrize(
     ("trial", "said"),
     [
-        ("", {"unsteady", "throughput-drift", "unfair"}),
+        ("", {"changing-throughput", "throughput-drift", "unfair"}),
         (ARRIVALS, {"unfair"}),
-        (ROLES.replace("ARRIVALS", ""), {"unsteady", "throughput-drift"}),
+        (ROLES.replace("ARRIVALS", ""), {"changing-throughput", "throughput-drift"}),
         (ROLES.replace("ARRIVALS", f", {ARRIVALS}"), set()),
     ],
 )
@@ -124,7 +124,7 @@ def test_open_loops_vary_by_chance_and_roles_differ_by_intent(trial: str, said: 
         "slowest_thread_share": 0.1,
     }
     found = findings(lambda *_: {"metrics": metrics}, threads="[2, 3]", trial=trial)
-    assert {"unsteady", "throughput-drift", "unfair"} & found.keys() == said
+    assert {"changing-throughput", "throughput-drift", "unfair"} & found.keys() == said
 
 
 def test_enormous_values_are_printed_as_numbers() -> None:

@@ -36,7 +36,7 @@ def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
     """Read one factor as level -> the settings that it changes."""
     at = ("factors", name)
     if not re.fullmatch(NAME_PATTERN, name):
-        raise MistakeError(at, "is not a name; use small letters, digits and _, with a letter first")
+        raise MistakeError(at, "is not a name; use lower-case letters, digits and _, with a letter first")
     if not isinstance(levels, list | dict):
         raise MistakeError(at, f"{show(levels)} is neither a list of levels nor a table of named ones")
     if not levels:
@@ -51,17 +51,19 @@ def _factor(name: str, levels: Any) -> dict[Level, dict[str, Any]]:
             )
             raise MistakeError(at, why)
         return _listed(name, levels)
-    read: dict[str, dict[str, Any]] = {}
+    named: dict[str, dict[str, Any]] = {}
     for label, value in levels.items():
         if not (label.strip() and label.isprintable()):
-            raise MistakeError((*at, label), f"{show(label)} is not a name for a level")
+            raise MistakeError(
+                (*at, label), f"{show(label)} cannot be the name of a level; write one that can be read"
+            )
         if is_setting:
-            read[label] = _settings({name: value}, (*at, label), skip=1)
+            named[label] = _settings({name: value}, (*at, label), skip=1)
         else:
-            read[label] = _settings(value, (*at, label))
-    numbers = [number for label in read if (number := _number(label)) is not None]
-    names: list[Level] = [*numbers] if len(numbers) == len(read) else [*read]
-    return dict(zip(names, read.values(), strict=True))
+            named[label] = _settings(value, (*at, label))
+    numbers = [number for label in named if (number := _number(label)) is not None]
+    names: list[Level] = [*numbers] if len(numbers) == len(named) else [*named]
+    return dict(zip(names, named.values(), strict=True))
 
 
 def _number(label: str) -> int | float | None:
@@ -74,18 +76,18 @@ def _number(label: str) -> int | float | None:
 
 def _listed(name: str, levels: list[Any]) -> dict[Level, dict[str, Any]]:
     """Read a factor that lists the values of a setting; each value is its own label."""
-    read: dict[Level, dict[str, Any]] = {}
+    changes: dict[Level, dict[str, Any]] = {}
     for index, value in enumerate(levels):
         at = ("factors", name, index)
-        has_tables = isinstance(value, list) and any(isinstance(each, dict) for each in value)
+        has_tables = isinstance(value, list) and any(isinstance(element, dict) for element in value)
         if isinstance(value, dict) or has_tables:
             raise MistakeError(at, f"give each {name} a name: [factors.{name}], then NAME = {{ ... }}")
         settings = _settings({name: value}, at, skip=1)
         label = label_of(value)
-        if label in read:
+        if label in changes:
             raise MistakeError(at, f"the level {show(value)} is given twice")
-        read[label] = settings
-    return read
+        changes[label] = settings
+    return changes
 
 
 def _refuse_two_sources(changes: Changes, fixed: Mapping[str, Any]) -> None:
@@ -126,15 +128,15 @@ def level_of(key: KeyPath, factor: str, level: Any, factors: Factors) -> Level:
 
 def levels_of(at: KeyPath, rule: Mapping[str, Any], factors: Factors) -> dict[str, tuple[Level, ...]]:
     """Read a rule that names one level, or a list of them, of each of some factors."""
-    read = {}
+    named = {}
     for factor, levels in rule.items():
         key = (*at, factor)
         check_known(key, factor, factors, "factor")
         wanted = levels if isinstance(levels, list | tuple) else [levels]
         if not wanted:
             raise MistakeError(key, "an empty list matches nothing; name a level")
-        read[factor] = tuple(level_of(key, factor, level, factors) for level in wanted)
-    return read
+        named[factor] = tuple(level_of(key, factor, level, factors) for level in wanted)
+    return named
 
 
 def origin_of(experiment: Experiment, condition: Mapping[str, Level], setting: str) -> Key:

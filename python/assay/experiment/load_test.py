@@ -13,12 +13,11 @@ from assay.experiment.schema import (
     ComparisonTable,
     DesignTable,
     Document,
-    ExtractTable,
     PerturbTable,
     Settings,
     SubjectTable,
 )
-from assay.experiment.types import Blocks, Chart, Extraction, Program, Validation
+from assay.experiment.types import Blocks, Chart, Extraction, ExtractTable, Program, Validation
 
 FILE = Path("experiments/x.toml")
 TEXT = """\
@@ -677,7 +676,10 @@ MISTAKES = {
         ("exclude = [{}]", "14 design.exclude: empty"),
         ('exclude = [{ subject = ["one", "two"] }]', "14 design.exclude: no condition"),
         ('exclude = [{ subject = "two" }]', '14 design.exclude: compare with the baseline "one"'),
-        ('exclude = [{ subject = "one", threads = 2 }]', '14 design.exclude: nothing of the baseline "one"'),
+        (
+            'exclude = [{ subject = "one", threads = 2 }]',
+            '14 design.exclude: leaves out the baseline, subject = "one"',
+        ),
         ("include = [{ subject = 'three' }]", "14 design.include.subject"),
         ("include = [{}]", "14 design.include: empty"),
         ("include = [{ subject = 'one' }]", "14 design.include: compare with"),
@@ -815,7 +817,7 @@ def test_a_text_that_is_nested_too_deeply_is_refused(deep: str) -> None:
 
 def test_factors_without_end_are_refused_with_their_number() -> None:
     factors = "".join(f"[factors.f{number}]\na = {{}}\nb = {{}}\n" for number in range(40))
-    with pytest.raises(AssayError, match=r"8,796,093,022,208 conditions"):
+    with pytest.raises(AssayError, match=r"8,796,093,022,208 combinations"):
         read("[trial]", f"{factors}[trial]")
 
 

@@ -95,7 +95,7 @@ def validated(model: type[AnyTable], value: Any, at: KeyPath = (), skip: int = 0
 def check_known(key: KeyPath, word: object, known: Iterable[object], what: str) -> None:
     """Refuse a word that is not known."""
     known = list(known)
-    if not any(type(each) is type(word) and each == word for each in known):
+    if (type(word), word) not in ((type(name), name) for name in known):
         raise MistakeError(key, f"{show(word)} is not a {what}; {nearest(word, known)}")
 
 
@@ -116,7 +116,7 @@ _EXPLANATIONS = {
     "greater_than": "{value} is too small; use more than {gt}",
     "less_than_equal": "{value} is too large; use {le} or less",
     "less_than": "{value} is too large; use less than {lt}",
-    "string_pattern_mismatch": "{value} is not a name; use small letters, {others}, with a letter first",
+    "string_pattern_mismatch": "{value} is not a name; use lower-case letters, {others}, with a letter first",
     "string_too_short": "is empty; write something in the quotes",
     "string_too_long": "{value} is too long; use at most {max_length} characters",
     "literal_error": "{value} is not one of {expected}",

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from assay.errors import AssayError
-from assay.experiment.read import MOST_TRIALS, filling_the_time
+from assay.experiment.factors import level_of
+from assay.experiment.mistakes import MistakeError, check_known
+from assay.experiment.read import check_conditions, filling_the_time
 from assay.experiment.types import Blocks, Experiment, Level
-from assay.words import nearest
 
 
 def overridden(
@@ -33,6 +34,22 @@ def overridden(
     given += [f"--only {rule}" for rule in only]
     if not given:
         return experiment
+    try:
+        result = _changed(experiment, blocks, minutes, seed, only)
+        check_conditions(result)
+    except MistakeError as mistake:
+        raise AssayError(f"{' '.join(given)}: {mistake.why}") from None
+    result = result.model_copy(update={"overrides": tuple(given)})
+    return filling_the_time(result) if minutes is not None and blocks is None else result
+
+
+def _changed(
+    experiment: Experiment,
+    blocks: int | None,
+    minutes: float | None,
+    seed: int | None,
+    only: Sequence[str],
+) -> Experiment:
     kept = _kept(experiment, only)
     design = experiment.design
     changed: dict[str, object] = {} if seed is None else {"seed": seed}
@@ -40,7 +57,7 @@ def overridden(
         changed["blocks"] = Blocks(most=blocks or 1, minutes=minutes)
     elif blocks is not None:
         changed["blocks"] = Blocks(most=blocks)
-    result = experiment.model_copy(
+    return experiment.model_copy(
         update={
             "design": design.model_copy(update=changed),
             "changes": {
@@ -52,17 +69,8 @@ def overridden(
                 for chart in experiment.charts
                 if all(set(levels) & set(kept[factor]) for factor, levels in chart.filter.items())
             ),
-            "overrides": tuple(given),
         }
     )
-    _check(result, " ".join(f"--only {rule}" for rule in only))
-    count = len(result.conditions())
-    if count * result.design.blocks.most > MOST_TRIALS:
-        raise AssayError(
-            f"--blocks {blocks}: {count:,} conditions, times so many blocks, are more than {MOST_TRIALS:,}"
-            " trials; give fewer"
-        )
-    return filling_the_time(result) if minutes is not None and blocks is None else result
 
 
 def _kept(experiment: Experiment, only: Sequence[str]) -> dict[str, list[Level]]:
@@ -71,35 +79,10 @@ def _kept(experiment: Experiment, only: Sequence[str]) -> dict[str, list[Level]]
     for rule in only:
         factor, equals, words = rule.partition("=")
         if not equals:
-            raise AssayError(f"--only {rule}: write FACTOR=LEVEL, or FACTOR=LEVEL,LEVEL for several")
-        if factor not in experiment.factors:
-            raise AssayError(
-                f"--only {rule}: {factor} is not a factor; {nearest(factor, list(experiment.factors))}"
-            )
-        by_name = {str(level): level for level in experiment.factors[factor]}
+            raise MistakeError((), "write FACTOR=LEVEL, or FACTOR=LEVEL,LEVEL for several")
+        check_known((), factor, experiment.factors, "factor")
         # The name of a level may itself hold a comma.
-        for word in [words] if words in by_name else words.split(","):
-            if word not in by_name:
-                raise AssayError(
-                    f"--only {rule}: {word or 'nothing'} is not a level of {factor}; "
-                    f"{nearest(word, list(by_name))}"
-                )
-            named.setdefault(factor, []).append(by_name[word])
+        is_name = words in map(str, experiment.factors[factor])
+        for word in [words] if is_name else words.split(","):
+            named.setdefault(factor, []).append(level_of((), factor, word, experiment.factors))
     return {factor: named.get(factor, list(levels)) for factor, levels in experiment.factors.items()}
-
-
-def _check(experiment: Experiment, options: str) -> None:
-    """Refuse what leaves nothing to run, or nothing to compare."""
-    conditions, factor = experiment.conditions(), experiment.comparison.factor
-    if not conditions:
-        raise AssayError(
-            f"{options}: leaves no condition, as the experiment excludes the rest; keep more levels"
-        )
-    baselines = experiment.baseline_by_context()
-    against = experiment.comparison.against()
-    if any(experiment.context(condition) not in baselines for condition in conditions):
-        raise AssayError(f"{options}: leaves out the baseline; keep {factor}={against} too")
-    if all(condition[factor] == baselines[experiment.context(condition)] for condition in conditions):
-        raise AssayError(
-            f"{options}: leaves nothing to compare with the baseline {against}; keep another {factor}"
-        )

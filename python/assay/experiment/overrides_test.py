@@ -55,12 +55,12 @@ def test_only_keeps_some_levels_in_the_order_of_the_file(experiment: Experiment)
 @pytest.mark.parametrize(
     ("only", "message"),
     [
-        ("thread=1", "--only thread=1: thread is not a factor; did you mean threads?"),
-        ("subject=noop,bt_mab", "bt_mab is not a level of subject; did you mean bt_map?"),
+        ("thread=1", '--only thread=1: "thread" is not a factor; did you mean threads?'),
+        ("subject=noop,bt_mab", '"bt_mab" is not a level of subject; did you mean bt_map?'),
         ("threads", "write FACTOR=LEVEL"),
-        ("threads=", "nothing is not a level of threads"),
-        ("subject=std_map_mutex", "leaves out the baseline; keep subject=noop too"),
-        ("subject=noop", "nothing to compare with the baseline noop"),
+        ("threads=", '"" is not a level of threads'),
+        ("subject=std_map_mutex", 'leaves out the baseline, subject = "noop"'),
+        ("subject=noop", 'nothing to compare with the baseline "noop"'),
     ],
 )
 def test_what_cannot_be_run_is_a_mistake(experiment: Experiment, only: str, message: str) -> None:
@@ -70,5 +70,5 @@ def test_what_cannot_be_run_is_a_mistake(experiment: Experiment, only: str, mess
 
 
 def test_a_plan_that_is_too_large_is_refused(experiment: Experiment) -> None:
-    with pytest.raises(AssayError, match="--blocks 100000: 14 conditions"):
+    with pytest.raises(AssayError, match="--blocks 100000: 18 combinations"):
         overridden(experiment, blocks=100_000)

@@ -42,5 +42,5 @@ def fill(argument: str, values: Mapping[str, Any]) -> str:
 def _written(value: Any) -> str:
     if isinstance(value, str):
         return value
-    numbers = isinstance(value, list) and all(isinstance(each, int) for each in value)
+    numbers = isinstance(value, list) and all(isinstance(number, int) for number in value)
     return ",".join(map(str, value)) if numbers else json.dumps(value)

@@ -9,8 +9,8 @@ from typing import Literal
 
 from assay.experiment import placeholders
 from assay.experiment.mistakes import MistakeError
-from assay.experiment.schema import ExtractTable, Settings, SubjectTable
-from assay.experiment.types import Experiment, Extraction, Program
+from assay.experiment.schema import Settings, SubjectTable
+from assay.experiment.types import Experiment, Extraction, ExtractTable, Program
 from assay.words import nearest, show
 
 PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
@@ -51,8 +51,8 @@ def _program(folder: Path, name: str, table: SubjectTable) -> Program:
         extract = table.extract if isinstance(table.extract, str) else _rules(name, table.extract)
     path = folder / table.program
     if extract != "protocol" and "/" not in table.program:
-        found = shutil.which(table.program)
-        path = Path(found).absolute() if found else Path(table.program)
+        executable = shutil.which(table.program)
+        path = Path(executable).absolute() if executable else Path(table.program)
     return Program(
         table=name, path=path, arguments=tuple(table.arguments), build=table.build, extract=extract
     )
@@ -60,15 +60,13 @@ def _program(folder: Path, name: str, table: SubjectTable) -> Program:
 
 def _rules(name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
     at = ("subjects", name, "extract")
-    read = []
-    for metric, rule in rules.items():
-        if metric in PROCESS_METRICS:
+    for metric in PROCESS_METRICS:
+        if metric in rules:
             raise MistakeError((*at, metric), "is measured of every command; give yours another name")
-        if isinstance(rule, str):
-            read.append(Extraction(metric=metric, pattern=rule))
-        else:
-            read.append(Extraction(metric=metric, **dict(rule)))
-    return tuple(read)
+    return tuple(
+        Extraction(metric=metric, **{"pattern": rule} if isinstance(rule, str) else dict(rule))
+        for metric, rule in rules.items()
+    )
 
 
 def read_units(programs: Mapping[str, Program]) -> dict[str, str]:
@@ -135,7 +133,7 @@ def check_placeholders(experiment: Experiment) -> None:
         settings = experiment.settings(condition)
         _check_arguments(experiment, settings["subject"], placeholders.values_of(settings, 0))
     changes = [change for levels in experiment.changes.values() for change in levels.values()]
-    parameters = [each.get("parameters", {}) for each in (experiment.fixed, *changes)]
+    parameters = [settings.get("parameters", {}) for settings in (experiment.fixed, *changes)]
     known = placeholders.values_of(
         dict.fromkeys(Settings.model_fields, 0) | {"parameters": dict(ChainMap(*parameters))}, 0
     )
@@ -160,4 +158,4 @@ def _no_value(name: str, values: Mapping[str, object]) -> str:
         return f"{{{name}}} has no value; fix {name} in [trial] or vary it in [factors]"
     if not re.fullmatch(r"\w+", name):
         return f"{show('{' + name + '}')} is not a placeholder; write {{{{ for a brace that begins none"
-    return f"{{{name}}} names no setting or parameter; {nearest(name, list(values))}"
+    return f"{{{name}}} is neither a setting nor a parameter; {nearest(name, list(values))}"

@@ -13,7 +13,6 @@ from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.programs import check_placeholders, check_units, read_programs, read_units
-from assay.experiment.roles import RolesMistakeError
 from assay.experiment.schema import (
     EXPERIMENT_NAME_PATTERN,
     ComparisonTable,
@@ -92,11 +91,10 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         path=path,
         identical=identical,
         validations=document.validations,
-        charts=tuple(read_chart(index, each, factors) for index, each in enumerate(document.charts)),
+        charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
     )
     for index, rule in enumerate(experiment.validations):
         _check_validation(index, rule, factors)
-    _check_size(experiment)
     check_conditions(experiment)
     check_units(experiment)
     check_placeholders(experiment)
@@ -107,7 +105,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
 def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
     """Return the subjects that conditions may have, before any is left out."""
     settings = [given, *(change for levels in changes.values() for change in levels.values())]
-    return {each["subject"] for each in settings if "subject" in each}
+    return {changed["subject"] for changed in settings if "subject" in changed}
 
 
 def _name(path: Path) -> str:
@@ -245,36 +243,34 @@ def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
                 raise MistakeError(at, why)
 
 
-def _check_size(experiment: Experiment) -> None:
-    """Refuse a plan that is too large to be made."""
+def check_conditions(experiment: Experiment) -> None:
+    """Check what only the conditions as a whole show."""
     count = math.prod(len(levels) for levels in experiment.factors.values())
     most = experiment.design.blocks.most
     if count * most > MOST_TRIALS:
         why = (
-            f"make {count:,} conditions, times {most:,} blocks; the most trials "
-            f"are {MOST_TRIALS:,}: use fewer factors, levels or blocks"
+            f"{count:,} combinations of levels, times {most:,} blocks, are more than {MOST_TRIALS:,} trials; "
+            "use fewer factors, levels or blocks"
         )
         raise MistakeError(("factors",), why)
-
-
-def check_conditions(experiment: Experiment) -> None:
-    """Check what only the conditions as a whole show."""
     rules = ("design", "include" if experiment.design.include else "exclude")
     conditions = experiment.conditions()
     if not conditions:
-        raise MistakeError(rules, "leaves no condition")
+        raise MistakeError(rules, "leaves no condition; keep more levels")
     compared = experiment.comparison
     baselines = experiment.baseline_by_context()
     shown = " or ".join(map(show, compared.baselines()))
-    if all(each[compared.factor] == baselines.get(experiment.context(each)) for each in conditions):
-        why = f"leaves nothing to compare with the baseline {shown}"
+    if all(
+        condition[compared.factor] == baselines.get(experiment.context(condition)) for condition in conditions
+    ):
+        why = f"leaves nothing to compare with the baseline {shown}; keep another {compared.factor}"
         raise MistakeError(rules, why)
     for condition in conditions:
         _check_settings(experiment, condition)
         if experiment.context(condition) not in baselines:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
-            why = f"leaves nothing of the baseline {shown} to compare with where {where}"
+            why = f"leaves out the baseline, {compared.factor} = {shown}, where {where}; keep it there"
             raise MistakeError(rules, why)
 
 
@@ -282,9 +278,9 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
     """Check the settings of one condition against each other."""
     try:
         settings = experiment.settings(condition)
-    except RolesMistakeError as mistake:
+    except MistakeError as mistake:
         at = origin_of(experiment, condition, "roles")
-        raise MistakeError(at if mistake.role is None else (*at, mistake.role), str(mistake)) from None
+        raise MistakeError((*at, *mistake.key), mistake.why) from None
     if settings["threads"] > MOST_THREADS:
         why = f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
         raise MistakeError(origin_of(experiment, condition, "roles"), why)

@@ -3,17 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-
-class RolesMistakeError(ValueError):
-    """Roles that cannot have the threads that they need.
-
-    Attributes:
-        role: number of the role at fault; None where it is all of them.
-    """
-
-    def __init__(self, role: int | None, why: str) -> None:
-        super().__init__(why)
-        self.role = role
+from assay.experiment.mistakes import MistakeError
 
 
 def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,7 +13,7 @@ def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
     names its own, the setting follows from them. Without roles and the setting there is one thread.
 
     Raises:
-        RolesMistakeError: they do not fit together.
+        MistakeError: they do not fit together; its key is the number of a role, or empty if all are at fault.
     """
     if "roles" not in settings:
         return {"threads": 1, **settings}
@@ -33,21 +23,21 @@ def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
     rest = next((number for number, role in enumerate(roles) if "threads" not in role), None)
     if rest is None:
         if total not in (None, taken):
-            raise RolesMistakeError(
-                None,
+            raise MistakeError(
+                (),
                 f"the roles have {taken} threads and the setting threads is {total}; remove that setting, or "
                 "threads of the role that is to have what the others leave",
             )
         return {**settings, "threads": taken, "roles": roles}
     if total is None:
-        raise RolesMistakeError(
-            rest,
+        raise MistakeError(
+            (rest,),
             f"the role {roles[rest]['name']} has no threads; give it some, or set threads, of which it then "
             "has what the other roles leave",
         )
     if total <= taken:
-        raise RolesMistakeError(
-            rest,
+        raise MistakeError(
+            (rest,),
             f"the role {roles[rest]['name']} has no threads: the others have {taken} of {total}; raise "
             "threads, or give the others fewer",
         )

@@ -4,21 +4,22 @@ What spans several keys, such as a baseline that is not a level, is checked in `
 """
 
 import math
-import re
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainValidator,
-    Tag,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
 from assay.experiment.metrics import Better
-from assay.experiment.tables import ByKind, Listed, Metric, Name, NonEmptyWord, Table, Word
-from assay.experiment.types import Chart, Validation
+from assay.experiment.tables import (
+    Listed,
+    Metric,
+    Name,
+    NonEmptyWord,
+    Table,
+    ValueOrTable,
+    Word,
+    explained,
+)
+from assay.experiment.types import Chart, ExtractTable, Pattern, Validation
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
     ArrivalsTable,
@@ -32,10 +33,8 @@ from assay.experiment.workload import (
     ThreadCount,
     ValueType,
 )
-from assay.words import show
 
 Policy = Literal["none", "compact", "scatter", "cores_first"]
-Percent = Annotated[float, Field(ge=0, le=100)]
 BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -43,27 +42,16 @@ EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
 _MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
-
-_PARAMETER = {"type": ["string", "number"]}
-_PINNING = {
-    "anyOf": [
-        {"enum": list(get_args(Policy))},
-        {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0, "maximum": 2**16 - 1}},
-    ]
-}
-
-
-def _pinning(value: Any) -> Any:
-    policies = get_args(Policy)
-    cpus = isinstance(value, list) and value and all(type(cpu) is int and 0 <= cpu < 2**16 for cpu in value)
-    if cpus or value in policies:
-        return value
-    raise ValueError(f"use one of {', '.join(policies)}, or a list of processor numbers such as [0, 1]")
+_Processors = Annotated[list[Annotated[int, Field(ge=0, le=2**16 - 1)]], Field(min_length=1)]
+Pinning = Annotated[
+    Policy | _Processors,
+    explained(f"use one of {', '.join(get_args(Policy))}, or a list of processor numbers such as [0, 1]"),
+]
 
 
 def _free(name: str) -> str:
     if name in {*Settings.model_fields, "seed", "protocol"}:
-        raise ValueError("is not a name for a parameter, because it means something else; choose another")
+        raise ValueError("cannot be the name of a parameter, because it means something else; choose another")
     return name
 
 
@@ -76,35 +64,8 @@ def _parameter(value: Any) -> str | int | float:
     raise ValueError("is neither a string nor a number that every program can read; give one of them")
 
 
-def _regular_expression(pattern: str) -> str:
-    try:
-        groups = re.compile(pattern, re.MULTILINE).groups
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"is not a regular expression: {error}; put it right") from error
-    if groups != 1:
-        raise ValueError(
-            f"has {groups} groups; put one, (...), around the number, and (?:...) around anything else"
-        )
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_regular_expression)]
-
-
-def _pointer(text: str) -> str:
-    if re.fullmatch(r"(/([^~/]|~[01])*)*", text):
-        return text
-    raise ValueError(
-        f'{show(text)} is not a JSON Pointer; write keys and indices, each after a slash: "/runs/0/rate"'
-    )
-
-
-Pointer = Annotated[str, Field(max_length=200), AfterValidator(_pointer)]
-"""The place of a value in JSON, as RFC 6901 writes it."""
-
-
 Parameter = Annotated[Metric, AfterValidator(_free)]
-ParameterValue = Annotated[Any, PlainValidator(_parameter), WithJsonSchema(_PARAMETER)]
+ParameterValue = Annotated[Any, PlainValidator(_parameter), WithJsonSchema({"type": ["string", "number"]})]
 
 
 class Settings(Table):
@@ -114,7 +75,7 @@ class Settings(Table):
     """What is measured."""
     threads: ThreadCount | None = None
     """Of the whole trial, those of all roles together."""
-    pinning: Annotated[Any, PlainValidator(_pinning), WithJsonSchema(_PINNING)] = None
+    pinning: Pinning | None = None
     """Where threads run: a policy, or processors by the operating system's numbers (thread i on entry
     i modulo the length).
     """
@@ -241,38 +202,12 @@ class ComparisonTable(Table):
     """Smaller differences do not interest you: intervals within it are called equivalent."""
     better: Better | None = None
     """Whether more is better, where neither the metric's unit nor its name says."""
-    also: Annotated[
-        Annotated[list[Metric], Tag("[value]")] | Annotated[dict[Metric, Better], Tag("[table]")], ByKind
-    ] = Field(default_factory=list)
+    also: ValueOrTable[list[Metric], dict[Metric, Better]] = Field(default_factory=list)
     """Further metrics, compared in the same way as a family of their own."""
-    across: Annotated[
-        Annotated[list[str], Tag("[value]")] | Annotated[dict[str, dict[str, Weight]], Tag("[table]")], ByKind
-    ] = Field(default_factory=list)
+    across: ValueOrTable[list[str], dict[str, dict[str, Weight]]] = Field(default_factory=list)
     """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
     correction: Literal["holm", "none"] = "holm"
     """How the p-values of a family are corrected for their number."""
-
-
-class ExtractTable(Table):
-    """[subjects.NAME.extract] METRIC, where it is a table."""
-
-    pattern: Pattern | None = None
-    """A regular expression with one group around the number."""
-    line: Annotated[str, Field(min_length=1)] | None = None
-    """The NAME of the line `NAME=DATA` that holds the metric."""
-    pointer: Annotated[Pointer | None, Field(alias="json")] = None
-    """The number's place in JSON, such as "/runs/0/rate"."""
-    unit: Annotated[str, Field(max_length=16)] = ""
-    """Of the metric, such as "ms" or "MB/s"."""
-
-    @model_validator(mode="after")
-    def _looks_for_one_thing(self) -> "ExtractTable":
-        if sum(place is not None for place in (self.pattern, self.line, self.pointer)) != 1:
-            raise ValueError("give one of pattern, line and json")
-        return self
-
-
-_Rule = Annotated[Annotated[Pattern, Tag("[value]")] | Annotated[ExtractTable, Tag("[table]")], ByKind]
 
 
 class SubjectTable(Table):
@@ -288,13 +223,7 @@ class SubjectTable(Table):
     """A command for the shell that runs once, before the campaign."""
     protocol: bool | None = None
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
-    extract: (
-        Annotated[
-            Annotated[Literal["lines"], Tag("[value]")] | Annotated[dict[Metric, _Rule], Tag("[table]")],
-            ByKind,
-        ]
-        | None
-    ) = None
+    extract: ValueOrTable[Literal["lines"], dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None = None
     """How metrics are found in what it prints."""
 
 

@@ -40,7 +40,10 @@ def test_what_an_earlier_version_stored_is_read() -> None:
     assert Experiment.model_validate_json(resolved.model_dump_json()) == resolved
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"color": "red"}, {"changes": {"a": [{"level": 1}]}}])
+@pytest.mark.parametrize(
+    "change",
+    [{"version": 2}, {"color": "red"}, {"changes": {"a": [[1]]}}, {"changes": {"a": [[1, {}], [1, {}]]}}],
+)
 def test_json_of_another_shape_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Experiment.model_validate_json(json.dumps(json.loads(GOLDEN.read_text()) | change))

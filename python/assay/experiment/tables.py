@@ -1,6 +1,6 @@
 """What every table of an experiment's TOML file has in common, and the words that its keys share."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -9,11 +9,15 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    Tag,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from assay.words import nearest
+from assay.words import nearest, show
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -79,8 +83,25 @@ Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) e
 """TOML and JSON have lists; what is kept does not change."""
 
 
+def explained(why: str) -> WrapValidator:
+    """Return a validator that explains every mistake in a value by one sentence, which may hold `{value}`."""
+
+    def validate(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(why.format(value=show(value))) from None
+
+    return WrapValidator(validate)
+
+
 def _kind(value: Any) -> str:
     return "[table]" if isinstance(value, dict | Table) else "[value]"
 
 
-ByKind = Discriminator(_kind)  # so that a mistake in a table is not explained as if it were a value
+Value = TypeVar("Value")
+TableOf = TypeVar("TableOf")
+ValueOrTable = Annotated[
+    Annotated[Value, Tag("[value]")] | Annotated[TableOf, Tag("[table]")], Discriminator(_kind)
+]
+"""Either; a mistake in a table is not explained as if it were a value."""

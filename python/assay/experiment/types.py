@@ -4,16 +4,26 @@ What is here is written to stores as JSON, which later versions have to read: se
 """
 
 import math
+import re
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 from assay.experiment.roles import with_threads
 from assay.experiment.tables import Listed, Metric, OneOrMore, Part, Table, misplaced
 from assay.findings import Severity
+from assay.words import show
 
 Level = str | int | float
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
@@ -95,22 +105,54 @@ class Design(Part):
     repeat: int = 2
 
 
-class Extraction(Part):
-    """How one metric is found in what a program prints.
+def _regular_expression(pattern: str) -> str:
+    try:
+        groups = re.compile(pattern, re.MULTILINE).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is not a regular expression: {error}; correct it") from error
+    if groups != 1:
+        raise ValueError(
+            f"has {groups} groups; put one, (...), around the number, and (?:...) around anything else"
+        )
+    return pattern
 
-    Attributes:
-        metric: its name.
-        pattern: a regular expression with one group, which matches in exactly one place; or None.
-        line: the NAME of the one line NAME=DATA that holds it; or None.
-        pointer: the JSON Pointer of the one place that holds it in output that is JSON; or None.
-        unit: of the metric; empty where it is not said.
-    """
+
+def _pointer(text: str) -> str:
+    if re.fullmatch(r"(/([^~/]|~[01])*)*", text):
+        return text
+    raise ValueError(
+        f'{show(text)} is not a JSON Pointer; write keys and indices, each after a slash: "/runs/0/rate"'
+    )
+
+
+Pattern = Annotated[str, AfterValidator(_regular_expression)]
+Pointer = Annotated[str, Field(max_length=200), AfterValidator(_pointer)]
+
+
+class ExtractTable(Table):
+    """Where a metric is in what a program prints: one [subjects.NAME.extract] METRIC that is a table."""
+
+    pattern: Pattern | None = None
+    """A regular expression with one group around the number; it matches in one place."""
+    line: Annotated[str, Field(min_length=1)] | None = None
+    """The NAME of the one line NAME=DATA that holds it."""
+    pointer: Annotated[Pointer | None, Field(alias="json")] = None
+    """The number's place in JSON, such as "/runs/0/rate": a JSON Pointer (RFC 6901)."""
+    unit: Annotated[str, Field(max_length=16)] = ""
+    """Of the metric, such as "ms" or "MB/s"."""
+
+    @model_validator(mode="after")
+    def _looks_for_one_thing(self) -> Self:
+        if sum(place is not None for place in (self.pattern, self.line, self.pointer)) != 1:
+            raise ValueError("give one of pattern, line and json")
+        return self
+
+
+class Extraction(ExtractTable):
+    """The same with the name of the metric, as it is stored."""
 
     metric: str
-    pattern: str | None = None
-    line: str | None = None
-    pointer: str | None = None
-    unit: str = ""
+    pointer: Pointer | None = None
 
 
 class Program(Part):
@@ -217,29 +259,20 @@ class Chart(Table):
         return self
 
 
-class _LevelChanges(Part):
-    level: Level
-    settings: dict[str, Any]
-
-
 def _by_level(levels: Any) -> Any:
-    """Return level -> settings, of the list that JSON has because its keys are strings."""
+    """Return level -> settings, of the pairs that JSON has because its keys are strings."""
     if not isinstance(levels, list):
         return levels
-    changes = [_LevelChanges.model_validate(entry) for entry in levels]
-    if len({change.level for change in changes}) < len(changes):
+    pairs = TypeAdapter(list[tuple[Level, dict[str, Any]]]).validate_python(levels)
+    if len(dict(pairs)) < len(pairs):
         raise ValueError("has a level twice; remove one")
-    return {change.level: change.settings for change in changes}
-
-
-def _listed(changes: Mapping[Level, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{"level": level, "settings": settings} for level, settings in changes.items()]
+    return dict(pairs)
 
 
 Changes = Annotated[
     dict[Level, dict[str, Any]],
     BeforeValidator(_by_level),
-    PlainSerializer(_listed, when_used="json"),
+    PlainSerializer(lambda changes: list(changes.items()), when_used="json"),
 ]
 """Level -> the settings that it changes."""
 

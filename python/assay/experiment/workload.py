@@ -8,17 +8,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainValidator,
-    Tag,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from assay.experiment.tables import NAME_PATTERN, ByKind, Name, NonEmptyWord, Percent, Table
+from assay.experiment.tables import (
+    NAME_PATTERN,
+    Name,
+    NonEmptyWord,
+    Percent,
+    Table,
+    ValueOrTable,
+    explained,
+)
 from assay.words import listed, nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
@@ -169,56 +169,48 @@ class _Span(Table):
         return self
 
 
+_Length = Annotated[int, Field(ge=1, le=LARGEST_KEY_RANGE)]
+_KeySize = Annotated[int, Field(ge=8, le=4096)]
+_ValueSize = Annotated[int, Field(ge=0, le=4096)]
+
+
 class _Lengths(_Span):
-    from_: Annotated[int, Field(alias="from", ge=1, le=LARGEST_KEY_RANGE)]
-    to: Annotated[int, Field(ge=1, le=LARGEST_KEY_RANGE)]
+    from_: Annotated[_Length, Field(alias="from")]
+    to: _Length
 
 
 class _KeyBytes(_Span):
-    from_: Annotated[int, Field(alias="from", ge=8, le=4096)]
-    to: Annotated[int, Field(ge=8, le=4096)]
+    from_: Annotated[_KeySize, Field(alias="from")]
+    to: _KeySize
 
 
 class _ValueBytes(_Span):
-    from_: Annotated[int, Field(alias="from", ge=0, le=4096)]
-    to: Annotated[int, Field(ge=0, le=4096)]
+    from_: Annotated[_ValueSize, Field(alias="from")]
+    to: _ValueSize
 
 
 class KeyTypeTable(Table):
     """Keys that are byte strings."""
 
-    bytes: Annotated[
-        Annotated[int, Field(ge=8, le=4096), Tag("[value]")] | Annotated[_KeyBytes, Tag("[table]")], ByKind
-    ]
+    bytes: ValueOrTable[_KeySize, _KeyBytes]
 
 
 class ValueTypeTable(Table):
     """Values that are byte strings."""
 
-    bytes: Annotated[
-        Annotated[int, Field(ge=0, le=4096), Tag("[value]")] | Annotated[_ValueBytes, Tag("[table]")], ByKind
-    ]
+    bytes: ValueOrTable[_ValueSize, _ValueBytes]
 
 
-def _length(value: Any) -> Any:
-    if value == "all" or (type(value) is int and 1 <= value <= LARGEST_KEY_RANGE):
-        return value
-    raise ValueError(
-        f'{show(value)} is not a length; write a number of keys, "all", or a table {{ from = 1, to = 100 }}'
-    )
-
-
-_LENGTH = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1, "maximum": LARGEST_KEY_RANGE}]}
+_LengthOrAll = Annotated[
+    Literal["all"] | _Length,
+    explained('{value} is not a length; write a number of keys, "all", or a table {{ from = 1, to = 100 }}'),
+]
 
 
 class RangeTable(Table):
     """What a range query spans, and what is done with the elements that it meets."""
 
-    length: Annotated[
-        Annotated[Any, PlainValidator(_length), WithJsonSchema(_LENGTH), Tag("[value]")]
-        | Annotated[_Lengths, Tag("[table]")],
-        ByKind,
-    ] = 100
+    length: ValueOrTable[_LengthOrAll, _Lengths] = 100
     """Neighbouring keys of the key space: a number, one drawn uniformly, or all."""
     fold: Literal["count", "sum"] | None = None
     """count where nothing says."""
@@ -233,24 +225,18 @@ class ArrivalsTable(Table):
     """poisson: each independent of the others. even: at equal distances, by turns of the threads."""
 
 
-def _latency(value: Any) -> Any:
-    if value in ("none", "all") or (type(value) is int and 2 <= value <= 10**9):
-        return value
-    raise ValueError(f'{show(value)} is not a sampling; write "none", "all", or 64 for one operation in 64')
-
-
-_LATENCY = {"anyOf": [{"enum": ["none", "all"]}, {"type": "integer", "minimum": 2, "maximum": 10**9}]}
 _NumberType = Literal["uint64", "uint32"]
 Engine = Annotated[EngineSetting, BeforeValidator(_engine, json_schema_input_type=Name | EngineSetting)]
 Distribution = Annotated[
     _ByKind,
     BeforeValidator(_distribution, json_schema_input_type=Literal["uniform", "sequential"] | _ByKind),
 ]
-KeyType = Annotated[Annotated[_NumberType, Tag("[value]")] | Annotated[KeyTypeTable, Tag("[table]")], ByKind]
-ValueType = Annotated[
-    Annotated[_NumberType, Tag("[value]")] | Annotated[ValueTypeTable, Tag("[table]")], ByKind
+KeyType = ValueOrTable[_NumberType, KeyTypeTable]
+ValueType = ValueOrTable[_NumberType, ValueTypeTable]
+Latency = Annotated[
+    Literal["none", "all"] | Annotated[int, Field(ge=2, le=10**9)],
+    explained('{value} is not a sampling; write "none", "all", or 64 for one operation in 64'),
 ]
-Latency = Annotated[Any, PlainValidator(_latency), WithJsonSchema(_LATENCY)]
 
 
 class RoleTable(Table):
