@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Route, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Route, sync_playwright
 
 from assay.report import gather
 from assay.report.site import write_page
@@ -27,7 +27,7 @@ THROUGHPUT = "figure:has([aria-label='Throughput over the time of the trial'])"
 class Visitor:
     """Opens pages of a site, and writes down what must not happen."""
 
-    browser: Browser
+    browser: BrowserContext
     site: Path
     faults: list[str] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
@@ -36,7 +36,9 @@ class Visitor:
         self, path: str, ready: str = "h1", scheme: Literal["light", "dark"] = "light", width: int = 1280
     ) -> Page:
         """Return a page once `ready` is on it."""
-        page = self.browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+        page = self.browser.new_page()
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
         self.pages.append(page)
         page.route("**/*", self._let_through)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
@@ -77,10 +79,15 @@ class Visitor:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[BrowserContext]:
+    """Yield a browser whose pages share a process, in which what they all load is compiled once."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", chromium_sandbox=False)
-        yield launched
+        launched = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            chromium_sandbox=False,
+            args=["--process-per-site", "--renderer-process-limit=1"],
+        )
+        yield launched.new_context()
         launched.close()
 
 
@@ -95,17 +102,32 @@ def site(store: Store) -> Path:
 
 
 @pytest.fixture
-def visitor(browser: Browser, site: Path) -> Iterator[Visitor]:
+def visitor(browser: BrowserContext, site: Path) -> Iterator[Visitor]:
     yield (visitor := Visitor(browser, site))
     visitor.leave()
 
 
+class Sharing(Visitor):
+    """Opens every page once, for tests that leave it as it is."""
+
+    def open(
+        self, path: str, ready: str = "h1", scheme: Literal["light", "dark"] = "light", width: int = 1280
+    ) -> Page:
+        """Return a page as it was opened before."""
+        opened = {page.url: page for page in self.pages}
+        return opened.get(f"{self.site.as_uri()}/{path}") or super().open(path, ready, scheme, width)
+
+
 @pytest.fixture(scope="module")
-def campaign(browser: Browser, site: Path) -> Iterator[Page]:
-    """Yield the page of the campaign with every chart drawn, for tests that leave it as it is."""
-    visitor = Visitor(browser, site)
-    yield visitor.campaign()
+def shared(browser: BrowserContext, site: Path) -> Iterator[Visitor]:
+    yield (visitor := Sharing(browser, site))
     visitor.leave()
+
+
+@pytest.fixture(scope="module")
+def campaign(shared: Visitor) -> Page:
+    """Return the page of the campaign with every chart drawn."""
+    return shared.campaign()
 
 
 def failed(store: Store) -> int:
@@ -163,8 +185,8 @@ def test_a_point_of_a_condition_leads_to_its_trials(visitor: Visitor) -> None:
     page.wait_for_url("**/campaign-1/trials.html#condition-*")
 
 
-def test_a_record_is_whole_to_the_last_digit(visitor: Visitor, store: Store) -> None:
-    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+def test_a_record_is_whole_to_the_last_digit(shared: Visitor, store: Store) -> None:
+    page = shared.shown(f"trial.html#{valid(store, 2)}")
     page.locator("#raw summary").click()
     raw = page.locator("#raw pre").inner_text()
     assert str(2**63 - 1) in raw  # JavaScript's own numbers end at 2^53
@@ -173,8 +195,8 @@ def test_a_record_is_whole_to_the_last_digit(visitor: Visitor, store: Store) -> 
     assert set(expected) <= set(json.loads(raw))
 
 
-def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(visitor: Visitor, store: Store) -> None:
-    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(shared: Visitor, store: Store) -> None:
+    page = shared.shown(f"trial.html#{valid(store, 2)}")
     page.wait_for_selector(f"{THROUGHPUT} svg.marks")
     assert page.locator(f"{THROUGHPUT} .mark-line path").count() == 3
     assert (
@@ -182,13 +204,13 @@ def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(visitor: Visitor, s
     )  # less what was cut short
     assert page.locator(f"{THROUGHPUT} .mark-rule.role-mark line").count() == 1
     assert "Steady after 40 ms" in page.locator(f"{THROUGHPUT} figcaption").inner_text()
-    single = visitor.shown(f"trial.html#{valid(store, 1)}")
+    single = shared.shown(f"trial.html#{valid(store, 1)}")
     single.wait_for_selector(f"{THROUGHPUT} svg.marks")
     assert single.locator(f"{THROUGHPUT} .mark-line path").count() == 1
 
 
-def test_a_trial_shows_its_roles_latency_probes_and_memory(visitor: Visitor, store: Store) -> None:
-    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+def test_a_trial_shows_its_roles_latency_probes_and_memory(shared: Visitor, store: Store) -> None:
+    page = shared.shown(f"trial.html#{valid(store, 2)}")
     tables = {
         caption: page.get_by_role("table", name=caption) for caption in ("Roles", "Latency, ns", "Probes")
     }
@@ -218,25 +240,25 @@ def test_a_trial_shows_its_roles_latency_probes_and_memory(visitor: Visitor, sto
         assert chart.locator("svg.marks :is(.mark-line, .mark-rect) path").count() > 0
 
 
-def test_a_trial_that_failed_shows_why_and_what_it_printed(visitor: Visitor, store: Store) -> None:
-    page = visitor.shown(f"trial.html#{failed(store)}")
+def test_a_trial_that_failed_shows_why_and_what_it_printed(shared: Visitor, store: Store) -> None:
+    page = shared.shown(f"trial.html#{failed(store)}")
     assert page.locator(".reason").inner_text().startswith(LEVEL)
     for heading in ("Standard error", "Standard output"):
         printed = page.locator("section", has=page.get_by_role("heading", name=heading)).locator("pre")
         assert printed.text_content() == ATTACK
 
 
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("trial.html", "No trial is named"),
-        ("trial.html#x", "No trial is named"),
-        ("trial.html#0", "has no trial 0"),
-        ("trial.html#99999999999999999999", "has no trial"),
-    ],
-)
-def test_a_trial_that_is_not_there_is_one_message(visitor: Visitor, address: str, message: str) -> None:
-    assert message in visitor.shown(address).get_by_role("alert").inner_text()
+def test_a_trial_that_is_not_there_is_one_message(visitor: Visitor) -> None:
+    page = visitor.shown("trial.html")
+    assert "No trial is named" in page.get_by_role("alert").inner_text()
+    for anchor, message in (
+        ("#x", "No trial is named"),
+        ("#0", "has no trial 0"),
+        ("#99999999999999999999", "has no trial"),
+    ):
+        page.evaluate("anchor => { location.hash = anchor; }", anchor)
+        page.wait_for_selector(f"body[data-shown='{anchor}']")
+        assert message in page.get_by_role("alert").inner_text()
 
 
 def test_the_page_follows_its_address(visitor: Visitor, store: Store) -> None:
@@ -260,25 +282,29 @@ def test_the_trials_of_a_condition_can_be_filtered_by_status(visitor: Visitor, s
     assert listed == [str(trial.id) for trial in of_condition if trial.status == "crashed"]
 
 
-def test_no_page_is_wider_than_a_narrow_screen(visitor: Visitor, store: Store) -> None:
+def test_no_page_is_wider_than_a_narrow_screen(visitor: Visitor, shared: Visitor, store: Store) -> None:
     for page in (
-        visitor.open("index.html", scheme="dark", width=360),
         visitor.campaign("dark", 360),
-        visitor.shown("trials.html", "dark", 360),
-        visitor.shown("trials.html#condition-2", "dark", 360),
         visitor.shown(f"trial.html#{valid(store, 2)}", "dark", 360),
-        visitor.shown(f"trial.html#{failed(store)}", "dark", 360),
-        visitor.open("guide/host-changed.html", scheme="dark", width=360),
+        shared.open("index.html"),
+        shared.shown("trials.html"),
+        shared.shown("trials.html#condition-2"),
+        shared.shown(f"trial.html#{failed(store)}"),
+        shared.open("guide/host-changed.html"),
     ):
+        size = page.viewport_size
+        assert size
+        page.set_viewport_size({"width": 360, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") == 360, page.url
+        page.set_viewport_size(size)
 
 
-def test_charts_take_the_colours_of_the_page(visitor: Visitor) -> None:
+def test_charts_take_the_colours_of_the_page(shared: Visitor, store: Store) -> None:
     def ink(page: Page) -> Any:
         label = page.locator("svg.marks .role-axis-label text").first
         return label.evaluate("label => getComputedStyle(label).fill")
 
-    page = visitor.campaign()
+    page = shared.campaign()
     light = ink(page)
     page.emulate_media(color_scheme="dark")
     label = "document.querySelector('svg.marks .role-axis-label text')"
@@ -286,6 +312,8 @@ def test_charts_take_the_colours_of_the_page(visitor: Visitor) -> None:
     assert ink(page) != light
     page.emulate_media(media="print")  # of the same dark page, on white paper
     assert ink(page) == "rgb(0, 0, 0)"
+    page.emulate_media(media="screen", color_scheme="light")
+    page.wait_for_function(f"light => getComputedStyle({label}).fill === light", arg=light)
 
 
 @pytest.mark.parametrize("form", ["SVG", "PNG"])
@@ -303,14 +331,14 @@ def test_a_chart_can_be_saved(campaign: Page, form: str) -> None:
     assert saved.startswith(b"<svg" if form == "SVG" else b"\x89PNG")
 
 
-def test_nothing_from_outside_becomes_an_element(visitor: Visitor, campaign: Page, store: Store) -> None:
+def test_nothing_from_outside_becomes_an_element(shared: Visitor, campaign: Page, store: Store) -> None:
     for page in (
-        visitor.open("index.html"),
+        shared.open("index.html"),
         campaign,
-        visitor.shown("trials.html"),
-        visitor.shown("trials.html#condition-2"),
-        visitor.shown(f"trial.html#{failed(store)}"),
-        visitor.shown(f"trial.html#{valid(store, 1)}"),
+        shared.shown("trials.html"),
+        shared.shown("trials.html#condition-2"),
+        shared.shown(f"trial.html#{failed(store)}"),
+        shared.shown(f"trial.html#{valid(store, 1)}"),
     ):
         assert page.locator("img, iframe, object, embed, form:not(.vega-bindings)").count() == 0
         assert page.locator("script:not([src]):not([type='application/json'])").count() == 0
@@ -330,15 +358,15 @@ def test_a_tooltip_is_text(campaign: Page) -> None:
     assert any("<img src=http://a.b" in text or "http://a.b/picture.png" in text for text in told)
 
 
-def test_headings_regions_and_charts_have_names(visitor: Visitor, campaign: Page, store: Store) -> None:
+def test_headings_regions_and_charts_have_names(shared: Visitor, campaign: Page, store: Store) -> None:
     named = """all => all.filter(
         each => !each.ariaLabel && !document.getElementById(each.getAttribute('aria-labelledby'))
     ).length"""
     for page in (
-        visitor.open("index.html"),
+        shared.open("index.html"),
         campaign,
-        visitor.shown("trials.html#condition-2"),
-        visitor.shown(f"trial.html#{valid(store, 2)}"),
+        shared.shown("trials.html#condition-2"),
+        shared.shown(f"trial.html#{valid(store, 2)}"),
     ):
         levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(each => Number(each.tagName[1]))")
         assert levels.count(1) == 1
@@ -350,24 +378,21 @@ def test_headings_regions_and_charts_have_names(visitor: Visitor, campaign: Page
 
 
 def test_the_keyboard_reaches_the_content_first(visitor: Visitor) -> None:
-    page = visitor.open(CAMPAIGN)
+    page = visitor.open("index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_a_finding_leads_to_its_page_in_the_guide(visitor: Visitor) -> None:
-    page = visitor.open(CAMPAIGN)
-    link = page.locator(".finding a[href^='../guide/']").first
-    rule = link.inner_text()
-    link.click()
-    page.wait_for_selector("article.prose h1")
-    assert page.url.endswith(f"/guide/{rule}.html")
+def test_a_finding_leads_to_its_page_in_the_guide(visitor: Visitor, campaign: Page) -> None:
+    link = campaign.locator(".finding a[href^='../guide/']").first
+    assert link.get_attribute("href") == f"../guide/{link.inner_text()}.html"
+    visitor.open(f"guide/{link.inner_text()}.html", "article.prose h1")
 
 
 @pytest.mark.usefixtures("steady_host")
-def test_the_site_of_a_real_campaign(browser: Browser, assay: Assay, tmp_path: Path) -> None:
+def test_the_site_of_a_real_campaign(browser: BrowserContext, assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "real.toml").write_text(
         """
 name = "real"
