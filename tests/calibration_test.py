@@ -74,8 +74,8 @@ def test_looking_early_keeps_the_level_where_looking_naively_does_not() -> None:
 
 
 HOSTS = (
-    partial(two_modes, Blocks(most=12), 0.0, 100),
-    partial(two_modes, Blocks(most=24, until="verdict"), 0.05, 25),
+    partial(two_modes, Blocks(most=12), 0.0, 50),
+    partial(two_modes, Blocks(most=24, until="verdict"), 0.05, 12),
 )
 
 

@@ -1,20 +1,17 @@
-"""What can go wrong with the file of a store, with real processes, signals and file systems.
-
-As a program, `store_faults_test.py PATH`, it is a runner that records trials into PATH until it is killed,
-and prints the number of each once it is recorded.
-"""
+"""What can go wrong with the file of a store, with real processes, signals and file systems."""
 
 import os
-import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from multiprocessing import get_context
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from threading import Barrier
+from typing import TextIO
 
 import pytest
 from sqlalchemy import Engine, text
@@ -65,26 +62,29 @@ def record_all(store: Store, campaign: int) -> None:
         store.record(campaign, planned.ordinal, outcome(planned.ordinal, padding=20_000))
 
 
-def run_until_killed(path: Path) -> None:
-    with runner_lock(path), Store.open(path) as store:
+def run_until_killed(path: Path, descriptor: int) -> None:
+    """Record trials, and print the number of each to a descriptor once it is recorded."""
+    with os.fdopen(descriptor, "w") as printed, runner_lock(path), Store.open(path) as store:
         campaign = store.campaigns()[-1].id if store.campaigns() else begin(store)
         for planned in store.pending(campaign):
             store.record(campaign, planned.ordinal, outcome(planned.ordinal))
-            print(planned.ordinal, flush=True)
+            print(planned.ordinal, file=printed, flush=True)
 
 
 @contextmanager
-def runner(path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A runner in a process of its own, which has recorded its first trial when this returns."""
-    with subprocess.Popen(
-        [sys.executable, __file__, str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
+def runner(path: Path) -> Iterator[tuple[ForkProcess, TextIO]]:
+    """Give a runner in a process of its own, which has recorded its first trial, and what it prints."""
+    reading, writing = os.pipe()
+    process = ForkProcess(target=run_until_killed, args=(path, writing))
+    process.start()
+    os.close(writing)
+    with os.fdopen(reading) as printed:
         try:
-            assert process.stdout is not None
-            assert process.stdout.readline().strip().isdigit()
-            yield process
+            assert printed.readline().strip().isdigit()
+            yield process, printed
         finally:
             process.kill()
+            process.join()
 
 
 def check_whole(path: Path) -> None:
@@ -104,16 +104,15 @@ def test_a_runner_killed_in_the_middle_loses_nothing_that_it_had_recorded(tmp_pa
     path = tmp_path / "assay.sqlite"
     recorded: list[int] = []
     for _ in range(3):
-        with runner(path) as process:
-            assert process.stdout is not None
+        with runner(path) as (process, printed):
             recorded.append(len(recorded))  # the first, read already
-            for line in process.stdout:
+            for line in printed:
                 recorded.append(int(line))
                 if len(recorded) % 40 == 0:
-                    process.send_signal(signal.SIGKILL)
+                    process.kill()
                     break
             # What it printed between our decision and its death was recorded as well.
-            recorded.extend(int(line) for line in process.stdout)
+            recorded.extend(int(line) for line in printed)
         check_whole(path)
         with Store.open(path) as store:
             [campaign] = store.campaigns()
@@ -133,14 +132,14 @@ def test_a_runner_killed_in_the_middle_loses_nothing_that_it_had_recorded(tmp_pa
 
 def test_a_second_runner_is_told_whose_turn_it_is(tmp_path: Path) -> None:
     path = tmp_path / "assay.sqlite"
-    with runner(path) as process:
+    with runner(path) as (process, _):
         with (
             pytest.raises(AssayError, match=rf"process {process.pid}\) is running trials into .*: wait"),
             runner_lock(path),
         ):
             pass
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         with runner_lock(path):
             assert (tmp_path / "assay.sqlite.lock").read_text() == str(os.getpid())
     with runner_lock(path):
@@ -157,36 +156,32 @@ def test_the_lock_is_released_when_a_runner_fails(tmp_path: Path) -> None:
 
 def test_readers_do_not_disturb_a_runner_nor_it_them(tmp_path: Path) -> None:
     path = tmp_path / "assay.sqlite"
-    with runner(path) as process, Store.open(path, create=False) as store:
-        assert process.stdout is not None
+    with runner(path) as (process, printed), Store.open(path, create=False) as store:
         seen = 0
         for _ in range(30):
-            process.stdout.readline()
+            printed.readline()
             [(count, best)] = store.query("select count(*), max(throughput) from trials")[1]
             assert best == 1e6 + count - 1
             assert seen <= count
             assert store.campaigns()[0].ended >= count
             seen = count
-        assert process.poll() is None
+        assert process.is_alive()
         assert seen >= 30
 
 
 def test_processes_that_create_a_store_together_both_succeed(tmp_path: Path) -> None:
-    code = """
-import sys
-from pathlib import Path
-from assay.store import Store
-sys.stdin.read()
-Store.open(Path(sys.argv[1])).close()
-"""
-    path = tmp_path / "assay.sqlite"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE) for _ in range(4)
-    ]
+    path, together = tmp_path / "assay.sqlite", get_context("fork").Barrier(4)
+
+    def create() -> None:
+        together.wait()
+        Store.open(path).close()
+
+    processes = [ForkProcess(target=create) for _ in range(4)]
     for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-    assert [process.wait() for process in processes] == [0] * 4
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
     with Store.open(path) as store:
         assert store.campaigns() == []
 
@@ -195,7 +190,7 @@ def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
     path = tmp_path / "assay.sqlite"
     Store.open(path).close()
     # SQLite refuses one of two that set the journal's mode at once, in about one of ten rounds.
-    for _ in range(60):
+    for _ in range(40):
         with closing(sqlite3.connect(path)) as raw:
             raw.execute("PRAGMA journal_mode = DELETE")
         engines = [sqlite._engine(path) for _ in range(4)]
@@ -423,7 +418,3 @@ def test_no_name_at_all_is_explained() -> None:
     for attempt in (runner_lock, Store.open):
         with pytest.raises(AssayError, match="is a folder"), attempt(Path()):
             pass
-
-
-if __name__ == "__main__":
-    run_until_killed(Path(sys.argv[1]))

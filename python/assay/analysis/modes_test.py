@@ -129,7 +129,7 @@ def test_what_lies_far_off_does_not_hide_the_modes() -> None:
     assert gap(around(45, 100) + around(160, 100) + [600, 1500, 2000, 9000]) == pytest.approx(85, rel=0.1)
 
 
-def detected(draw: Any, size: int, times: int = 200) -> float:
+def detected(draw: Any, size: int, times: int = 100) -> float:
     """The share of samples in which there is a clear gap."""
     chance = np.random.default_rng(1)
     return float(np.mean([gap(np.exp(draw(chance, size))) is not None for _ in range(times)]))
@@ -173,7 +173,7 @@ def test_states_that_are_clear_are_found(draw: Any, size: int, least: float) -> 
     ],
 )
 def test_one_mode_is_rarely_taken_for_two(draw: Any, size: int) -> None:
-    assert detected(draw, size, 300 if size < 1000 else 40) <= 0.025
+    assert detected(draw, size, 120 if size < 1000 else 40) <= 0.025
 
 
 def test_no_gap_is_clear_where_modes_overlap() -> None:

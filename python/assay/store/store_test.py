@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
@@ -156,6 +156,7 @@ def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 # What is written comes back
 
 
+@settings(max_examples=40)
 @given(outcome=outcomes(), levels=levels)
 def test_any_outcome_comes_back_as_it_was(
     shared_store: Store, outcome: Outcome, levels: dict[str, Level]
@@ -194,6 +195,7 @@ def test_any_outcome_comes_back_as_it_was(
     assert json.loads(json.dumps(record)) == record
 
 
+@settings(max_examples=40)
 @given(outcome=outcomes(), levels=levels)
 def test_every_name_that_sql_can_express_has_its_column_and_invalid_metrics_are_null(
     shared_store: Store, outcome: Outcome, levels: dict[str, Level]
@@ -267,6 +269,7 @@ def test_the_environment_that_trials_share_is_kept_once(store: Store) -> None:
 # Campaigns
 
 
+@settings(max_examples=40)
 @given(
     st.integers(0, 12).flatmap(
         lambda size: st.tuples(st.just(size), st.sets(st.integers(0, max(size - 1, 0))))
