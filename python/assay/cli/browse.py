@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_json
+from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_json, print_table
 from assay.errors import AssayError
 from assay.words import printable
 
@@ -191,39 +191,6 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows under their columns' names, numbers to the right."""
-    # Rich would take 10 s for 20,000 rows, and cut cells to the width of a pipe.
-    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    numeric = [all(map(_is_number, column)) for column in zip(*cells[1:], strict=True)] or [False] * len(
-        widths
-    )
-    cells.insert(1, ["-" * width for width in widths])
-    for row in cells:
-        typer.echo(
-            "  ".join(
-                cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, numeric, strict=True)
-            ).rstrip()
-        )
-
-
-def _is_number(cell: str) -> bool:
-    return cell == "" or cell.lstrip("-")[:1].isdigit()
-
-
-def _cell(value: Any) -> str:
-    """Return a value as text of one line: NULL is empty, numbers have six digits or all before the point."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, float):
-        return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
-    return printable(str(value).replace("\n", " "))
 
 
 def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:

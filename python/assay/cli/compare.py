@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.browse import print_table
 from assay.cli.options import (
     DEFAULT_STORE,
     CampaignOption,
@@ -15,6 +14,7 @@ from assay.cli.options import (
     StoreOption,
     end,
     print_json,
+    print_table,
 )
 from assay.errors import AssayError
 

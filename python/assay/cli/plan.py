@@ -2,20 +2,29 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.invocation import invocation
-from assay.cli.options import DEFAULT_STORE, ExperimentArgument, JsonOption, StoreOption, print_json
+from assay.cli.options import (
+    DEFAULT_STORE,
+    ExperimentArgument,
+    JsonOption,
+    StoreOption,
+    print_json,
+    print_table,
+)
 from assay.errors import AssayError
+from assay.words import condition_name, counted, duration, percent, printable
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
     from assay.experiment import Experiment
     from assay.store import Store
-    from assay.store.types import CampaignSummary, StoredTrial
+    from assay.store.types import StoredTrial
 
     Earlier = Mapping[int, list[StoredTrial]]
 
@@ -26,6 +35,12 @@ NARROWEST = 0.001
 YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
 """Campaigns that a forecast rests on at most: older ones say less of the host as it is now."""
+
+ASSUMPTIONS = (
+    "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
+    " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
+    " Verdicts corrected for many comparisons may need more."
+)
 
 
 def plan(
@@ -48,81 +63,85 @@ def plan(
 
     Example: `assay plan experiments/quickstart.toml --width 5`
     """
-    from assay.analysis.planning import FEWEST_PAIRS, forecast
+    from assay.analysis.planning import FEWEST_PAIRS
     from assay.campaign import Campaign, plan_trials
     from assay.cli.run import carried_out
     from assay.experiment import load
     from assay.experiment.types import Blocks
     from assay.store import Store, runner_lock
 
-    read = load(experiment)
-    until = read.design.blocks.until
-    default = until if isinstance(until, float) else read.comparison.smallest_effect_percent
+    planned = load(experiment)
+    until = planned.design.blocks.until
+    default = until if isinstance(until, float) else planned.comparison.smallest_effect_percent
     wanted = default if width is None else width
     if not NARROWEST <= wanted < math.inf:
         raise AssayError(f"--width: intervals cannot be {wanted:g}% wide; give at least {NARROWEST:g}")
-    found: Forecast | None = None
     with Store.open(store) as opened:
-        trials = _earlier(opened, read)
-        if trials:
-            found = forecast(list(trials.values()), read, wanted)
-        if found is None or found.slowest is None:
+        trials = _earlier(opened, planned)
+        forecast = _forecast(planned, trials, wanted)
+        if forecast is None:
             # The plan is the experiment's own, which ends early: what is stored of it stays true.
-            blocks = Blocks(most=max(read.design.blocks.most, PILOT_BLOCKS))
-            design = read.design.model_copy(update={"blocks": blocks})
-            of_pilot = read.model_copy(update={"design": design})
-            planned = plan_trials(of_pilot)
-            _say_pilot(read, trials, store)
-            campaign = Campaign(opened, of_pilot, planned)
+            blocks = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
+            design = planned.design.model_copy(update={"blocks": blocks})
+            of_pilot = planned.model_copy(update={"design": design})
+            campaign = Campaign(opened, of_pilot, plan_trials(of_pilot))
+            _say_pilot(planned, trials, store)
             with runner_lock(store), carried_out(opened, campaign, pilot=PILOT_BLOCKS) as pilot:
-                pass
-            trials = _earlier(opened, read)
-            found = forecast(list(trials.values()), read, wanted) if trials else None
-            if found is None or found.slowest is None:
+                trials = _earlier(opened, planned)
+                forecast = _forecast(planned, trials, wanted)
+            if forecast is None:
                 listing = invocation("list", "trials", "--campaign", str(pilot), store=store)
                 raise AssayError(
                     f"campaign {pilot}, the pilot, gave no comparison {FEWEST_PAIRS} pairs that count, so"
                     f" nothing can be forecast; why: {listing}"
                 )
+    slowest = forecast.slowest
+    assert slowest is not None
     if as_json:
-        print_json(_as_json(read, found, trials))
+        answer = {"experiment": planned.name, "campaigns": sorted(trials), "assumes": [ASSUMPTIONS]}
+        takes = {"blocks": slowest.blocks, "minutes": slowest.minutes}
+        print_json(answer | takes | vars(forecast))
     else:
-        _print(read, found, trials)
+        _print(planned, forecast, trials)
+        for line in (*_conclusions(planned, forecast, slowest), ASSUMPTIONS):
+            typer.echo(line)
+
+
+def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float) -> "Forecast | None":
+    """Return what trials forecast; None where there are too few that count."""
+    from assay.analysis.planning import forecast
+
+    result = forecast(list(trials.values()), experiment, width_percent) if trials else None
+    return result if result and result.slowest else None
 
 
 def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
     """Return campaign -> its ended trials, for the latest campaigns that measured the same on this host."""
-    found: dict[int, list[StoredTrial]] = {}
-    for campaign in reversed(store.campaigns()):
-        if campaign.ended and _measured_the_same(store, campaign, experiment):
-            found[campaign.id] = store.trials(campaign.id)
-        if len(found) == LATEST:
-            break
-    return found
-
-
-def _measured_the_same(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> bool:
-    """Tell whether a campaign ran the conditions of an experiment on this host, with the same metric."""
     from assay.runner.machine import host
 
     here = host()
-    if campaign.experiment != experiment.name or any(
-        campaign.host.get(name) != here[name] for name in ("name", "processors")
-    ):
-        return False
 
-    def measured(one: "Experiment") -> tuple[Any, ...]:
-        asked = one.comparison
-        conditions = [(condition, one.settings(condition)) for condition in one.conditions()]
-        return asked.metric, asked.factor, asked.baselines(), conditions, one.programs
+    def measured(experiment: "Experiment") -> tuple[Any, ...]:
+        comparison = experiment.comparison
+        conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
+        return comparison.metric, comparison.factor, comparison.baselines(), conditions, experiment.programs
 
-    return measured(store.experiment(campaign.id)) == measured(experiment)
+    earlier: dict[int, list[StoredTrial]] = {}
+    for campaign in reversed(store.campaigns()):
+        if (
+            len(earlier) < LATEST
+            and campaign.ended
+            and campaign.experiment == experiment.name
+            and all(campaign.host.get(name) == here[name] for name in ("name", "processors"))
+            and measured(store.experiment(campaign.id)) == measured(experiment)
+        ):
+            earlier[campaign.id] = store.trials(campaign.id)
+    return earlier
 
 
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
     from assay.campaign.progress import ConditionTimes, time_left
-    from assay.words import duration
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
     if trials:
@@ -131,134 +150,91 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     settings = [experiment.settings(condition) for condition in experiment.conditions()]
     count = PILOT_BLOCKS * len(settings)
     takes = "as long as its programs take"
-    if all("duration_ms" in each for each in settings):
-        times = [ConditionTimes(each["duration_ms"] / 1000, PILOT_BLOCKS) for each in settings]
+    if all("duration_ms" in condition for condition in settings):
+        times = [ConditionTimes(condition["duration_ms"] / 1000, PILOT_BLOCKS) for condition in settings]
         takes = duration(time_left(times))
     typer.echo(
         f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True
     )
 
 
-def _as_json(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> dict[str, Any]:
-    slowest = found.slowest
-    return {
-        "experiment": experiment.name,
-        "campaigns": sorted(trials),
-        "blocks": slowest.blocks if slowest else None,
-        "minutes": slowest.minutes if slowest else None,
-        **vars(found),
-        "assumes": list(_assumptions()),
-    }
-
-
-def _print(experiment: "Experiment", found: "Forecast", trials: "Earlier") -> None:
-    """Print a table for each context, then what holds for the experiment as a whole."""
-    from itertools import groupby
-
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from assay.words import condition_name
-
-    console = Console()
-    campaigns = f"campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
-    console.print(
-        Text(
-            f"{experiment.name}: blocks until intervals of {100 * found.confidence:.3g}% of"
-            f" {experiment.comparison.metric} are at most {found.width_percent:g}% wide, from {campaigns}",
-            "bold",
-        )
+def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -> None:
+    """Print a table for each context."""
+    typer.echo(
+        f"{experiment.name}: blocks until intervals of {percent(forecast.confidence)} of"
+        f" {experiment.comparison.metric} are at most {forecast.width_percent:g}% wide, from"
+        f" campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
     )
-    for context, rows in groupby(found.comparisons, key=lambda one: one.context):
-        console.print(Text(condition_name(context), "italic"))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-        table.add_column(Text(experiment.comparison.factor), overflow="fold", ratio=1)
-        for title in ("pairs", "scatter", "within", f"at {found.planned}", "blocks", "minutes"):
-            table.add_column(title, justify="right", no_wrap=True)
-        for row in rows:
-            share = None if row.components is None else 100 * row.components.within_share
-            table.add_row(
-                Text(f"  {row.level}"),
-                str(row.pairs),
-                _percent(row.scatter_percent),
-                _percent(share),
-                _percent(row.planned_width_percent),
-                "-" if row.blocks is None else _count(row.blocks),
-                "-" if row.minutes is None else f"{row.minutes:.3g}",
-            )
-        console.print(table)
-    console.print(
-        Text(
-            "scatter: standard deviation of the ratio within groups; within: the share of its variance that"
-            f" comes from within trials; at {found.planned}: the width after so many blocks, as planned",
-            "dim",
+    planned = f"at {forecast.planned}"
+    for context, rows in groupby(forecast.comparisons, key=lambda comparison: comparison.context):
+        typer.echo(f"\n{printable(condition_name(context))}")
+        print_table(
+            [experiment.comparison.factor, "pairs", "scatter", "within", planned, "blocks", "minutes"],
+            [
+                [
+                    str(row.level),
+                    row.pairs,
+                    _percent(row.scatter_percent),
+                    _percent(row.components and 100 * row.components.within_share),
+                    _percent(row.planned_width_percent),
+                    _count(row.blocks),
+                    "-" if row.minutes is None else f"{row.minutes:.3g}",
+                ]
+                for row in rows
+            ],
         )
+    typer.echo(
+        "\nscatter: standard deviation of the ratio within groups; within: the share of its variance that"
+        f" comes from within trials; {planned}: the width after this many blocks, as planned\n"
     )
-    console.print()
-    for line in (*_conclusions(experiment, found), *_assumptions()):
-        console.print(Text(line))
 
 
-def _conclusions(experiment: "Experiment", found: "Forecast") -> Iterator[str]:
+def _conclusions(
+    experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
+) -> Iterator[str]:
     """Yield what holds for the experiment as a whole: it is as slow as its slowest comparison."""
-    slowest = found.slowest
-    if slowest is None or slowest.blocks is None or slowest.minutes is None:
-        return
+
+    def name(comparison: "ComparisonForecast") -> str:
+        return condition_name({experiment.comparison.factor: comparison.level, **comparison.context})
+
+    comparisons = forecast.comparisons
     yield (
-        f"The whole experiment: {_count(slowest.blocks)} blocks, {_takes(slowest.minutes)}; slowest is"
-        f" {_name(experiment, slowest)}."
+        f"The whole experiment: {_count(slowest.blocks)} blocks, {_takes(slowest.minutes or 0)}; slowest is"
+        f" {name(slowest)}."
     )
-    planned = [one.planned_width_percent for one in found.comparisons if one.blocks is not None]
-    widths = [one for one in planned if one is not None]
-    blocks = "1 block" if found.planned == 1 else f"{found.planned} blocks"
-    takes = _takes(found.planned * found.minutes_per_block)
+    widths = [comparison.planned_width_percent for comparison in comparisons if comparison.blocks is not None]
+    known = [width for width in widths if width is not None]
     gives = (
-        f"intervals of up to {max(widths):.3g}%"
-        if len(widths) == len(planned)
+        f"intervals of up to {max(known):.3g}%"
+        if len(known) == len(widths)
         else "too few pairs for an interval"
     )
-    yield f"Its planned {blocks}, {takes}: {gives}."
-    short = [one for one in found.comparisons if one.blocks is None]
+    takes = _takes(forecast.planned * forecast.minutes_per_block)
+    yield f"Its planned {counted(forecast.planned, 'block')}, {takes}: {gives}."
+    short = [comparison for comparison in comparisons if comparison.blocks is None]
     if short:
         yield (
-            f"No forecast for {len(short)} of {len(found.comparisons)} comparisons, with too few pairs that"
-            f" count: {'; '.join(_name(experiment, one) for one in short)}."
+            f"No forecast for {len(short)} of {len(comparisons)} comparisons, with too few pairs that count:"
+            f" {'; '.join(map(name, short))}."
         )
-    longer = [one.components for one in found.comparisons if one.components and one.components.longer_pays]
-    known = [one.components for one in found.comparisons if one.components]
+    components = [comparison.components for comparison in comparisons if comparison.components]
+    longer = [component.duration_ms for component in components if component.longer_pays]
     if longer:
-        best = max(one.duration_ms for one in longer)
         yield (
-            f"Longer trials help {len(longer)} of {len(known)} comparisons more than more blocks: try a"
-            f" duration_ms of {float(f'{best:.2g}'):.0f}."
+            f"Longer trials help {len(longer)} of {len(components)} comparisons more than more blocks: try a"
+            f" duration_ms of {float(f'{max(longer):.2g}'):.0f}."
         )
-    elif known:
+    elif components:
         yield "More blocks help more than longer trials."
 
 
-def _assumptions() -> Iterator[str]:
-    """Yield what the forecast rests on."""
-    yield (
-        "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
-        " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
-        " Verdicts corrected for many comparisons may need more."
-    )
-
-
-def _name(experiment: "Experiment", one: "ComparisonForecast") -> str:
-    from assay.words import condition_name
-
-    return condition_name({experiment.comparison.factor: one.level, **one.context})
-
-
-def _count(blocks: int) -> str:
+def _count(blocks: int | None) -> str:
+    if blocks is None:
+        return "-"
     return str(blocks) if blocks < 1_000_000 else f"{blocks:.1e}"
 
 
 def _takes(minutes: float) -> str:
-    from assay.words import duration
-
     return "more than a year" if minutes > YEAR_MINUTES else duration(60 * minutes)
 
 
