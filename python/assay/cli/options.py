@@ -1,4 +1,4 @@
-"""What several commands share: options, how they print JSON and tables, what `--fail-on` makes of findings."""
+"""What commands share: options, how they print JSON and tables, what `--fail-on` makes of findings."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum

@@ -175,7 +175,7 @@ def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") ->
                     str(row.level),
                     row.pairs,
                     _percent(row.scatter_percent),
-                    _percent(row.components and 100 * row.components.within_share),
+                    _percent(100 * row.components.within_share if row.components else None),
                     _percent(row.planned_width_percent),
                     _count(row.blocks),
                     "-" if row.minutes is None else f"{row.minutes:.3g}",

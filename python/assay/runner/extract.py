@@ -4,8 +4,8 @@ import json
 import math
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from typing import Any, Literal
 
@@ -43,20 +43,17 @@ def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict
             return _lines(stdout)
     assert not isinstance(rules, str)
     named = [rule for rule in rules if rule.line is not None]
+    placed = [rule for rule in rules if rule.pointer is not None]
     with _time_limit("the lines NAME=DATA take", "print fewer"):
         data = _named(stdout, named) if named else {}
-    placed = [rule for rule in rules if rule.pointer is not None]
     with _time_limit("the places in JSON take", "print less"):
-        in_json = _in_json(stdout, placed) if placed else {}
-    metrics = {}
-    for rule in rules:
-        if rule.pattern is not None:
-            metrics[rule.metric] = _matched(stdout, rule, rule.pattern)
-        elif rule.line is not None:
-            metrics[rule.metric] = _on_line(data, rule)
-        else:
-            metrics[rule.metric] = in_json[rule.metric]
-    return metrics
+        data |= _in_json(stdout, placed) if placed else {}
+    return {
+        rule.metric: _value(rule, data.get(rule.metric))
+        if rule.pattern is None
+        else _matched(stdout, rule, rule.pattern)
+        for rule in rules
+    }
 
 
 def _lines(stdout: str) -> dict[str, float]:
@@ -80,52 +77,37 @@ def _lines(stdout: str) -> dict[str, float]:
 
 
 def _named(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
-    """Return NAME -> DATA of the lines that rules name."""
-    wanted = {str(rule.line): rule for rule in rules}
-    found: dict[str, str] = {}
-    for name, data in _pairs(stdout, "|".join(map(re.escape, wanted))):
-        if name in found:
-            raise ValueError(
-                f"{wanted[name].metric}: {_line(wanted[name])} is in the output more than once; "
-                "let the program print it once"
-            )
-        found[name] = data
-    return found
-
-
-def _on_line(data: Mapping[str, str], rule: Extraction) -> float:
-    """Return the value of the line that a rule names."""
-    if str(rule.line) not in data:
-        raise _nowhere(rule, _line(rule))
-    return _value(rule, _line(rule), data[str(rule.line)])
-
-
-def _in_json(stdout: str, rules: Sequence[Extraction]) -> dict[str, float]:
-    """Return metric -> the number at the place that its rule names, in the one JSON text that has it."""
-    values: dict[str, Any] = {}
-    texts = 0
-    for text in _json_texts(stdout):
-        texts += 1
+    """Return metric -> DATA of the one line whose NAME its rule gives."""
+    data: dict[str, str] = {}
+    for name, text in _pairs(stdout, "|".join(re.escape(str(rule.line)) for rule in rules)):
         for rule in rules:
-            try:
-                value = _at(text, str(rule.pointer))
-            except LookupError:
-                continue
-            if rule.metric in values:
-                raise ValueError(
-                    f"{rule.metric}: {_place(rule)} is on more than one line of the output; "
-                    "let the program print it once"
-                )
-            values[rule.metric] = value
-    for rule in rules:
-        if not texts:
-            raise ValueError(
-                f"{rule.metric}: {_place(rule)} is nowhere in the output, which is not JSON, nor has a line "
-                "that is a JSON object or array; print JSON, or change the rule"
-            )
-        if rule.metric not in values:
-            raise _nowhere(rule, _place(rule))
-    return {rule.metric: _value(rule, _place(rule), json.dumps(values[rule.metric])) for rule in rules}
+            if rule.line == name:
+                _add(data, rule, text)
+    return data
+
+
+def _in_json(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
+    """Return metric -> what stands at the place that its rule names, in the one JSON text that has it."""
+    data: dict[str, str] = {}
+    texts = 0
+    for texts, text in enumerate(_json_texts(stdout), start=1):  # noqa: B007
+        for rule in rules:
+            with suppress(LookupError):
+                _add(data, rule, json.dumps(_at(text, str(rule.pointer))))
+    if not texts:
+        raise ValueError(
+            f"{rules[0].metric}: {_sought(rules[0])} is nowhere in the output, which is not JSON, nor has a "
+            "line that is a JSON object or array; print JSON, or change the rule"
+        )
+    return data
+
+
+def _add(data: dict[str, str], rule: Extraction, text: str) -> None:
+    if rule.metric in data:
+        raise ValueError(
+            f"{rule.metric}: {_sought(rule)} is in the output more than once; let the program print it once"
+        )
+    data[rule.metric] = text
 
 
 def _json_texts(stdout: str) -> Iterator[Any]:
@@ -158,24 +140,29 @@ def _at(value: Any, pointer: str) -> Any:
     return value
 
 
-def _place(rule: Extraction) -> str:
-    return f"the place {_quoted(str(rule.pointer))}"
+def _sought(rule: Extraction) -> str:
+    """Return in words what a rule looks for."""
+    if rule.pattern is not None:
+        return f"the pattern {_quoted(rule.pattern)}"
+    return (
+        f"the line {_quoted(f'{rule.line}=...')}" if rule.line else f"the place {_quoted(str(rule.pointer))}"
+    )
 
 
 def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
     """Return the value that the pattern of a rule finds."""
-    sought = f"the pattern {_quoted(pattern)}"
+    sought = _sought(rule)
     with _time_limit(f"{rule.metric}: {sought} takes", "make it simpler"):
         matches = list(islice(re.finditer(pattern, stdout, re.MULTILINE), 2))
     if not matches:
-        raise _nowhere(rule, sought)
+        return _value(rule, None)
     match, *more = matches
     if more:
         raise ValueError(
             f"{rule.metric}: {sought} is in the output more than once; make it match one place only"
         )
     group = match[1] or ""
-    value = _value(rule, sought, group)
+    value = _value(rule, group)
     begin = match.start(1) + len(group) - len(group.lstrip())
     end = begin + len(group.strip())
     before, after = _BEGUN_BEFORE.search(stdout[max(begin - 3, 0) : begin]), _GOES_ON_AFTER.match(stdout, end)
@@ -188,22 +175,19 @@ def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
     return value
 
 
-def _value(rule: Extraction, sought: str, data: str) -> float:
+def _value(rule: Extraction, data: str | None) -> float:
+    """Return the number that a rule has found; None where it has found nothing."""
+    if data is None:
+        raise ValueError(
+            f"{rule.metric}: {_sought(rule)} is nowhere in the output; look at it, then change the rule"
+        )
     value = _finite(data)
     if value is None:
         raise ValueError(
-            f"{rule.metric}: {sought} gives {_quoted(data)}, which is not a finite number; "
+            f"{rule.metric}: {_sought(rule)} gives {_quoted(data)}, which is not a finite number; "
             "let it give nothing but the number"
         )
     return value
-
-
-def _line(rule: Extraction) -> str:
-    return f"the line {_quoted(f'{rule.line}=...')}"
-
-
-def _nowhere(rule: Extraction, sought: str) -> ValueError:
-    return ValueError(f"{rule.metric}: {sought} is nowhere in the output; look at it, then change the rule")
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def test_every_number_of_json_is_found_at_its_place(values: dict[str, float]) ->
         ('{"summary": {"rsp": 1}}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
         ('{"summary": [1]}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
         ('{"summary": 1}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
-        ('{"summary": {"rps": 1}}\n' * 2, "'/summary/rps' is on more than one line of the output"),
+        ('{"summary": {"rps": 1}}\n' * 2, "'/summary/rps' is in the output more than once"),
         ('{"summary": {"rps": "1"}}', "'/summary/rps' gives '\"1\"', which is not a finite number"),
         ('{"summary": {"rps": true}}', "gives 'true', which is not a finite number"),
         ('{"summary": {"rps": null}}', "gives 'null', which is not a finite number"),
