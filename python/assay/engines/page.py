@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.engines.judge import REJECTED, SUSPECT
-from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures, specifications
+from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures
 from assay.engines.types import Judged
 from assay.files import write
-from assay.report.charts import Figure
+from assay.report.charts import Figure, specifications
 from assay.report.charts.drawings import Specification
 from assay.report.figures import Format, write_figure
 from assay.report.render import render, write_scripts
@@ -21,7 +21,8 @@ FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
 
 def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
     """Write the page and the pictures into a folder, and return the page."""
-    drawn, kinds = list(figures(judged)), specifications(judged)
+    drawn = list(figures(judged))
+    kinds = specifications(drawn)
     write_scripts(directory, "style.css", "charts.js", "campaign.js")
     page = write(directory / "index.html", _page(judged, asked, drawn, kinds))
     for figure in drawn:

@@ -5,7 +5,8 @@ the first 1000 numbers (its figure 10) and over all of them, with and without re
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -14,7 +15,7 @@ import numpy as np
 from assay.engines.types import Counts, Judged, titled
 from assay.report.charts import Figure
 from assay.report.charts.drawings import Specification, Up
-from assay.report.charts.style import COLORS, GREY, Series, to_dict
+from assay.report.charts.style import COLORS, GREY, LINES, Series, to_dict
 
 HEIGHT = 240
 FIRST_BITS = 4
@@ -24,32 +25,21 @@ STRONGEST = 6  # standard deviations that have the strongest colour
 FIRST_BYTE, FIRST_FOUR, ALL_BITS, LAGS, SPEED = "first-byte", "first-four-bits", "all-bits", "lags", "speed"
 
 
-def specifications(judged: Sequence[Judged]) -> dict[str, Specification]:
-    """Return kind of picture -> its specification."""
-    kinds: dict[str, Callable[[], Specification]] = {
-        FIRST_BYTE: lambda: _sums(8),
-        FIRST_FOUR: lambda: _sums(FIRST_BITS),
-        ALL_BITS: lambda: _map("numbers", "numbers drawn", "sum / √numbers"),
-        LAGS: lambda: _map("lag", "lag", "deviation"),
-        SPEED: lambda: _speed([examined.title for examined in judged if examined.speed]),
-    }
-    return {kind: specification() for kind, specification in kinds.items()}
-
-
 def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
     """Yield the pictures: the speed of all engines, then those of each; a section is an engine's name."""
+    timed = [(engine.title, engine.speed) for engine in judged if engine.speed]
     yield Figure(
-        SPEED,
-        SPEED,
-        SPEED,
-        "Nanoseconds a number",
-        "medians with 95% intervals; the grey tick is the same loop without drawing",
-        ("engine", "ns", "low", "high", "floor"),
-        [
-            (engine.title, speed.source, speed.source_interval.low, speed.source_interval.high, speed.floor)
-            for engine in judged
-            if (speed := engine.speed)
+        section=SPEED,
+        kind=SPEED,
+        name=SPEED,
+        title="Nanoseconds a number",
+        note="medians with 95% intervals; the grey tick is the same loop without drawing",
+        columns=("engine", "ns", "low", "high", "floor"),
+        rows=[
+            (title, speed.source, speed.source_interval.low, speed.source_interval.high, speed.floor)
+            for title, speed in timed
         ],
+        specification=lambda: _speed([title for title, _ in timed]),
     )
     for engine in judged:
         if engine.counts is not None:
@@ -58,50 +48,49 @@ def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
 
 def _of_engine(judged: Judged, bits: Counts) -> Iterator[Figure]:
     name = judged.engine.name
-    numbers = bits["at"][-1]
-    columns = ("at", "series", "sum", "band")
-    yield Figure(
-        name,
-        FIRST_BYTE,
-        f"{name}-{FIRST_BYTE}",
-        f"{judged.title}: sums of the first byte's bits",
-        "+1 where a bit is set, -1 where it is not; grey: two standard deviations of a fair bit",
-        columns,
-        _first_byte_rows(bits["first"]),
-    )
-    for reseed_every, counted in (
-        (judged.reseed_every, bits),
-        (judged.other_reseed_every, judged.other["bits"] if judged.other else None),
-    ):
-        if counted is not None:
-            stem = FIRST_FOUR if reseed_every is None else f"{FIRST_FOUR}-reseeded"
-            yield Figure(
-                name,
-                FIRST_FOUR,
-                f"{name}-{stem}",
-                f"{titled(name, reseed_every)}: sums of the first four bits",
-                f"over {numbers:,} numbers",
-                columns,
-                _first_four_rows(counted),
-            )
     strongest = f"the strongest colours stand for {STRONGEST} standard deviations and more"
+    first_byte = Figure(
+        section=name,
+        kind=FIRST_BYTE,
+        name=f"{name}-{FIRST_BYTE}",
+        title=f"{judged.title}: sums of the first byte's bits",
+        note="+1 where a bit is set, -1 where it is not; grey: two standard deviations of a fair bit",
+        columns=("at", "series", "sum", "band"),
+        rows=_first_byte_rows(bits["first"]),
+        specification=lambda: _sums(8),
+    )
+    yield first_byte
+    others = judged.other["bits"] if judged.other else None
+    for reseed_every, counted in ((judged.reseed_every, bits), (judged.other_reseed_every, others)):
+        if counted is not None:
+            yield replace(
+                first_byte,
+                kind=FIRST_FOUR,
+                name=f"{name}-{FIRST_FOUR}{'' if reseed_every is None else '-reseeded'}",
+                title=f"{titled(name, reseed_every)}: sums of the first four bits",
+                note=f"over {bits['at'][-1]:,} numbers",
+                rows=_first_four_rows(counted),
+                specification=lambda: _sums(FIRST_BITS),
+            )
     yield Figure(
-        name,
-        ALL_BITS,
-        f"{name}-{ALL_BITS}",
-        f"{judged.title}: sums of all bits",
-        f"in standard deviations of a fair bit; {strongest}",
-        ("numbers", "to", "bit", "value"),
-        _all_bits_rows(bits),
+        section=name,
+        kind=ALL_BITS,
+        name=f"{name}-{ALL_BITS}",
+        title=f"{judged.title}: sums of all bits",
+        note=f"in standard deviations of a fair bit; {strongest}",
+        columns=("numbers", "to", "bit", "value"),
+        rows=_all_bits_rows(bits),
+        specification=lambda: _map("numbers", "numbers drawn", "sum / √numbers"),
     )
     yield Figure(
-        name,
-        LAGS,
-        f"{name}-{LAGS}",
-        f"{judged.title}: each bit against itself some numbers before",
-        f"red: equal more often than by chance, blue: less often; {strongest}",
-        ("lag", "to", "bit", "value"),
-        _lag_rows(bits),
+        section=name,
+        kind=LAGS,
+        name=f"{name}-{LAGS}",
+        title=f"{judged.title}: each bit against itself some numbers before",
+        note=f"red: equal more often than by chance, blue: less often; {strongest}",
+        columns=("lag", "to", "bit", "value"),
+        rows=_lag_rows(bits),
+        specification=lambda: _map("lag", "lag", "deviation"),
     )
 
 
@@ -127,40 +116,34 @@ def _rows(at: Sequence[int], sums: Any) -> list[tuple[Any, ...]]:
 
 
 def _all_bits_rows(bits: Counts) -> list[tuple[Any, ...]]:
-    at = bits["at"]
+    at, ones = np.asarray(bits["at"]), np.asarray(bits["ones"])[:, : bits["bits"]]
     places = sorted({round((i + 1) * len(at) / COLUMNS) - 1 for i in range(COLUMNS)} - {-1})
-    rows = []
-    begin = 0
-    for place in places:
-        end = at[place]
-        for bit in range(bits["bits"]):
-            deviation = (2 * bits["ones"][place][bit] - end) / math.sqrt(end)
-            rows.append((begin, end, bit, _clamped(deviation)))
-        begin = end
-    return rows
+    ends = at[places]
+    deviations = (2 * ones[places] - ends[:, None]) / np.sqrt(ends)[:, None]
+    return _cells([0, *ends[:-1].tolist()], ends.tolist(), deviations)
 
 
 def _lag_rows(bits: Counts) -> list[tuple[Any, ...]]:
-    rows = []
-    for lag, (compared, differing) in enumerate(
-        zip(bits["compared"], bits["differing"], strict=True), start=1
-    ):
-        for bit in range(bits["bits"]):
-            rows.append(
-                (lag - 0.5, lag + 0.5, bit, _clamped((compared - 2 * differing[bit]) / math.sqrt(compared)))
-            )
-    return rows
+    compared, differing = np.asarray(bits["compared"]), np.asarray(bits["differing"])[:, : bits["bits"]]
+    deviations = (compared[:, None] - 2 * differing) / np.sqrt(compared)[:, None]
+    lags = range(1, len(compared) + 1)
+    return _cells([lag - 0.5 for lag in lags], [lag + 0.5 for lag in lags], deviations)
 
 
-def _clamped(value: float) -> float:
-    return round(max(-STRONGEST, min(STRONGEST, value)), 2)
+def _cells(begins: Sequence[float], ends: Sequence[float], deviations: Any) -> list[tuple[Any, ...]]:
+    """Return a row for each cell of a map: a column's begin and end, the bit, and its deviation."""
+    strengths = np.clip(deviations, -STRONGEST, STRONGEST).round(2).tolist()
+    return [
+        (begin, end, bit, strength)
+        for begin, end, column in zip(begins, ends, strengths, strict=True)
+        for bit, strength in enumerate(column)
+    ]
 
 
 def _sums(bits: int) -> Specification:
     names = [f"bit {bit}" for bit in range(bits)]
     series = Series.of("bit", names)
     base = alt.Chart(alt.NamedData("rows"))
-    line = {"symbolType": "stroke", "symbolStrokeWidth": 1.3, "symbolSize": 300}
     x = alt.X("at:Q", title="numbers drawn", axis=_across())
     band = (
         base.transform_filter("isValid(datum.band)")
@@ -171,8 +154,8 @@ def _sums(bits: int) -> Specification:
     lines = base.mark_line(strokeWidth=1).encode(
         x=x,
         y=alt.Y("sum:Q", title="sum", axis=Up("").axis()),
-        color=series.color().legend(**line),
-        strokeDash=series.dash().legend(**line),
+        color=series.color().legend(**LINES),
+        strokeDash=series.dash().legend(**LINES),
     )
     return to_dict(band + lines, HEIGHT, names)
 

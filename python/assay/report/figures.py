@@ -1,7 +1,7 @@
 """The charts of a report as files for a paper: SVG, PNG and PDF, as wide as one column."""
 
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,11 +35,9 @@ def write_figures(
     Raises:
         AssayError: a figure does not exist or has nothing to show, or the folder cannot be written.
     """
-    kinds = specifications(report)
-    return [
-        (write_figure(kinds[figure.kind], figure, form, directory), figure)
-        for figure in _chosen(report, names)
-    ]
+    chosen = list(_chosen(figures(report), names))
+    kinds = specifications(chosen)
+    return [(write_figure(kinds[figure.kind], figure, form, directory), figure) for figure in chosen]
 
 
 def write_figure(specification: Specification, figure: Figure, form: Format, directory: Path) -> Path:
@@ -52,8 +50,8 @@ def write_figure(specification: Specification, figure: Figure, form: Format, dir
     return files.write(directory / f"{figure.name}.{form}", content)
 
 
-def _chosen(report: Report, names: Collection[str]) -> Iterator[Figure]:
-    every = {figure.name: figure for figure in figures(report)}
+def _chosen(drawn: Sequence[Figure], names: Collection[str]) -> Iterator[Figure]:
+    every = {figure.name: figure for figure in drawn}
     for name in names:
         if name not in every:
             known = ", ".join(name for name, figure in every.items() if figure.rows)

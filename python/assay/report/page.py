@@ -37,7 +37,7 @@ def campaign_files(
     """
     yield "experiment.toml", report.campaign.source
     yield "experiment.json", _with_seed(report)
-    drawn = list(charts.figures(report))
+    drawn = charts.figures(report)
     sections: dict[str, list[tuple[int, charts.Figure]]] = defaultdict(list)
     for place, figure in enumerate(drawn):
         sections[figure.section].append((place, figure))
@@ -50,7 +50,7 @@ def campaign_files(
         rules={rule.id: rule for rule in RULES},
         guide=guide,
         sections=[(name, *charts.SECTIONS[name], figures) for name, figures in sections.items()],
-        specifications=charts.specifications(report),
+        specifications=charts.specifications(drawn),
         data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],
         measured={
             metric: measured(report.experiment, metric)

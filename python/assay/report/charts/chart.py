@@ -17,7 +17,7 @@ from assay.experiment.types import Chart
 from assay.plan.types import Level
 from assay.report.charts import drawings
 from assay.report.charts.drawings import Across, Row, Specification, Up, drawable, same
-from assay.report.charts.drawn import Drawn, Table, column, left_out, measured, titled, together, wide
+from assay.report.charts.drawn import Figure, Table, column, left_out, measured, titled, together, wide
 from assay.report.charts.panels import Condition, Panels, cut, quartiles, summary
 from assay.report.charts.style import ONE, Series
 
@@ -28,7 +28,7 @@ HOLLOW = f"Hollow: no typical value, see its distribution under “{TRIALS_HEADI
 Beside = Callable[[Sequence[Condition]], tuple[list[Row], str]]
 
 
-def own(panels: Panels) -> Iterator[Drawn]:
+def own(panels: Panels) -> Iterator[Figure]:
     """Yield the figures of every chart that the experiment asks for.
 
     Each combination of the factors that a chart does not name gets figures on axes of their own.
@@ -41,7 +41,7 @@ def own(panels: Panels) -> Iterator[Drawn]:
             if all(condition.levels[factor] in levels for factor, levels in chart.filter.items())
         ]
         if why := _nothing(panels, chart, conditions):
-            yield Drawn("charts", f"chart-{number}", chart.heading, note=why)
+            yield Figure("charts", f"chart-{number}", chart.heading, note=why)
             continue
         # what else varies is what a line over a metric runs along
         along = chart.kind == "lines" and chart.x not in factors
@@ -72,7 +72,7 @@ def draw(
     note: str = "",
     shared: Mapping[str, Level] | None = None,
     beside: Beside = lambda _: ([], ""),
-) -> list[Drawn]:
+) -> list[Figure]:
     """Return a figure of a chart for each combination of the levels of the facets.
 
     Args:

@@ -13,7 +13,7 @@ from assay.analysis import median, median_interval
 from assay.experiment import parse
 from assay.plan.types import PlannedTrial
 from assay.report.charts.chart import own
-from assay.report.charts.drawn import Drawn
+from assay.report.charts.drawn import Figure
 from assay.report.charts.panels import Panels
 from assay.report.gather import Report
 from example_report import example_report, experiment_text
@@ -39,7 +39,7 @@ def campaign() -> Report:
     return example_report(experiment_text(FACTORS), metrics)
 
 
-def charted(chart: str) -> tuple[Report, list[Drawn]]:
+def charted(chart: str) -> tuple[Report, list[Figure]]:
     """Return the report of one campaign and the figures of a chart."""
     experiment = parse(experiment_text(FACTORS, f"[[chart]]\n{chart}"), Path("example.toml"))
     report = replace(campaign(), experiment=experiment)
@@ -80,7 +80,7 @@ def test_two_facets_share_their_axes() -> None:
     assert drawn[0].specification()["layer"][1]["encoding"]["y"]["field"] == "series"  # in rows
 
 
-def points(drawn: Drawn) -> list[dict[str, Any]]:
+def points(drawn: Figure) -> list[dict[str, Any]]:
     return [dict(zip(drawn.columns, row, strict=True)) for row in drawn.rows]
 
 

@@ -70,7 +70,7 @@ def by_kind() -> dict[str, list[Figure]]:
 
 @cache
 def kinds() -> dict[str, Any]:
-    return specifications(report())
+    return specifications(figures(report()))
 
 
 def points(figure: Figure, part: str | None = None) -> list[dict[str, Any]]:
@@ -234,7 +234,9 @@ def test_the_axis_of_ratios_names_every_baseline() -> None:
     searches, updates = (each for each in figures(given) if each.kind == "ratios")
     assert {point["row"].split()[-1] for point in points(searches)} == {"std_map_mutex", "tbb_hash_map"}
     assert {point["row"].split()[-1] for point in points(updates)} == {"std_map_mutex"}
-    assert ">ratio to noop or tbb_hash_map, log scale<" in drawn(updates, specifications(given)["ratios"])
+    assert ">ratio to noop or tbb_hash_map, log scale<" in drawn(
+        updates, specifications(figures(given))["ratios"]
+    )
 
 
 def test_the_band_of_the_smallest_effect_is_drawn_around_one() -> None:
@@ -321,7 +323,7 @@ def test_a_short_campaign_counts_its_time_in_seconds() -> None:
     for kind in ("over_time", "memory_ns"):
         (figure,) = (figure for figure in figures(given) if figure.kind == kind)
         assert {point["time"] for point in points(figure)} == set(range(0, 120, 5))
-        assert "seconds since the first trial" in str(specifications(given)[kind])
+        assert "seconds since the first trial" in str(specifications(figures(given))[kind])
 
 
 def test_thousands_of_trials_are_thinned_and_that_is_said() -> None:
@@ -423,15 +425,15 @@ def test_a_host_of_one_mode_is_said_to_be_so() -> None:
     (figure,) = (figure for figure in figures(given) if figure.section == "host")
     assert figure.note == "The calibrations show one mode of the host."
     assert {point["side"] for point in points(figure)} == {None}
-    (marks,) = specifications(given)["core_to_core_ns"]["layer"]
+    (marks,) = specifications(figures(given))["core_to_core_ns"]["layer"]
     assert "scale" not in marks["encoding"]["color"]
 
 
 def test_without_several_threads_medians_stand_in_rows() -> None:
     given = example_report(experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX), metrics)
-    figure = next(figures(given))
+    figure = figures(given)[0]
     assert [point["series"] for point in points(figure)] == ["noop", "std_map_mutex"]
-    assert specifications(given)["estimates"]["layer"][1]["encoding"]["y"]["field"] == "series"
+    assert specifications(figures(given))["estimates"]["layer"][1]["encoding"]["y"]["field"] == "series"
     assert not [figure for figure in figures(given) if figure.kind == "fairness"]
 
 
@@ -451,7 +453,7 @@ def test_a_campaign_without_a_valid_trial_says_so_in_every_place() -> None:
     found = list(figures(given))
     assert all(figure.note for figure in found if not figure.rows)
     assert {figure.kind for figure in found if figure.rows} == {"memory_ns"}
-    assert set(specifications(given)) == {"memory_ns"}
+    assert set(specifications(figures(given))) == {"memory_ns"}
 
 
 def test_medians_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
@@ -461,7 +463,7 @@ def test_medians_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
     given = example_report(experiment_text(FACTORS), apart)
     estimates = [figure for figure in figures(given) if figure.name.startswith("estimates")]
     assert {figure.kind for figure in estimates} == {"estimates"}
-    layers = specifications(given)["estimates"]["layer"]
+    layers = specifications(figures(given))["estimates"]["layer"]
     assert {
         layer["encoding"]["y"]["scale"]["type"]
         for layer in layers
@@ -476,8 +478,10 @@ def test_an_interval_that_reaches_zero_keeps_the_scale_linear() -> None:
         return metrics(trial) | {"throughput": 0.0 if zero else apart}
 
     given = example_report(experiment_text(FACTORS), some_none)
-    assert specifications(given)["estimates"]["layer"][-1]["encoding"]["y"]["scale"]["domain"][0] == 0
-    assert min(point["low"] for point in points(next(figures(given))) if point["low"] is not None) == 0
+    assert (
+        specifications(figures(given))["estimates"]["layer"][-1]["encoding"]["y"]["scale"]["domain"][0] == 0
+    )
+    assert min(point["low"] for point in points(figures(given)[0]) if point["low"] is not None) == 0
 
 
 @pytest.mark.parametrize(
@@ -488,7 +492,7 @@ def test_values_that_have_no_logarithm_are_drawn_all_the_same(value: Callable[[P
         experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX),
         lambda trial: {"throughput": value(trial)},
     )
-    found = specifications(given)
+    found = specifications(figures(given))
     for figure in figures(given):
         if figure.rows and figure.section != "host":
             assert drawn(figure, found[figure.kind]).startswith("<svg")
@@ -512,7 +516,7 @@ def test_panels_of_a_metric_share_one_scale_that_holds_all_of_them() -> None:
         return metrics(trial) | ({"throughput": 1e3 + trial.block} if slow else {})
 
     given = example_report(experiment_text(FACTORS), far_apart_in_one_mix)
-    specification = specifications(given)["estimates"]
+    specification = specifications(figures(given))["estimates"]
     scale = specification["layer"][-1]["encoding"]["y"]["scale"]
     values = [
         point["value"] for figure in figures(given) if figure.kind == "estimates" for point in points(figure)
@@ -520,7 +524,7 @@ def test_panels_of_a_metric_share_one_scale_that_holds_all_of_them() -> None:
     assert scale["type"] == "log"
     assert scale["domain"][0] < min(filter(None, values))
     assert scale["domain"][1] > max(filter(None, values))
-    fairness = specifications(given)["fairness"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    fairness = specifications(figures(given))["fairness"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert fairness[0] == 0
 
 
@@ -539,7 +543,7 @@ def test_a_median_that_is_not_typical_is_hollow_and_beats_nothing() -> None:
     assert "first to beat it: tbb_hash_map at 8 threads." in of_searches.note
     assert "Hollow: no typical value" in of_searches.note
     assert "Hollow" not in of_updates.note
-    svg = drawn(of_searches, specifications(changed)["estimates"])
+    svg = drawn(of_searches, specifications(figures(changed))["estimates"])
     assert f"#condition-{which + 1}" in svg
 
 
@@ -563,7 +567,7 @@ def test_a_level_may_have_a_name_that_javascript_knows(level: str) -> None:
         baseline='"base"',
     )
     given = example_report(text, metrics)
-    found = specifications(given)
+    found = specifications(figures(given))
     for figure in figures(given):
         if figure.rows:
             links = set(re.findall(r"#condition-\d+", drawn(figure, found[figure.kind])))
@@ -584,6 +588,6 @@ def test_ticks_of_a_narrow_axis_are_told_apart() -> None:
         lambda trial: {"throughput": 1.0830 + 0.00001 * trial.ordinal},
     )
     (figure,) = (figure for figure in figures(given) if figure.kind == "over_time")
-    svg = drawn(figure, specifications(given)["over_time"])
+    svg = drawn(figure, specifications(figures(given))["over_time"])
     ticks = re.findall(r">(1\.08\d*)<", svg)
     assert len(set(ticks)) == len(ticks) > 2

@@ -12,7 +12,7 @@ from assay.report import words
 from assay.report.charts import drawings
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawings import Across, Row, Specification, Up
-from assay.report.charts.drawn import Drawn, Table, column, measured, titled, together
+from assay.report.charts.drawn import Figure, Table, column, measured, titled, together
 from assay.report.charts.panels import STEPS, Condition, Panels, thinned
 from assay.report.charts.style import Series
 from assay.words import condition_name
@@ -22,7 +22,7 @@ RATIO_COLUMNS = ("part", "row", "ratio", "low", "high", "verdict", "pairs", "abo
 NO_PAIR = "There is no pair of valid trials to compare yet."
 
 
-def comparison(panels: Panels) -> Iterator[Drawn]:
+def comparison(panels: Panels) -> Iterator[Figure]:
     """Yield medians and ratios side by side for each panel, then the ratios over workloads."""
     metric = panels.report.analysis.metric
     title = measured(panels.experiment, metric)
@@ -116,7 +116,7 @@ def _ratio_row(
     return [part, row, compared.ratio, *ends, compared.verdict, compared.pairs, where, condition]
 
 
-def _forests(panels: Panels, kind: str, tables: Sequence[Table], step: int) -> list[Drawn]:
+def _forests(panels: Panels, kind: str, tables: Sequence[Table], step: int) -> list[Figure]:
     """Return ratios in rows, all on one scale with the band of the smallest effect."""
     analysis = panels.report.analysis
 
@@ -144,7 +144,7 @@ def _ratio_axis(panels: Panels, ratios: Sequence[float]) -> Up:
     return Up.sharing(f"ratio to {analysis.baseline}", [1 / largest, largest, *ratios], log=True)
 
 
-def _ratios(panels: Panels) -> list[Drawn | None]:
+def _ratios(panels: Panels) -> list[Figure | None]:
     """Return for each panel its ratios in rows, by threads where those vary; None without any."""
     analysis = panels.report.analysis
     comparisons = {_condition(panels, compared): compared for compared in analysis.comparisons}
@@ -169,7 +169,7 @@ def _ratios(panels: Panels) -> list[Drawn | None]:
     return [next(drawn) if table else None for table in tables]
 
 
-def _aggregates(panels: Panels) -> Iterator[Drawn]:
+def _aggregates(panels: Panels) -> Iterator[Figure]:
     """Yield the ratios over several workloads, with those of the workloads beside them."""
     analysis = panels.report.analysis
     groups: dict[tuple[tuple[str, Level], ...], list[Aggregate]] = {}
@@ -204,7 +204,7 @@ def _aggregates(panels: Panels) -> Iterator[Drawn]:
         yield from pair
 
 
-def _averaged(panels: Panels, groups: Sequence[Sequence[Aggregate]]) -> list[Drawn]:
+def _averaged(panels: Panels, groups: Sequence[Sequence[Aggregate]]) -> list[Figure]:
     """Return the averages of the workloads' distributions of ratios (Blackwell 1998, figure 4)."""
     compared = {panels.name(panels.factor, each.level) for aggregates in groups for each in aggregates}
     series = Series.of(panels.factor, panels.levels.names, compared)

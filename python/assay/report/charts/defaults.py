@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.experiment.types import Chart
 from assay.report.charts.chart import Beside, draw
-from assay.report.charts.drawn import Drawn
+from assay.report.charts.drawn import Figure
 from assay.report.charts.panels import FAULTS, MEMORY, NOMINAL, SWITCHES, Condition, Panels
 
 # docs/reference/metrics.md: the pattern of a metric -> what its figure is called
@@ -33,7 +33,7 @@ def over_threads(
     boxes: bool = False,
     conditions: Sequence[Condition] | None = None,
     beside: Beside = lambda _: ([], ""),
-) -> list[Drawn]:
+) -> list[Figure]:
     """Return medians with intervals, or boxes, over threads where those vary, else by the compared factor.
 
     Every other factor is a facet.
@@ -49,7 +49,7 @@ def over_threads(
     return draw(panels, chart, drawn, section=section, kind=kind, note=note, beside=beside)
 
 
-def inside(panels: Panels) -> Iterator[Drawn]:
+def inside(panels: Panels) -> Iterator[Figure]:
     """Yield what each role of threads got done, and what probes in the measured code recorded.
 
     A program reports every probe that it has, also those of code that the campaign never ran: those that are
@@ -63,7 +63,7 @@ def inside(panels: Panels) -> Iterator[Drawn]:
                 yield from over_threads(panels, name, title.format(match[1]), section="inside", kind=name)
 
 
-def cost(panels: Panels) -> Iterator[Drawn]:
+def cost(panels: Panels) -> Iterator[Figure]:
     """Yield what an operation costs, and how evenly the threads were served."""
     missing = []
     for name, title in COUNTERS.items():
@@ -86,18 +86,18 @@ def cost(panels: Panels) -> Iterator[Drawn]:
     yield from _fairness(panels)
 
 
-def _missing(panels: Panels, counters: Sequence[str]) -> Drawn:
+def _missing(panels: Panels, counters: Sequence[str]) -> Figure:
     """Return a figure that says why there are no counters."""
     unavailable = panels.report.example.get("counters", {}).get("unavailable", {})
     reasons = list(dict.fromkeys(str(unavailable[name]) for name in counters if name in unavailable))
     listed = ", ".join(name.replace("_", " ") for name in counters)
     why = "; ".join(reasons) or "no reason was given"
-    return Drawn(
+    return Figure(
         "cost", "counters", "Hardware counters per operation", note=f"No trial reports {listed}: {why}."
     )
 
 
-def _fairness(panels: Panels) -> list[Drawn]:
+def _fairness(panels: Panels) -> list[Figure]:
     """Return the distribution of the slowest thread's share, where several threads are to do the same."""
     metric = "slowest_thread_share"
 

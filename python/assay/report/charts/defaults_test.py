@@ -44,7 +44,7 @@ def drawn(*stems: str, **others: float) -> dict[str, list[Figure]]:
 
 def test_they_are_pictures() -> None:
     report = campaign("latency_", "latency_find_", "latency_range_", probe_retries=3.0)
-    kinds = specifications(report)
+    kinds = specifications(figures(report))
     for kind in ("latency", "latency-operation", "probe_retries"):
         chart = next(figure for figure in figures(report) if figure.kind == kind)
         data = [dict(zip(chart.columns, row, strict=True)) for row in chart.rows]

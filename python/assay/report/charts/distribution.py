@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from assay.report.charts import drawings
 from assay.report.charts.drawings import Row, Up
-from assay.report.charts.drawn import Drawn, Table, column, measured, titled, together
+from assay.report.charts.drawn import Figure, Table, column, measured, titled, together
 from assay.report.charts.panels import Panels, since_first, steps, thinned, unit_of_time
 
 POINTS = 300  # at most of one level over time
 
 
-def distribution(panels: Panels) -> Iterator[Drawn]:
+def distribution(panels: Panels) -> Iterator[Figure]:
     """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale."""
     metric = panels.report.analysis.metric
     distributions, over_time = [], []

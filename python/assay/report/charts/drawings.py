@@ -143,6 +143,11 @@ class Up:
         axis = alt.Axis(tickCount=5, labelOverlap="greedy", labelSeparation=4, labelExpr=_number(channel))
         return _logarithmic(axis, channel) if self.log else axis
 
+    def on(self, channel: Literal["x", "y"], column: str, *, zero: bool = True) -> Any:
+        """Return a column along this axis; a linear one without a domain begins at 0 if `zero`."""
+        along = {"x": alt.X, "y": alt.Y}[channel](f"{column}:Q", title=self.described())
+        return along.scale(self.scale(zero)).axis(self.axis(channel))
+
     def described(self) -> str:
         """Return the title, which says so where the scale is not linear."""
         return f"{self.title}, log scale" if self.log else self.title
@@ -186,28 +191,38 @@ def _logarithmic(axis: Any, channel: Literal["x", "y"]) -> Any:
     return axis
 
 
-def _rows(href: str | None = None) -> Any:
-    base = alt.Chart(alt.NamedData("rows"))
-    return base.transform_calculate(href=href) if href else base
+def _rows(to: str, **encoding: Any) -> Any:
+    """Return a chart of the rows, with what all of its layers encode."""
+    return alt.Chart(alt.NamedData("rows")).transform_calculate(href=to).encode(**encoding)
 
 
-def _tooltip(*columns: tuple[str, str]) -> list[Any]:
+def _part(chart: Any, *parts: str) -> Any:
+    """Return a chart of the rows of some parts."""
+    return chart.transform_filter(alt.FieldOneOfPredicate(field="part", oneOf=list(parts)))
+
+
+def _clickable(*columns: tuple[str, str]) -> dict[str, Any]:
+    """Return what makes a mark lead on, and show some columns under their titles."""
     number: dict[str, Any] = {"format": ".5~g"}
-    return [
+    tooltip = [
         alt.Tooltip(column, title=title, **(number if column.endswith(":Q") else {}))
         for column, title in columns
     ]
+    return {"href": "href:N", "tooltip": tooltip}
 
 
-def _median_tooltip(series: Series, x: str | None, value: str) -> list[Any]:
-    return _tooltip(
-        ("series:N", series.title),
-        *([] if x is None else [("x:N", x)]),
-        ("value:Q", value),
-        ("low:Q", "95% from"),
-        ("high:Q", "to"),
-        ("values:Q", "trials"),
-    )
+def _clickable_median(series: Series, up: Up, *x: tuple[str, str]) -> dict[str, Any]:
+    ends = (("low:Q", "95% from"), ("high:Q", "to"), ("values:Q", "trials"))
+    return _clickable(("series:N", series.title), *x, ("value:Q", up.title), *ends)
+
+
+def _points(base: Any, size: int, parts: Collection[str], **encoding: Any) -> list[Any]:
+    """Return the medians as filled points and, where there are any, those that are not typical as hollow."""
+    return [
+        _part(base, part).mark_point(filled=filled, size=size, opacity=1).encode(**encoding)
+        for part, filled in (("point", True), ("hollow", False))
+        if filled or part in parts
+    ]
 
 
 def lines(across: Across | Up, up: Up, series: Series, parts: Collection[str] = ()) -> Specification:
@@ -218,48 +233,39 @@ def lines(across: Across | Up, up: Up, series: Series, parts: Collection[str] = 
     hollow point, whose median is not typical. `parts` are those that some chart has.
     A boundary is a vertical rule at `at`; the best, where there is one, a horizontal rule at `value`.
     """
-    base = _rows(TO_CONDITION)
-    medians = base.transform_filter("datum.part == 'point' || datum.part == 'hollow'")
-    along_typical = medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
+    along = {}
     if isinstance(across, Up):
-        x = {
-            "x": alt.X("at:Q", title=across.described())
-            .scale(across.scale(zero=False))
-            .axis(across.axis("x"))
-        }
+        x = {"x": across.on("x", "at", zero=False)}
+        along = {"order": alt.Order("condition:Q")}
     else:
         x = {"x": across.numeric_axis()} if across.numeric else across.named_axis(series)
-    along = {"order": alt.Order("condition:Q")} if isinstance(across, Up) else {}
-    color = series.color()
-    y = alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
-    tooltip = _median_tooltip(series, across.title, up.title)
-    dash, shape = series.dash(), series.shape()
+    plain = _rows(TO_CONDITION)
+    base = plain.encode(color=series.color(), **x)
+    medians = _part(base, "point", "hollow")
+    clickable = _clickable_median(series, up, ("x:N", across.title))
     layers = [
-        along_typical.mark_line(strokeWidth=1.2, opacity=0.8).encode(
-            y=alt.Y("typical:Q", title=up.described()), color=color, strokeDash=dash, **along, **x
-        ),
-        medians.mark_rule(strokeWidth=1.6).encode(
-            y=alt.Y("low:Q", title=up.described()), y2="high:Q", color=color, tooltip=tooltip, **x
-        ),
-        *_points(base, 55, parts, y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x),
+        medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
+        .mark_line(strokeWidth=1.2, opacity=0.8)
+        .encode(y=up.on("y", "typical"), strokeDash=series.dash(), **along),
+        medians.mark_rule(strokeWidth=1.6).encode(y=up.on("y", "low"), y2="high:Q", **clickable),
+        *_points(base, 55, parts, y=up.on("y", "value"), shape=series.shape(), **clickable),
     ]
     if "boundary" in parts:
-        boundary = base.transform_filter(alt.datum.part == "boundary")
+        boundary = _part(plain, "boundary").encode(x=x["x"])
         layers = [
-            boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY).encode(x=x["x"]),
+            boundary.mark_rule(strokeWidth=1, strokeDash=[1, 2], color=style.GREY),
             boundary.mark_text(angle=270, align="left", baseline="bottom", dx=4, dy=-2).encode(
-                x=x["x"], y=alt.value("height"), text="label:N"
+                y=alt.value("height"), text="label:N"
             ),
             *layers,
         ]
     if "best" in parts:
-        rule = base.transform_filter(alt.datum.part == "best")
-        about = _tooltip(("label:N", "best with 1 thread"), ("value:Q", up.title))
+        best = _part(plain, "best")
         layers = [
-            rule.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
-                y=y, href="href:N", tooltip=about
+            best.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
+                y=up.on("y", "value"), **_clickable(("label:N", "best with 1 thread"), ("value:Q", up.title))
             ),
-            rule.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
+            best.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
                 x=alt.value("width"), y=alt.value(0), text="label:N"
             ),
             *layers,
@@ -267,29 +273,13 @@ def lines(across: Across | Up, up: Up, series: Series, parts: Collection[str] = 
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
 
-def _points(base: Any, size: int, parts: Collection[str], **encoding: Any) -> list[Any]:
-    """Return the medians as filled points and, where there are any, those that are not typical as hollow."""
-    filled = base.transform_filter(alt.datum.part == "point").mark_point(filled=True, size=size, opacity=1)
-    if "hollow" not in parts:
-        return [filled.encode(**encoding)]
-    empty = base.transform_filter(alt.datum.part == "hollow").mark_point(filled=False, size=size, opacity=1)
-    return [filled.encode(**encoding), empty.encode(**encoding)]
-
-
 def rows(up: Up, series: Series, parts: Collection[str] = ()) -> Specification:
     """Draw medians with intervals, one row for each series. Columns and parts as those of `lines`."""
-    base = _rows(TO_CONDITION)
     y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
-    color = series.color()
-    x = alt.X("value:Q", title=up.described()).scale(up.scale()).axis(up.axis("x"))
-    tooltip = _median_tooltip(series, None, up.title)
+    base = _rows(TO_CONDITION, y=y, color=series.color(), **_clickable_median(series, up))
     chart = alt.layer(
-        base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q", title=up.described()), x2="high:Q", y=y, color=color, tooltip=tooltip
-        ),
-        *_points(
-            base, 70, parts, x=x, y=y, color=color, shape=series.shape(), href="href:N", tooltip=tooltip
-        ),
+        base.mark_rule(strokeWidth=2).encode(x=up.on("x", "low"), x2="high:Q"),
+        *_points(base, 70, parts, x=up.on("x", "value"), shape=series.shape()),
     )
     return style.to_dict(chart, {"step": 30})
 
@@ -319,44 +309,38 @@ def forest(
     Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
     verdict, pairs, about, condition. `step` is the height of a row, pixels; `verdicts` are those that occur.
     """
-    title = ratios.described()
-    base = _rows(TO_CONDITION)
-    y = alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0)
+    occurring = {verdict: look for verdict, look in style.VERDICTS.items() if verdict in verdicts}
+    looks = style.states(occurring, "verdict")
     axis = _logarithmic(
         alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=4, titleAnchor="end"), "x"
     )
-    x = alt.X("ratio:Q", title=title).scale(ratios.scale()).axis(axis)
-    occurring = {verdict: look for verdict, look in style.VERDICTS.items() if verdict in verdicts}
-    looks = style.states(occurring, "verdict")
-    tooltip = _tooltip(
-        ("row:N", factor),
-        ("about:N", "where"),
-        ("verdict:N", "verdict"),
-        ("ratio:Q", "ratio"),
-        ("low:Q", "95% from"),
-        ("high:Q", "to"),
-        ("pairs:Q", "pairs"),
+    x = alt.X("ratio:Q", title=ratios.described()).scale(ratios.scale()).axis(axis)
+    base = _rows(
+        TO_CONDITION,
+        y=alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0),
+        color=looks["color"],
+        **_clickable(
+            ("row:N", factor),
+            ("about:N", "where"),
+            ("verdict:N", "verdict"),
+            ("ratio:Q", "ratio"),
+            ("low:Q", "95% from"),
+            ("high:Q", "to"),
+            ("pairs:Q", "pairs"),
+        ),
     )
-    whole = base.transform_filter(alt.datum.part == "ratio")
-    each = base.transform_filter(alt.datum.part == "workload").mark_point(filled=False, size=40, yOffset=9)
-    chart = alt.layer(
-        *_band(smallest_effect_percent, title),
+    whole, workload = _part(base, "ratio"), _part(base, "workload")
+    ends = [alt.X(f"{end}:Q", title=ratios.described()) for end in ("low", "high")]
+    layers = [
+        *_band(smallest_effect_percent, ratios.described()),
         # The mark is smaller than the caps, so that an interval narrower than it is still seen.
-        whole.mark_point(filled=True, size=26, opacity=1).encode(
-            x=x, y=y, href="href:N", tooltip=tooltip, **looks
-        ),
-        whole.mark_rule(strokeWidth=1.5).encode(
-            x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=looks["color"], tooltip=tooltip
-        ),
-        *(
-            whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(
-                x=alt.X(f"{end}:Q", title=title), y=y, color=looks["color"]
-            )
-            for end in ("low", "high")
-        ),
-        *([each.encode(x=x, y=y, href="href:N", tooltip=tooltip, **looks)] if workloads else []),
-    )
-    return style.to_dict(chart, {"step": step}, list(occurring))
+        whole.mark_point(filled=True, size=26, opacity=1).encode(x=x, shape=looks["shape"]),
+        whole.mark_rule(strokeWidth=1.5).encode(x=ends[0], x2="high:Q"),
+        *(whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(x=end) for end in ends),
+    ]
+    if workloads:
+        layers.append(workload.mark_point(filled=False, size=40, yOffset=9).encode(x=x, shape=looks["shape"]))
+    return style.to_dict(alt.layer(*layers), {"step": step}, list(occurring))
 
 
 def cumulative(
@@ -367,63 +351,54 @@ def cumulative(
     Of ratios, the band of the smallest effect is drawn with them. Columns: CURVE_COLUMNS, where trial may
     be None; of `what` other than trials it always is.
     """
-    base = _rows(TO_TRIAL)
-    y_title = f"share of {what}"
-    x = alt.X("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis("x"))
-    y = alt.Y("share:Q", title=y_title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
+    title = f"share of {what}"
     color, dash = series.color(), series.dash()
     if what != "trials" and series.legend:  # without points, the legend has to show lines
-        line = {"symbolType": "stroke", "symbolStrokeWidth": 1.3, "symbolSize": 300}
-        color, dash = color.legend(**line), dash.legend(**line)
-    curve = base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
-        x=x, y=y, color=color, strokeDash=dash
-    )
-    points = (
-        base.transform_filter("isValid(datum.trial)")
-        .mark_point(filled=True, size=22, opacity=0.9)
-        .encode(
-            x=x,
-            y=y,
-            color=color,
-            shape=series.shape(),
-            href="href:N",
-            tooltip=_tooltip(
-                ("series:N", series.title), ("value:Q", up.title), ("share:Q", "share"), ("trial:Q", "trial")
-            ),
-        )
+        color, dash = color.legend(**style.LINES), dash.legend(**style.LINES)
+    base = _rows(
+        TO_TRIAL,
+        x=up.on("x", "value", zero=False),
+        y=alt.Y("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
+        color=color,
     )
     median = alt.Chart().mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2])
-    median = median.encode(y=alt.YDatum(0.5, title=y_title))
-    around_one = [] if smallest_effect_percent is None else _band(smallest_effect_percent, up.described())
-    return style.to_dict(
-        alt.layer(*around_one, median, curve, *([points] if what == "trials" else [])), HEIGHT, series.names
+    layers = [
+        median.encode(y=alt.YDatum(0.5, title=title)),
+        base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(strokeDash=dash),
+    ]
+    if smallest_effect_percent is not None:
+        layers = [*_band(smallest_effect_percent, up.described()), *layers]
+    if what == "trials":
+        points = base.transform_filter("isValid(datum.trial)").mark_point(filled=True, size=22, opacity=0.9)
+        columns = (
+            ("series:N", series.title),
+            ("value:Q", up.title),
+            ("share:Q", "share"),
+            ("trial:Q", "trial"),
+        )
+        layers.append(points.encode(shape=series.shape(), **_clickable(*columns)))
+    return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
+
+
+def _over_time(up: Up, unit: str, told: tuple[str, str], size: int, **looks: Any) -> Any:
+    """Return points over the time of the campaign, in a unit; `told` is a column that tells more of each."""
+    return (
+        _rows(TO_TRIAL)
+        .mark_point(filled=True, size=size, opacity=0.75)
+        .encode(
+            x=alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False),
+            y=up.on("y", "value", zero=False),
+            **_clickable(("time:Q", unit), told, ("value:Q", up.title), ("trial:Q", "trial")),
+            **looks,
+        )
     )
 
 
 def over_time(up: Up, unit: str, series: Series) -> Specification:
     """Draw every trial over the time of the campaign, in a unit. Columns: TIME_COLUMNS."""
-    points = (
-        _rows(TO_TRIAL)
-        .mark_point(filled=True, size=20, opacity=0.75)
-        .encode(
-            x=_since_first_trial(unit),
-            y=alt.Y("value:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis()),
-            color=series.color(),
-            shape=series.shape(),
-            href="href:N",
-            tooltip=_tooltip(
-                ("time:Q", unit),
-                ("series:N", series.title),
-                ("value:Q", up.title),
-                ("trial:Q", "trial"),
-            ),
-        )
-    )
+    looks = {"color": series.color(), "shape": series.shape()}
+    points = _over_time(up, unit, ("series:N", series.title), 20, **looks)
     return style.to_dict(points, HEIGHT, series.names)
-
-
-def _since_first_trial(unit: str) -> Any:
-    return alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False)
 
 
 def host_over_time(up: Up, unit: str, boundary: float | None) -> Specification:
@@ -433,23 +408,7 @@ def host_over_time(up: Up, unit: str, boundary: float | None) -> Specification:
     boundary), trial.
     """
     sides = {"color": alt.value(style.COLORS[0])} if boundary is None else style.states(style.SIDES, "side")
-    points = (
-        _rows(TO_TRIAL)
-        .mark_point(filled=True, size=18, opacity=0.75)
-        .encode(
-            x=_since_first_trial(unit),
-            y=alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis()),
-            href="href:N",
-            tooltip=_tooltip(
-                ("time:Q", unit),
-                ("value:Q", up.title),
-                ("when:N", "calibration"),
-                ("trial:Q", "trial"),
-            ),
-            **sides,
-        )
-    )
-    layers = [points]
+    layers = [_over_time(up, unit, ("when:N", "calibration"), 18, **sides)]
     if boundary is not None:
         between = alt.Chart().mark_rule(color=style.GREY, strokeDash=[5, 3])
         layers.insert(0, between.encode(y=alt.YDatum(boundary, title=up.described())))
@@ -461,118 +420,84 @@ def boxes(across: Across, up: Up, series: Series) -> Specification:
 
     Columns: BOX_COLUMNS. A scale without a domain need not begin at 0.
     """
-    base = _rows(TO_CONDITION)
-    x = across.named_axis(series)
-    color = series.color()
-    tooltip = _tooltip(
-        ("series:N", series.title),
-        ("x:N", across.title),
-        ("least:Q", "least"),
-        ("lower:Q", "lower quartile"),
-        ("median:Q", "median"),
-        ("upper:Q", "upper quartile"),
-        ("most:Q", "most"),
-        ("values:Q", "trials"),
+    named = {"least": "least", "lower": "lower quartile", "median": "median"}
+    named |= {"upper": "upper quartile", "most": "most", "values": "trials"}
+    columns = [(f"{column}:Q", title) for column, title in named.items()]
+    base = _rows(
+        TO_CONDITION,
+        color=series.color(),
+        **across.named_axis(series),
+        **_clickable(("series:N", series.title), ("x:N", across.title), *columns),
     )
-
-    def y(column: str) -> Any:
-        return alt.Y(f"{column}:Q", title=up.described()).scale(up.scale(zero=False)).axis(up.axis())
-
+    least, lower, median, upper = (up.on("y", column, zero=False) for column in BOX_COLUMNS[2:6])
     layers = [
-        base.mark_rule(strokeWidth=1.2).encode(y=y("least"), y2="lower:Q", color=color, **x),
-        base.mark_rule(strokeWidth=1.2).encode(y=y("upper"), y2="most:Q", color=color, **x),
-        base.mark_bar(fillOpacity=0.35).encode(
-            y=y("lower"), y2="upper:Q", color=color, href="href:N", tooltip=tooltip, **x
-        ),
-        base.mark_tick(thickness=2).encode(y=y("median"), color=color, **x),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            y=y("median"),
-            color=color,
-            shape=series.shape(),
-            href="href:N",
-            tooltip=tooltip,
-            **x,
-        ),
+        base.mark_rule(strokeWidth=1.2).encode(y=least, y2="lower:Q"),
+        base.mark_rule(strokeWidth=1.2).encode(y=upper, y2="most:Q"),
+        base.mark_bar(fillOpacity=0.35).encode(y=lower, y2="upper:Q"),
+        base.mark_tick(thickness=2).encode(y=median),
+        base.mark_point(filled=True, size=45, opacity=1).encode(y=median, shape=series.shape()),
     ]
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
 
 def bars(across: Across, up: Up, series: Series) -> Specification:
     """Draw medians as bars from 0, with intervals. Columns: MEDIAN_COLUMNS."""
-    base = _rows(TO_CONDITION)
-    x = across.named_axis(series)
-    color, shape = series.color(), series.shape()
-    y = alt.Y("value:Q", title=up.described()).scale(up.scale()).axis(up.axis())
-    tooltip = _median_tooltip(series, across.title, up.title)
+    clickable = _clickable_median(series, up, ("x:N", across.title))
+    base = _rows(TO_CONDITION, **across.named_axis(series), **clickable)
+    colored = base.encode(y=up.on("y", "value"), color=series.color())
     layers = [
-        base.mark_bar(fillOpacity=0.6).encode(y=y, color=color, href="href:N", tooltip=tooltip, **x),
-        base.mark_rule(strokeWidth=1.6).encode(y=alt.Y("low:Q", title=up.described()), y2="high:Q", **x),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            y=y, color=color, shape=shape, href="href:N", tooltip=tooltip, **x
-        ),
+        colored.mark_bar(fillOpacity=0.6),
+        base.mark_rule(strokeWidth=1.6).encode(y=up.on("y", "low"), y2="high:Q"),
+        colored.mark_point(filled=True, size=45, opacity=1).encode(shape=series.shape()),
     ]
     return style.to_dict(alt.layer(*layers), HEIGHT, series.names)
 
 
-def histogram(title: str, ends: tuple[float, float], most: int | None, series: Series) -> Specification:
+def histogram(title: str, ends: tuple[float, float], most: int, series: Series) -> Specification:
     """Draw how many trials have a value in each bin, the series over each other. Columns: HISTOGRAM_COLUMNS.
 
     Args:
         ends: where the first bin begins and the last one ends.
-        most: the largest number, where several charts are to share the axis.
+        most: the largest number.
     """
-    up = alt.Scale() if most is None else alt.Scale(domain=[0, most])
-    chart = (
-        _rows(TO_CONDITION)
-        .mark_bar(fillOpacity=0.3, strokeWidth=1.4)
-        .encode(
-            x=alt.X("from:Q", title=title)
-            .scale(domain=list(ends), nice=False, zero=False)
-            .axis(labelExpr=_number("x"), grid=False),
-            x2="to:Q",
-            y=alt.Y("count:Q", title="trials", stack=None).scale(up).axis(format="d", tickMinStep=1),
-            y2=alt.datum(0),
-            color=series.color(),
-            stroke=series.color(),
-            strokeDash=series.dash(),
-            href="href:N",
-            tooltip=_tooltip(
-                ("series:N", series.title), ("from:Q", "from"), ("to:Q", "to"), ("count:Q", "trials")
-            ),
-        )
-    )
+    x = alt.X("from:Q", title=title).scale(domain=list(ends), nice=False, zero=False)
+    y = alt.Y("count:Q", title="trials", stack=None).scale(domain=[0, most])
+    columns = ("series:N", series.title), ("from:Q", "from"), ("to:Q", "to"), ("count:Q", "trials")
+    chart = _rows(
+        TO_CONDITION,
+        x=x.axis(labelExpr=_number("x"), grid=False),
+        x2="to:Q",
+        y=y.axis(format="d", tickMinStep=1),
+        y2=alt.datum(0),
+        color=series.color(),
+        stroke=series.color(),
+        strokeDash=series.dash(),
+        **_clickable(*columns),
+    ).mark_bar(fillOpacity=0.3, strokeWidth=1.4)
     return style.to_dict(chart, HEIGHT, series.names)
 
 
 def heat_map(across: Across, down: Across, value: Up) -> Specification:
     """Draw medians as colours, with their numbers, which are light on dark. Columns: HEAT_MAP_COLUMNS."""
-    base = _rows(TO_CONDITION)
-    levels = [str(level) for level in down.levels]
-    x = across.named_axis(style.ONE)["x"]
-    y = alt.Y("y:N", title=down.title, sort=None).scale(domain=levels).axis(grid=False, labelLimit=150)
+    y = alt.Y("y:N", title=down.title, sort=None).scale(domain=[str(level) for level in down.levels])
+    base = _rows(
+        TO_CONDITION,
+        x=across.named_axis(style.ONE)["x"],
+        y=y.axis(grid=False, labelLimit=150),
+        **_clickable(("x:N", across.title), ("y:N", down.title), ("value:Q", value.title)),
+    )
+    low, high = value.domain or (0.0, 1.0)
+    middle = (low * high) ** 0.5 if value.log else (low + high) / 2
+    color = alt.Color("value:Q", title=textwrap.wrap(value.described(), LEGEND_CHARACTERS))
     scale = alt.Scale(
         scheme="viridis", type="log" if value.log else "linear", domain=list(value.domain or ())
     )
-    tooltip = _tooltip(("x:N", across.title), ("y:N", down.title), ("value:Q", value.title))
-    low, high = value.domain or (0.0, 1.0)
-    middle = (low * high) ** 0.5 if value.log else (low + high) / 2
+    legend = alt.Legend(orient="bottom", direction="horizontal", format="~s", tickCount=3, gradientLength=90)
     layers = [
-        base.mark_rect(stroke=style.GREY, strokeWidth=0.5).encode(
-            x=x,
-            y=y,
-            color=alt.Color("value:Q", title=textwrap.wrap(value.described(), LEGEND_CHARACTERS))
-            .scale(scale)
-            .legend(orient="bottom", direction="horizontal", format="~s", tickCount=3, gradientLength=90),
-            href="href:N",
-            tooltip=tooltip,
-        ),
+        base.mark_rect(stroke=style.GREY, strokeWidth=0.5).encode(color=color.scale(scale).legend(legend)),
         base.mark_text(fontSize=10).encode(
-            x=x,
-            y=y,
             text=alt.Text("value:Q", format=".3~s"),
             color=alt.condition(alt.datum.value < middle, alt.value("#ffffff"), alt.value("#000000")),
-            href="href:N",
-            tooltip=tooltip,
         ),
     ]
     return style.to_dict(alt.layer(*layers), {"step": 36})

@@ -1,8 +1,9 @@
-"""What a module of this package yields for one figure, and figures that share their axes."""
+"""Figures, and those that share their axes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from assay.experiment import Experiment
 from assay.plan.types import Level
@@ -13,19 +14,27 @@ WIDE = 30  # where the largest is this many times the smallest, a logarithmic sc
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A figure that has no name yet, with what makes its specification.
+class Figure:
+    """One chart on the page.
 
-    Attributes as those of `Figure`; drawings of one kind have one specification.
+    Attributes:
+        section: the part of the page that it belongs to, a key of SECTIONS.
+        kind: which specification draws it; figures of one kind share theirs.
+        title: of others' making.
+        columns, rows: its data. Without rows there is nothing to draw, and the note says why.
+        specification: makes what draws it.
+        note: what has to be said with it, of others' making too; may be empty.
+        name: stem of a file's name, unique on the page: small letters, digits, `_` and `-`.
     """
 
     section: str
     kind: str
     title: str
     columns: Sequence[str] = ()
-    rows: Sequence[Row] = ()
+    rows: Sequence[Sequence[Any]] = ()
     specification: Callable[[], Specification] = dict
     note: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ def together(
     columns: Sequence[str],
     tables: Sequence[Table],
     specification: Callable[[Sequence[Row]], Specification],
-) -> list[Drawn]:
+) -> list[Figure]:
     """Return a figure for each table, all on the axes that all their rows need.
 
     Rows with numbers that axes cannot show are left out, and the note says so.
@@ -54,7 +63,7 @@ def together(
     kept = [[row for row in table.rows if all(map(drawable, row))] for table in tables]
     every = [row for rows in kept for row in rows]
     return [
-        Drawn(
+        Figure(
             section,
             kind,
             table.title,

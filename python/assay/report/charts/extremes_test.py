@@ -117,7 +117,7 @@ def test_an_axis_holds_all_that_share_it(values: list[float], log: bool, zero: b
 def test_numbers_at_the_limits_become_pictures() -> None:
     report = report_of([*LIMITS, 1.5])
     charts = {figure.kind: figure for figure in figures(report) if figure.section == "charts"}
-    kinds = specifications(report)
+    kinds = specifications(figures(report))
     for kind, figure in charts.items():
         rows = [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]
         whole = json.dumps({**kinds[kind], "width": 300, "datasets": {"rows": rows}}, allow_nan=False)

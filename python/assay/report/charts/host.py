@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.types import HostModes
 from assay.report.charts import drawings
 from assay.report.charts.drawings import Row, Specification, Up
-from assay.report.charts.drawn import Drawn, Table, column, together
+from assay.report.charts.drawn import Figure, Table, column, together
 from assay.report.charts.panels import Panels, since_first, thinned, unit_of_time
 from assay.report.gather import Report
 
@@ -18,13 +18,13 @@ COLUMNS = ("time", "value", "when", "side", "trial")
 TRIALS = 500  # at most in one figure, each with two calibrations
 
 
-def host(panels: Panels) -> Iterator[Drawn]:
+def host(panels: Panels) -> Iterator[Figure]:
     """Yield one figure for each calibration that there is."""
     for metric, what in CALIBRATIONS.items():
         yield from _calibration(panels.report, metric, what)
 
 
-def _calibration(report: Report, metric: str, what: str) -> list[Drawn]:
+def _calibration(report: Report, metric: str, what: str) -> list[Figure]:
     calibrated = [
         trial
         for trial in report.trials

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.report.charts import drawings
 from assay.report.charts.drawings import Across, Row, Specification, Up
-from assay.report.charts.drawn import Drawn, Table, column, titled, together
+from assay.report.charts.drawn import Figure, Table, column, titled, together
 from assay.report.charts.panels import Panels, summary
 
 PERCENTILES = {
@@ -27,7 +27,7 @@ _METRIC = re.compile(rf"((?:role_[a-z0-9_]+_)?latency_(?:[a-z]+_)??)({'|'.join(P
 _OF = re.compile(r"(?:role_(?P<role>[a-z0-9_]+)_)?latency_(?:(?P<kind>[a-z]+)_)?")
 
 
-def latency(panels: Panels) -> Iterator[Drawn]:
+def latency(panels: Panels) -> Iterator[Figure]:
     """Yield for each context the percentiles of all operations, then of each role and of each kind."""
     stems = sorted({match[1] for name in panels.reported if (match := _METRIC.fullmatch(name))})
     roles = [stem for stem in stems if stem.startswith("role_")]
@@ -38,7 +38,7 @@ def latency(panels: Panels) -> Iterator[Drawn]:
             yield from _of(panels, kind, group)
 
 
-def _of(panels: Panels, kind: str, stems: list[str]) -> list[Drawn]:
+def _of(panels: Panels, kind: str, stems: list[str]) -> list[Figure]:
     """Return the figures of one kind: one for each context and stem, all on one scale."""
     across = Across("share of operations", list(PERCENTILES.values()))
     note = "Each point: the median over trials of that percentile, with its 95% interval."

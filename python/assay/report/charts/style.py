@@ -25,9 +25,9 @@ SIDES = {
 }
 
 GREY = "#808080"  # for what must be seen on dark and light ground
+LINES: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 1.3, "symbolSize": 300}  # in a legend
 
 # A chart in one column of a paper: white ground, black text, in points.
-COLUMN_WIDTH = 252
 PAPER: dict[str, Any] = {
     "background": "white",
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
