@@ -26,7 +26,7 @@ def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
     write_scripts(directory, "style.css", "charts.js", "campaign.js")
     page = write(directory / "index.html", _page(judged, asked, drawn, kinds))
     for figure in drawn:
-        for form in FORMS if figure.kind in FILED else ():
+        for form in FORMS if figure.kind in FILED and figure.rows else ():
             write_figure(kinds[figure.kind], figure, form, directory)
     return page
 

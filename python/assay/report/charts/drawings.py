@@ -136,7 +136,7 @@ class Up:
         shared: dict[str, Any] = {} if self.domain is None else {"domain": list(self.domain)}
         if self.log:
             return alt.Scale(type="log", nice=False, padding=16, **shared)
-        return alt.Scale(zero=zero, **shared)
+        return alt.Scale(zero=zero, nice=True, **shared)
 
     def axis(self, channel: Literal["x", "y"] = "y") -> Any:
         """Return the axis."""
