@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -29,9 +29,9 @@ CALIBRATION = {
 }
 
 
-@pytest.fixture(scope="module")
-def steady_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have a host that is always the same: its calibration takes many times as long as a tiny trial."""
+@pytest.fixture(scope="session")
+def steady_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of our programs, in which the calibration always says the same, at once."""
     folder = tmp_path_factory.mktemp("programs")
     for program in programs.find("assay-trial").parent.glob("assay-*"):
         (folder / program.name).symlink_to(program)
@@ -39,6 +39,10 @@ def steady_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     calibrate.unlink()
     calibrate.write_text(f"#!/bin/sh\nread -r request\necho '{json.dumps(CALIBRATION)}'\n")
     calibrate.chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_PROGRAMS", str(folder))
-        yield
+    return folder
+
+
+@pytest.fixture
+def steady_host(steady_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a host that is always the same: its calibration takes many times as long as a tiny trial."""
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(steady_programs))

@@ -65,7 +65,7 @@ CAMPAIGNS = {"limits": ("[1, 2, 3, 4, 5]", 6), "zeros": ("[4]", 2)}
 
 
 @pytest.fixture(scope="module")
-def folder(steady_host: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(steady_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder whose store has a campaign of each of CAMPAIGNS, in their order."""
     folder = tmp_path_factory.mktemp("extremes")
     (folder / "program").write_text(PROGRAM)
@@ -74,7 +74,9 @@ def folder(steady_host: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = EXPERIMENT.replace("NAME", name).replace("THREADS", threads).replace("BLOCKS", str(blocks))
         text = text.replace("ACROSS", 'across = ["threads"]' if "," in threads else "")
         (folder / f"{name}.toml").write_text(text)
-        assay_in(folder)("run", f"{name}.toml", expect=code)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ASSAY_PROGRAMS", str(steady_programs))
+            assay_in(folder)("run", f"{name}.toml", expect=code)
     return folder
 
 

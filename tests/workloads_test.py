@@ -36,8 +36,12 @@ mix = { insert = 25, erase = 25, find = 50 }
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
-def test_every_experiment_can_be_run(path: Path) -> None:
-    plan_trials(load(path))
+def test_every_experiment_can_be_run_and_its_requests_follow_the_schema(path: Path) -> None:
+    validator = protocol.validator("trial-request")
+    # Those of a condition differ in their seed and a few percent of their key range.
+    trials = plan_trials(load(path)).trials
+    for request in {json.dumps(dict(trial.levels)): trial.request for trial in trials}.values():
+        validator.validate(request)
 
 
 def test_roles_skew_strings_and_latency_arrive_in_the_store_and_the_report(
