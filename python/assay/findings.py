@@ -1,7 +1,7 @@
 """What an audit rule says, as every package knows it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
@@ -22,7 +22,7 @@ class Finding:
     """What a rule says about an experiment or its data.
 
     Attributes:
-        rule: the rule's id; `python/assay/audit/guide/ID.md` is its page.
+        rule: the rule's id, which `assay.audit.rule` adds; `python/assay/audit/guide/ID.md` is its page.
         message: what was seen, one sentence with its numbers.
         where: the conditions, contexts or groups that it concerns, by name.
         evidence: name -> number.
@@ -31,7 +31,7 @@ class Finding:
         trials: the trials that show it, by number, where it is about single trials.
     """
 
-    rule: str
+    rule: str = field(default="", kw_only=True)
     message: str
     where: tuple[str, ...]
     evidence: Mapping[str, float]

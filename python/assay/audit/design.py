@@ -6,18 +6,19 @@ from itertools import chain
 from assay.analysis import CONFIDENCE, Analysis, Comparison
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
+from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
-from assay.audit.types import Evidence, rule
+from assay.audit.types import Evidence, of_places, rule
 from assay.experiment import placeholders
 from assay.findings import Finding, Severity
-from assay.words import condition_name, counted
+from assay.words import counted
 
 ADVISED = 10
 """Pairs below which the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
 
 
 @rule("too-few-blocks", "Too few blocks", f"{TYPICAL_VALUES}; {REASONABLE_TIME}")
-def too_few_blocks(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
     """Find comparisons with so few pairs that no verdict is possible, or one odd trial decides it."""
     baseline = evidence.experiment.comparison.against()
     comparisons = evidence.analysis.comparisons
@@ -32,7 +33,6 @@ def too_few_blocks(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         few = {name: count for name, count in pairs.items() if low <= count < high}
         if few:
             yield Finding(
-                rule_id,
                 f"{len(few)} of {len(pairs)} comparisons with {baseline} have fewer than {high} pairs,"
                 f" which {effect}.",
                 tuple(f"{name}: {count}" for name, count in few.items()),
@@ -47,7 +47,7 @@ def too_few_blocks(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     "Too many comparisons for the blocks",
     "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md",
 )
-def family_too_large(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def family_too_large(evidence: Evidence) -> Iterator[Finding]:
     """Find more comparisons than their pairs can give a verdict after the correction."""
     if evidence.experiment.comparison.correction == "none":
         return
@@ -61,7 +61,6 @@ def family_too_large(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         most = max(_pairs(evidence, comparisons), default=0)
         if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
             yield Finding(
-                rule_id,
                 f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
                 f" p-value is {2 / 2**most:.2%}, which their number corrects to"
                 f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
@@ -75,52 +74,50 @@ def family_too_large(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
 _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
 
 
-@rule("short-trials", "Trials are short", f"{ANOMALIES}, section 6; Linux, CONFIG_HZ")
-def short_trials(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
-    """Find trials so short that a single turn of the scheduler weighs in them."""
-    experiment = evidence.experiment
-    where = {}
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        program = experiment.programs.get(settings["subject"])
-        if (program is None or program.extract == "protocol") and settings["duration_ms"] < _LEAST_MS:
-            where[condition_name(condition)] = settings["duration_ms"]
-    if where:
-        yield Finding(
-            rule_id,
-            f"{counted(where, 'condition')} {'measures' if len(where) == 1 else 'measure'} for less than"
-            f" {_LEAST_MS} ms, at least {min(where.values())} ms: losing a processor once changes such a"
-            " trial by percents.",
-            tuple(f"{name}: {duration} ms" for name, duration in where.items()),
-            {"conditions": len(where), "shortest_ms": min(where.values())},
-            f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual.",
-        )
+@limited(
+    "short-trials",
+    "Trials are short",
+    f"{ANOMALIES}, section 6; Linux, CONFIG_HZ",
+    "In {conditions} less than {limit} are measured, {worst} at worst: losing a processor once changes"
+    " such a trial by percents.",
+    f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual.",
+    limit=_LEAST_MS,
+    below=True,
+    shown="{:.0f} ms".format,
+    evidence_name="shortest_ms",
+)
+def short_trials(evidence: Evidence) -> dict[str, float]:
+    """Return name of condition -> how long its trials measure, where they are told."""
+    programs = evidence.experiment.programs
+    return {
+        name: settings["duration_ms"]
+        for name, settings in evidence.settings_by_condition().items()
+        if settings["subject"] not in programs or programs[settings["subject"]].extract == "protocol"
+    }
 
 
-@rule("oversubscribed", "More threads than processors", f"{ANOMALIES}, section 3")
-def oversubscribed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
-    """Find more threads than processors to run them on."""
-    where, most = [], 0
-    for condition in evidence.experiment.conditions():
-        settings = evidence.experiment.settings(condition)
-        threads = settings["threads"]
-        processors = processors_of(settings["pinning"], evidence.host.get("processors"))
-        if processors and threads > processors:
-            where.append(f"{condition_name(condition)}: {threads} threads on {processors}")
-            most = max(most, threads)
-    if where:
-        yield Finding(
-            rule_id,
-            f"In {counted(where, 'condition')} up to {most} threads run on fewer processors: this measures"
-            " the operating system's scheduler too.",
-            tuple(where),
-            {"conditions": len(where), "threads": most},
-            "Leave these conditions out, or say that oversubscription is what you study.",
-        )
+@limited(
+    "oversubscribed",
+    "More threads than processors",
+    f"{ANOMALIES}, section 3",
+    "In {conditions} processors are shared, by {worst} at worst: this measures the operating system's"
+    " scheduler too.",
+    "Leave these conditions out, or say that oversubscription is what you study.",
+    limit=1,
+    shown="{:.3g} threads each".format,
+    evidence_name="threads_each",
+)
+def oversubscribed(evidence: Evidence) -> dict[str, float]:
+    """Return name of condition -> threads for each of its processors, where their number is known."""
+    return {
+        name: settings["threads"] / processors
+        for name, settings in evidence.settings_by_condition().items()
+        if (processors := processors_of(settings["pinning"], evidence.host.get("processors")))
+    }
 
 
 @rule("unpinned", "Threads are not pinned", f"{ANOMALIES}, section 7.1")
-def unpinned(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def unpinned(evidence: Evidence) -> Iterator[Finding]:
     """Find threads that the operating system may move.
 
     A command is pinned by what its arguments make of `pinning`, or not at all.
@@ -128,32 +125,28 @@ def unpinned(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     experiment = evidence.experiment
     trials: list[str] = []
     commands: list[str] = []
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
+    for name, settings in evidence.settings_by_condition().items():
         subject = settings["subject"]
         is_command = experiment.is_command(subject)
         can_pin = not is_command or "pinning" in chain.from_iterable(
             map(placeholders.names, experiment.programs[subject].arguments)
         )
         if settings["pinning"] == "none" or not can_pin:
-            (commands if is_command else trials).append(condition_name(condition))
-    for where, remedy in (
-        (trials, 'Set pinning to "cores_first", or to another policy that pins.'),
-        (
-            commands,
-            "Start the command by taskset with {pinning} among its arguments, and set pinning to a list"
-            " of processors.",
-        ),
-    ):
-        if where:
-            what = counted(where, "condition") + (" of commands" if where is commands else "")
-            yield Finding(
-                rule_id,
-                f"The operating system chooses and changes the processors in {what}.",
-                tuple(where),
-                {"conditions": len(where)},
-                remedy,
-            )
+            (commands if is_command else trials).append(name)
+    says = "The operating system chooses and changes the processors in"
+    yield from of_places(
+        trials,
+        "conditions",
+        f"{says} {counted(trials, 'condition')}.",
+        'Set pinning to "cores_first", or to another policy that pins.',
+    )
+    yield from of_places(
+        commands,
+        "conditions",
+        f"{says} {counted(commands, 'condition')} of commands.",
+        "Start the command by taskset with {pinning} among its arguments, and set pinning to a list of"
+        " processors.",
+    )
 
 
 def processors_of(pinning: str | list[int], available: int | None) -> int | None:

@@ -127,9 +127,9 @@ def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> Non
     ("threads", "pinning", "expected"),
     [
         ("[4, 1]", '"compact"', None),
-        ("[5, 1]", '"compact"', "threads=5: 5 threads on 4"),
+        ("[5, 1]", '"compact"', "threads=5: 1.25 threads each"),
         ("[2, 1]", "[0, 1]", None),
-        ("[2, 1]", "[0, 0]", "threads=2: 2 threads on 1"),
+        ("[2, 1]", "[0, 0]", "threads=2: 2 threads each"),
     ],
 )
 def test_more_threads_than_processors(threads: str, pinning: str, expected: str | None) -> None:

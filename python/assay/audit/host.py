@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.analysis import HostModes, median
+from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, WRONG_DATA
-from assay.audit.types import Evidence, numbers, rule
+from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import counted, in_percent, one_line, whole_percent
+from assay.words import counted, one_line, whole_percent
 
 _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 
@@ -21,13 +22,13 @@ _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
     "The host changed within groups",
     "measurements on a virtual machine, which its page gives",
 )
-def host_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def host_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find groups in several modes, and other calibrations that differ within groups."""
     modes = evidence.analysis.host_modes
     of_group = {} if modes is None else modes.of_group
     mixed = [number for number, mode in of_group.items() if mode == "mixed"]
     if modes is not None and mixed:
-        yield _changed_mode(rule_id, evidence, modes, mixed)
+        yield _changed_mode(evidence, modes, mixed)
     for metric, limit in _CALIBRATION_LIMITS.items():
         ratios = [(group, _largest_ratio(evidence, group, metric)) for group in evidence.groups.values()]
         known = [(group, ratio) for group, ratio in ratios if ratio is not None]
@@ -47,7 +48,6 @@ def host_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
                 " its mode in them"
             )
         yield Finding(
-            rule_id,
             f"{metric} differs by more than {limit} times within {len(changed)} of {len(known)} groups,"
             f" {worst:.3g} times at worst. {effect}.",
             _contexts(evidence, changed),
@@ -57,7 +57,7 @@ def host_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _changed_mode(rule_id: str, evidence: Evidence, modes: HostModes, mixed: Sequence[int]) -> Finding:
+def _changed_mode(evidence: Evidence, modes: HostModes, mixed: Sequence[int]) -> Finding:
     # A group and its repetitions stand for the same pairs: it is enough that one of them ran in one mode.
     attempts: dict[int, list[int]] = defaultdict(list)
     for number, group in evidence.groups.items():
@@ -74,7 +74,6 @@ def _changed_mode(rule_id: str, evidence: Evidence, modes: HostModes, mixed: Seq
             "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
         )
     return Finding(
-        rule_id,
         f"The host changed its mode ({modes.metric}: {centers}) within {len(mixed)} of"
         f" {len(evidence.groups)} groups;{repeated} {outcome}.",
         _contexts(evidence, [evidence.groups[number] for number in lost or mixed]),
@@ -98,7 +97,7 @@ def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str
     """
     placements: dict[str, list[float]] = defaultdict(list)
     for trial in group:
-        settings = evidence.experiment.settings(trial.levels)
+        settings = evidence.settings(trial)
         placements[f"{settings['threads']} {settings['pinning']}"] += [
             calibration[metric]
             for calibration in (trial.calibration_before, trial.calibration_after)
@@ -113,42 +112,6 @@ _DRIFT_LEVEL = 0.05  # of all conditions together
 _DRIFT_LIMIT = 0.05  # the size of the effects that experiments look for
 
 
-@rule(
-    "campaign-drift",
-    "Results drift across the campaign",
-    "Spearman, The Proof and Measurement of Association between Two Things, 1904; docs/statistics.md",
-)
-def campaign_drift(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions whose trials get faster or slower while the campaign goes on."""
-    metric = evidence.experiment.comparison.metric
-    series: dict[str, list[float]] = {}
-    for name, trials in evidence.valid_by_condition.items():
-        in_time = sorted(trials, key=lambda trial: trial.started_at)  # repetitions come last in plans
-        known = [trial.metrics.get(metric, 0) for trial in in_time]
-        values = [value for value in known if 0 < value < float("inf")]
-        if len(values) >= _FEWEST:
-            series[name] = values
-    drifting = {}
-    for name, values in series.items():
-        third = len(values) // 3
-        change = median(values[-third:]) / median(values[:third]) - 1
-        if abs(change) > _DRIFT_LIMIT and _rank_correlation_p(values) * len(series) <= _DRIFT_LEVEL:
-            drifting[name] = change
-    if drifting:
-        worst = max(drifting.values(), key=abs)
-        yield Finding(
-            rule_id,
-            f"In {len(drifting)} of {counted(series, 'condition')} {metric} drifts across the campaign: from"
-            f" the first third of the trials to the last it changes by"
-            f" {whole_percent(worst, '+')} at worst.",
-            tuple(f"{name}: {whole_percent(change, '+')}" for name, change in drifting.items()),
-            {"conditions": len(drifting), "worst_percent": in_percent(worst)},
-            "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a"
-            " campaign.",
-            "note",
-        )
-
-
 def _rank_correlation_p(values: Sequence[float]) -> float:
     """Return the p-value of the rank correlation of values with their order."""
     # Loaded only where it is needed because it takes a second; SciPy ships no types.
@@ -157,13 +120,43 @@ def _rank_correlation_p(values: Sequence[float]) -> float:
     return float(spearmanr(range(len(values)), list(map(float, values))).pvalue)
 
 
+@limited(
+    "campaign-drift",
+    "Results drift across the campaign",
+    "Spearman, The Proof and Measurement of Association between Two Things, 1904; docs/statistics.md",
+    "In {conditions} {metric} drifts across the campaign: from the first third of the trials to the last"
+    " it changes by {worst} at worst.",
+    "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a campaign.",
+    limit=_DRIFT_LIMIT,
+    shown=lambda share: whole_percent(share, "+"),
+    severity="note",
+)
+def campaign_drift(evidence: Evidence) -> dict[str, float]:
+    """Return name of condition -> the share by which its results drift, where that is more than chance."""
+    metric = evidence.experiment.comparison.metric
+    series: dict[str, list[float]] = {}
+    for name, trials in evidence.valid_by_condition.items():
+        in_time = sorted(trials, key=lambda trial: trial.started_at)  # repetitions come last in plans
+        known = [trial.metrics.get(metric, 0) for trial in in_time]
+        values = [value for value in known if 0 < value < float("inf")]
+        if len(values) >= _FEWEST:
+            series[name] = values
+    changes = {}
+    for name, values in series.items():
+        third = len(values) // 3
+        change = median(values[-third:]) / median(values[:third]) - 1
+        if abs(change) > _DRIFT_LIMIT and _rank_correlation_p(values) * len(series) <= _DRIFT_LEVEL:
+            changes[name] = change
+    return changes
+
+
 @rule("environment-changed", "The machine or the program changed", WRONG_DATA)
-def environment_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def environment_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find trials of one subject that ran with different programs, or on a machine that was changed."""
     environments: dict[str, dict[str, list[StoredTrial]]] = defaultdict(lambda: defaultdict(list))
     for trial in evidence.valid:
         if trial.environment is not None:
-            settings = evidence.experiment.settings(trial.levels)
+            settings = evidence.settings(trial)
             environments[settings["subject"]][_environment(evidence, trial, settings)].append(trial)
     changed = {
         subject: sorted(trials_of.values(), key=len, reverse=True)
@@ -173,7 +166,6 @@ def environment_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     if changed:
         most = max(map(len, changed.values()))
         yield Finding(
-            rule_id,
             f"The valid trials of {len(changed)} of {len(environments)} subjects report different"
             f" environments, up to {most}.",
             tuple(
@@ -194,13 +186,13 @@ def environment_changed(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     "Calibrations are missing",
     "measurements on a virtual machine, which the page of host-changed gives",
 )
-def missing_calibration(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
     """Find valid trials of which it is not known whether the host changed."""
 
     without: list[StoredTrial] = []
     without_core_to_core: list[StoredTrial] = []
     for trial in evidence.valid:
-        settings = evidence.experiment.settings(trial.levels)
+        settings = evidence.settings(trial)
         pinning = settings["pinning"]
         alone = settings["threads"] == 1 or (isinstance(pinning, list) and len(set(pinning)) == 1)
         both = (trial.calibration_before, trial.calibration_after)
@@ -208,23 +200,16 @@ def missing_calibration(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
             without.append(trial)
         elif not alone and not all("core_to_core_ns" in calibration for calibration in both):
             without_core_to_core.append(trial)
-    for trials, what, remedy in (
-        (without, "a calibration", "`assay show` gives the reason as calibration_error."),
-        (
-            without_core_to_core,
-            "the core-to-core latency",
-            "`assay show` gives the reason under unavailable; keep other work off the host.",
-        ),
-    ):
-        if trials:
-            yield Finding(
-                rule_id,
-                f"{len(trials)} of {len(evidence.valid)} valid trials lack {what} before or after them.",
-                evidence.counted(trials),
-                {"trials": len(trials), "valid": len(evidence.valid)},
-                remedy,
-                trials=numbers(trials),
-            )
+    yield from evidence.of_trials(
+        without,
+        "lack a calibration before or after them.",
+        "`assay show` gives the reason as calibration_error.",
+    )
+    yield from evidence.of_trials(
+        without_core_to_core,
+        "lack the core-to-core latency before or after them.",
+        "`assay show` gives the reason under unavailable; keep other work off the host.",
+    )
 
 
 @rule(
@@ -232,7 +217,7 @@ def missing_calibration(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     "A subject was not built for speed",
     "Google Benchmark, which warns of debug builds too; ThreadSanitizer's manual, on its slowdown",
 )
-def unoptimised_build(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def unoptimised_build(evidence: Evidence) -> Iterator[Finding]:
     """Find subjects compiled for finding mistakes rather than for speed."""
     useless, asserting = [], []
     for subject, contents in _environments(evidence).items():
@@ -244,25 +229,21 @@ def unoptimised_build(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
                 useless.append(f"{subject}: with {one_line(str(sanitizers))}")
             if _inside(content, "program", "assertions") is True:
                 asserting.append(subject)
-    if useless:
-        yield Finding(
-            rule_id,
-            f"{counted(useless, 'program')} compiled without optimisation or with sanitizers"
-            f" {'was' if len(useless) == 1 else 'were'} measured.",
-            tuple(useless),
-            {"programs": len(useless)},
-            "Build for release (-O2 or -O3, no sanitizers), and run the campaign again.",
-            "error",
-        )
-    if asserting:
-        yield Finding(
-            rule_id,
-            f"{counted(asserting, 'program')} with assertions on"
-            f" {'was' if len(asserting) == 1 else 'were'} measured.",
-            tuple(asserting),
-            {"programs": len(asserting)},
-            "Build with -DNDEBUG, for all that is compared.",
-        )
+    yield from of_places(
+        useless,
+        "programs",
+        f"{counted(useless, 'program')} compiled without optimisation or with sanitizers"
+        f" {'was' if len(useless) == 1 else 'were'} measured.",
+        "Build for release (-O2 or -O3, no sanitizers), and run the campaign again.",
+        "error",
+    )
+    yield from of_places(
+        asserting,
+        "programs",
+        f"{counted(asserting, 'program')} with assertions on"
+        f" {'was' if len(asserting) == 1 else 'were'} measured.",
+        "Build with -DNDEBUG, for all that is compared.",
+    )
 
 
 _COMPARED = (
@@ -277,13 +258,13 @@ _COMPARED = (
 @rule(
     "different-builds", "Compared programs were built differently", f"{WRONG_DATA}; {ANOMALIES}, section 2.1"
 )
-def different_builds(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def different_builds(evidence: Evidence) -> Iterator[Finding]:
     """Find compared programs that differ in more than the subject."""
     factor = evidence.experiment.comparison.factor
     builds: dict[Any, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
     for trial in evidence.valid:
         content = evidence.environments.get(trial.environment or "")
-        is_setting = "allocator" in evidence.experiment.settings(trial.levels)
+        is_setting = "allocator" in evidence.settings(trial)
         for keys in _COMPARED:
             value = _inside(content, *keys)
             if value is not None and not (is_setting and keys[0] == "allocator"):
@@ -301,21 +282,18 @@ def different_builds(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         for keys, values in builds[level].items()
         if keys in builds[baseline] and values != builds[baseline][keys]
     )
-    if where:
-        yield Finding(
-            rule_id,
-            f"Programs that are compared differ in {counted(where, 'way')} besides the subject.",
-            where,
-            {"differences": len(where)},
-            "Build both with the same compiler and flags and the same allocator, unless that is the"
-            " question.",
-        )
+    yield from of_places(
+        where,
+        "differences",
+        f"Programs that are compared differ in {counted(where, 'way')} besides the subject.",
+        "Build both with the same compiler and flags and the same allocator, unless that is the question.",
+    )
 
 
 @rule(
     "frequency-scaling", "The processors' frequency varies", f"{BENCHMARKING}, CPU frequency scaling governor"
 )
-def frequency_scaling(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
     """Find processors whose frequency follows the load."""
     environments = [content for contents in _environments(evidence).values() for content in contents]
     governors = {
@@ -324,17 +302,14 @@ def frequency_scaling(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         for governor in _listed(_inside(content, "processor", "governor"))
         if governor != "performance"
     }
-    if governors:
-        yield Finding(
-            rule_id,
-            "The frequency of the processors follows the load.",
-            tuple(f"governor {name}" for name in sorted(governors)),
-            {"governors": len(governors)},
-            'Set the governor "performance" on every processor (cpupower frequency-set -g performance).',
-        )
+    yield from of_places(
+        [f"governor {name}" for name in sorted(governors)],
+        "governors",
+        "The frequency of the processors follows the load.",
+        'Set the governor "performance" on every processor (cpupower frequency-set -g performance).',
+    )
     if any(_inside(content, "processor", "boost") is True for content in environments):
         yield Finding(
-            rule_id,
             "Processors may exceed their nominal frequency; by how much depends on heat and on how many run.",
             ("boost",),
             {},
@@ -349,22 +324,20 @@ def frequency_scaling(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     "Every trial has the same memory layout",
     f"{RANDOMNESS}, section 3.1, principle P1; {WRONG_DATA}",
 )
-def fixed_layout(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
     """Find processes that all have the same layout of memory."""
     where = tuple(
         subject
         for subject, contents in _environments(evidence).items()
         if any(_inside(content, "address_randomisation", "process") is False for content in contents)
     )
-    if where:
-        yield Finding(
-            rule_id,
-            f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
-            " chance, the one layout that all trials have.",
-            where,
-            {"subjects": len(where)},
-            "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
-        )
+    yield from of_places(
+        where,
+        "subjects",
+        f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
+        " chance, the one layout that all trials have.",
+        "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
+    )
 
 
 def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, Any]) -> str:
@@ -383,7 +356,7 @@ def _environments(evidence: Evidence) -> Mapping[str, list[Any]]:
     digests: dict[str, dict[str, None]] = defaultdict(dict)
     for trial in evidence.valid:
         if trial.environment is not None and trial.environment in evidence.environments:
-            digests[evidence.experiment.settings(trial.levels)["subject"]][trial.environment] = None
+            digests[evidence.settings(trial)["subject"]][trial.environment] = None
     return {subject: [evidence.environments[digest] for digest in seen] for subject, seen in digests.items()}
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from assay.analysis import median
+from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS
-from assay.audit.types import Evidence, rule
+from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding, Severity
+from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
 
 
@@ -14,13 +15,12 @@ from assay.words import condition_name, counted
     "Medians that are not typical",
     f"{BENCHMARKING}, central tendency; Hartigan & Hartigan, The Dip Test of Unimodality, 1985",
 )
-def several_clusters(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def several_clusters(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions of which no single value is typical."""
     conditions = evidence.analysis.conditions
     scattered = [condition for condition in conditions if condition.shape.note]
     if scattered:
         yield Finding(
-            rule_id,
             f"In {len(scattered)} of {counted(conditions, 'condition')} the median of"
             f" {evidence.analysis.metric} is not a typical value.",
             tuple(f"{condition_name(condition.levels)}: {condition.shape.note}" for condition in scattered),
@@ -34,7 +34,7 @@ def several_clusters(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
 
 
 @rule("verdicts-differ-by-mode", "Verdicts depend on the host's mode", "docs/statistics.md")
-def verdicts_differ_by_mode(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def verdicts_differ_by_mode(evidence: Evidence) -> Iterator[Finding]:
     """Find comparisons whose answer depends on the mode of the host, or on the groups that are left out."""
     analysis = evidence.analysis
     contradicting: list[str] = []
@@ -58,30 +58,26 @@ def verdicts_differ_by_mode(rule_id: str, evidence: Evidence) -> Iterator[Findin
             contradicting.append(f"{name}: {shown}")
         elif comparison.verdict != "undecided" == verdicts.get("with all groups"):
             depending.append(f"{name}: {comparison.verdict} without mixed groups, undecided with them")
-    if contradicting:
-        yield Finding(
-            rule_id,
-            f"{counted(contradicting, 'comparison')} would have another verdict in another mode of the host"
-            " or with other groups.",
-            tuple(contradicting),
-            {"comparisons": len(contradicting)},
-            "Say in which mode a verdict holds; a host of your own, without modes, gives one answer.",
-            "error" if opposite else "warning",
-        )
-    if depending:
-        yield Finding(
-            rule_id,
-            f"{counted(depending, 'comparison')} would be undecided if the groups in which the host changed"
-            " its mode were not left out.",
-            tuple(depending),
-            {"comparisons": len(depending)},
-            "Run more blocks until both agree.",
-            "note",
-        )
+    yield from of_places(
+        contradicting,
+        "comparisons",
+        f"{counted(contradicting, 'comparison')} would have another verdict in another mode of the host"
+        " or with other groups.",
+        "Say in which mode a verdict holds; a host of your own, without modes, gives one answer.",
+        "error" if opposite else "warning",
+    )
+    yield from of_places(
+        depending,
+        "comparisons",
+        f"{counted(depending, 'comparison')} would be undecided if the groups in which the host changed"
+        " its mode were not left out.",
+        "Run more blocks until both agree.",
+        "note",
+    )
 
 
 @rule("subject-against", "Some workloads contradict the overall result", f"{RANDOMNESS}, section 3.3")
-def subject_against(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def subject_against(evidence: Evidence) -> Iterator[Finding]:
     """Find workloads that contradict the verdict over all workloads."""
     against = [
         (aggregate, workload, verdict)
@@ -92,7 +88,6 @@ def subject_against(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
         certain = sum(verdict in ("faster", "slower") for _, _, verdict in against)
         severity: Severity = "warning" if certain else "note"
         yield Finding(
-            rule_id,
             f"{counted(against, 'workload')} {'contradicts' if len(against) == 1 else 'contradict'} the"
             f" overall result, {certain} of them with a verdict of {'its' if certain == 1 else 'their'} own.",
             tuple(
@@ -110,38 +105,34 @@ _LARGEST_RATIO = 10.0
 _LEAST_BYTES = 2**20  # a baseline's least: less is pages of code and the allocator's arenas
 
 
-@rule("memory-use", "Memory use differs by an order of magnitude", f"{ANOMALIES}, section 5")
-def memory_use(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
-    """Find subjects that buy their speed with memory, or never give it back."""
-    comparison = evidence.experiment.comparison
-    typical: dict[str, float] = {}
-    for name, trials in evidence.valid_by_condition.items():
-        used = [
-            trial.metrics["peak_resident_bytes"] - trial.metrics["resident_before_bytes"]
-            for trial in trials
-            if {"peak_resident_bytes", "resident_before_bytes"} <= trial.metrics.keys()
-        ]
-        if used:
-            typical[name] = median(used)
+@limited(
+    "memory-use",
+    "Memory use differs by an order of magnitude",
+    f"{ANOMALIES}, section 5",
+    "In {conditions} the memory in use is more than {limit} that of {baseline}, {worst} at worst: memory"
+    " may not be given back.",
+    "Look at memory beside throughput, in longer trials too: a subject that leaks gets slower or fails"
+    " later.",
+    limit=_LARGEST_RATIO,
+    shown="{:.3g} times".format,
+    severity="note",
+    evidence_name="worst_ratio",
+)
+def memory_use(evidence: Evidence) -> dict[str, float]:
+    """Return name of condition -> its memory in use over that of its baseline, where both are known."""
+
+    def used(_evidence: Evidence, trial: StoredTrial) -> float | None:
+        before, peak = map(trial.metrics.get, ("resident_before_bytes", "peak_resident_bytes"))
+        return None if before is None or peak is None else peak - before
+
+    typical_bytes = typical(used)(evidence)
+    experiment = evidence.experiment
+    baselines = experiment.baseline_by_context()
     ratios = {}
-    baselines = evidence.experiment.baseline_by_context()
-    for condition in evidence.experiment.conditions():
+    for condition in experiment.conditions():
+        baseline = baselines.get(experiment.context(condition))
         name = condition_name(condition)
-        baseline = baselines.get(evidence.experiment.context(condition), condition[comparison.factor])
-        compared_with = condition_name({**condition, comparison.factor: baseline})
-        if name in typical and compared_with in typical:
-            ratio = typical[name] / max(typical[compared_with], _LEAST_BYTES)
-            if ratio > _LARGEST_RATIO:
-                ratios[name] = ratio
-    if ratios:
-        worst = max(ratios.values())
-        yield Finding(
-            rule_id,
-            f"In {counted(ratios, 'condition')} the memory in use is more than {_LARGEST_RATIO:g} times that"
-            f" of {comparison.against()}, {worst:.3g} times at worst: memory may not be given back.",
-            tuple(f"{name}: {ratio:.3g} times" for name, ratio in ratios.items()),
-            {"conditions": len(ratios), "worst_ratio": worst},
-            "Look at memory beside throughput, in longer trials too: a subject that leaks gets slower or"
-            " fails later.",
-            "note",
-        )
+        compared_with = condition_name({**condition, experiment.comparison.factor: baseline})
+        if name in typical_bytes and compared_with in typical_bytes:
+            ratios[name] = typical_bytes[name] / max(typical_bytes[compared_with], _LEAST_BYTES)
+    return ratios

@@ -1,16 +1,17 @@
 """Rules about what became of trials, and about what the typical trial of a condition reports."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import ceil
 
 from assay.analysis import median
 from assay.audit.design import processors_of
+from assay.audit.limits import TrialNumber, limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
-from assay.audit.types import Evidence, Rule, numbers, rule
+from assay.audit.types import Evidence, numbers, rule
 from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
-from assay.words import counted, in_percent, one_line, whole_percent
+from assay.words import counted, one_line, whole_percent
 
 _STATUSES: dict[str, tuple[Severity, str, str]] = {
     "invalid": (
@@ -32,14 +33,13 @@ _STATUSES: dict[str, tuple[Severity, str, str]] = {
 
 
 @rule("invalid-trials", "Trials that do not count", f"{ANOMALIES}, section 4.8 (4)")
-def invalid_trials(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def invalid_trials(evidence: Evidence) -> Iterator[Finding]:
     """Find trials that are not valid."""
     for status, (severity, meaning, remedy) in _STATUSES.items():
         trials = [trial for trial in evidence.trials if trial.status == status]
         if trials:
             [(reason, _)] = Counter(trial.reason for trial in trials).most_common(1)
             yield Finding(
-                rule_id,
                 f"{len(trials)} of {len(evidence.trials)} trials {meaning}"
                 f" (for example: {one_line(reason)}).",
                 evidence.counted(trials),
@@ -51,35 +51,23 @@ def invalid_trials(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
 
 
 @rule("missing-metric", "The compared metric is missing or not above zero", "docs/statistics.md")
-def missing_metric(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def missing_metric(evidence: Evidence) -> Iterator[Finding]:
     """Find valid trials that cannot be compared."""
     comparison = evidence.experiment.comparison
     for metric in (comparison.metric, *comparison.also):
         known = sorted({name for trial in evidence.valid for name in trial.metrics} - {metric})
         without = [trial for trial in evidence.valid if metric not in trial.metrics]
         useless = [trial for trial in evidence.valid if not 0 < trial.metrics.get(metric, 1) < float("inf")]
-        for trials, problem, remedy in (
-            (
-                without,
-                f"do not report {metric}",
-                f"Name one that they do report: {one_line(', '.join(known))}." if known else "Report it.",
-            ),
-            (
-                useless,
-                f"report a {metric} that is not above zero and has no ratio to another",
-                "Compare a metric that is always above zero.",
-            ),
-        ):
-            if trials:
-                yield Finding(
-                    rule_id,
-                    f"{len(trials)} of {len(evidence.valid)} valid trials {problem}: no verdict rests on"
-                    " them.",
-                    evidence.counted(trials),
-                    {"trials": len(trials), "valid": len(evidence.valid)},
-                    remedy,
-                    trials=numbers(trials),
-                )
+        yield from evidence.of_trials(
+            without,
+            f"do not report {metric}: no verdict rests on them.",
+            f"Name one that they do report: {one_line(', '.join(known))}." if known else "Report it.",
+        )
+        yield from evidence.of_trials(
+            useless,
+            f"report a {metric} that is not above zero: it has no ratio, and no verdict rests on them.",
+            "Compare a metric that is always above zero.",
+        )
 
 
 _NOTED = 0.2  # of the trials of a condition; up to here it may be the detection that errs
@@ -87,7 +75,7 @@ _TYPICAL = 0.5
 
 
 @rule("no-steady-state", "Trials without a steady state", WARMUP)
-def no_steady_state(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def no_steady_state(evidence: Evidence) -> Iterator[Finding]:
     """Find trials whose throughput never settles."""
     classified = [
         trial for trial in evidence.valid if "steady" in trial.metrics and not _waits(evidence, trial)
@@ -107,7 +95,6 @@ def no_steady_state(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
     if worst > _TYPICAL:
         severity = "error" if count > _TYPICAL * most else "warning"
     yield Finding(
-        rule_id,
         f"In {counted(beyond, 'condition')} more than {_NOTED:.0%} of the trials do not reach a steady"
         f" state, {whole_percent(worst)} at worst; of all trials {count} of {most}.",
         tuple(f"{name}: {len(trials)} of {len(by_condition[name])}" for name, trials in beyond.items()),
@@ -122,92 +109,34 @@ _LATE = 0.05  # of the measured interval
 
 
 @rule("warm-up", "Warm-up is measured", f"{WARMUP}; {BENCHMARKING}")
-def warm_up(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def warm_up(evidence: Evidence) -> Iterator[Finding]:
     """Find trials of which a good part passes before they are steady."""
     late: dict[str, float] = {}
     wanted = 0.0
     for name, trials in evidence.valid_by_condition.items():
-        settings = evidence.experiment.settings(trials[0].levels)
+        settings = evidence.settings(trials[0])
         after = [
             trial.metrics["steady_after_ms"]
             for trial in trials
             if "steady_after_ms" in trial.metrics and not _waits(evidence, trial)
         ]
-        typical = median(after) if after else 0.0
-        if after and typical > _LATE * settings["duration_ms"]:
-            late[name] = typical
-            wanted = max(wanted, settings.get("warm_up_ms", 0) + typical)
+        median_ms = median(after) if after else 0.0
+        if after and median_ms > _LATE * settings["duration_ms"]:
+            late[name] = median_ms
+            wanted = max(wanted, settings.get("warm_up_ms", 0) + median_ms)
     if late:
         soonest, latest = min(late.values()), max(late.values())
         span = f"{latest:.0f}" if round(soonest) == round(latest) else f"{soonest:.0f} to {latest:.0f}"
         yield Finding(
-            rule_id,
             f"The typical trial of {counted(late, 'condition')} becomes steady only after {span} ms of"
             " what is measured.",
-            tuple(f"{name}: {typical:.0f} ms" for name, typical in late.items()),
+            tuple(f"{name}: {median_ms:.0f} ms" for name, median_ms in late.items()),
             {"conditions": len(late), "latest_ms": latest},
             f"Set trial.warm_up_ms to {ceil(wanted)}, the same for all that is compared.",
         )
 
 
-def limited(
-    rule_id: str,
-    title: str,
-    source: str,
-    *,
-    number: Callable[[Evidence, StoredTrial], float | None],
-    limit: float,
-    says: str,
-    remedy: str,
-    shown: Callable[[float], str] = whole_percent,
-    severity: Severity = "warning",
-    below: bool = False,
-    evidence_name: str = "worst_percent",
-) -> Rule[Evidence]:
-    """Return a rule about one number of each trial, of which the median in some condition is beyond a limit.
-
-    The median, because a single trial may be disturbed; what the typical trial shows is systematic.
-
-    Args:
-        number: a trial's number, and None where it has none; takes the evidence and the trial.
-        limit: up to it (in size) nothing is said; with `below`, from it on.
-        says: the message, with fields conditions, limit and worst.
-        shown: how a number is written.
-        evidence_name: what the worst number is called in the evidence, with its unit.
-    """
-
-    @rule(rule_id, title, source)
-    def check(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
-        beyond = {}
-        for name, trials in evidence.valid_by_condition.items():
-            known = [value for trial in trials if (value := number(evidence, trial)) is not None]
-            if known:
-                typical = median(known)
-                if typical < limit if below else abs(typical) > limit:
-                    beyond[name] = typical
-        if beyond:
-            worst = min(beyond.values()) if below else max(beyond.values(), key=abs)
-            yield Finding(
-                rule_id,
-                says.format(conditions=counted(beyond, "condition"), limit=shown(limit), worst=shown(worst)),
-                tuple(f"{name}: {shown(value)}" for name, value in beyond.items()),
-                {
-                    "conditions": len(beyond),
-                    evidence_name: in_percent(worst) if evidence_name == "worst_percent" else worst,
-                },
-                remedy,
-                severity,
-            )
-
-    return check
-
-
-def reported(name: str) -> Callable[[Evidence, StoredTrial], float | None]:
-    """Return what gives a trial's metric of this name."""
-    return lambda _evidence, trial: trial.metrics.get(name)
-
-
-def _of_closed_loop(name: str) -> Callable[[Evidence, StoredTrial], float | None]:
+def _of_closed_loop(name: str) -> TrialNumber:
     """Return what gives a metric of a trial none of whose threads wait for arrivals."""
     return lambda evidence, trial: None if _waits(evidence, trial) else trial.metrics.get(name)
 
@@ -217,19 +146,58 @@ def _waits(evidence: Evidence, trial: StoredTrial) -> bool:
 
     Then chance decides how many operations fall into an interval: 10 on average vary by 32%.
     """
-    settings = evidence.experiment.settings(trial.levels)
+    settings = evidence.settings(trial)
     return any("arrivals" in role for role in (settings, *settings.get("roles", ())))
 
 
-def _share_of_slowest(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how much the slowest thread has of the mean; None where threads have different things to do."""
-    several = len(evidence.experiment.settings(trial.levels).get("roles", ())) > 1
-    return None if several else trial.metrics.get("slowest_thread_share")
+generation = limited(
+    "generation",
+    "Generating operations takes much of the time",
+    f"{ANOMALIES}, section 7.1 (non-uniform key distributions)",
+    "In {conditions} generating an operation takes more than {limit} of its time, {worst} at worst:"
+    " differences look smaller than they are.",
+    "Subtract generation_ns before you reason about the subject's own cost.",
+    limit=0.2,
+    severity="note",
+)(typical(lambda _evidence, trial: trial.metrics.get("generation_share")))
+
+throughput_drift = limited(
+    "throughput-drift",
+    "Throughput drifts within trials",
+    f"{ANOMALIES}, section 2; {WARMUP}",
+    "In {conditions} throughput drifts within the typical trial, by {worst} at worst: the result depends"
+    " on how long a trial lasts.",
+    "Lengthen trial.duration_ms until it no longer matters, or let trials warm up (trial.warm_up_ms).",
+    limit=0.05,
+    shown=lambda share: whole_percent(share, "+"),
+)(typical(_of_closed_loop("throughput_drift")))
+
+changing_throughput = limited(
+    "changing-throughput",
+    "Throughput varies within trials",
+    REASONABLE_TIME,
+    "In {conditions} throughput varies by more than {limit} between the intervals of the typical trial,"
+    " {worst} at worst.",
+    "Look for other work on the host, and at the series of a trial.",
+    limit=0.25,
+)(typical(_of_closed_loop("throughput_variation")))
 
 
-def _preemptions(evidence: Evidence, trial: StoredTrial) -> float | None:
+@limited(
+    "preempted",
+    "Threads lost their processors",
+    f"{BENCHMARKING}, system load",
+    "In {conditions} a thread of the typical trial lost its processor more than {limit} times a second,"
+    " {worst} at worst, although there are processors for all.",
+    "Keep other work off the host while a campaign runs.",
+    limit=50,
+    shown="{:.3g}".format,
+    evidence_name="worst_per_second",
+)
+@typical
+def preempted(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return how often a second a thread lost its processor; None where there are too few processors."""
-    settings = evidence.experiment.settings(trial.levels)
+    settings = evidence.settings(trial)
     switches = trial.metrics.get("involuntary_context_switches")
     threads: int = settings["threads"]
     processors = processors_of(settings["pinning"], evidence.host.get("processors"))
@@ -239,102 +207,48 @@ def _preemptions(evidence: Evidence, trial: StoredTrial) -> float | None:
     return switches / threads / float(duration_ms / 1000)
 
 
-def _migrations_of_pinned(evidence: Evidence, trial: StoredTrial) -> float | None:
-    pinned = evidence.experiment.settings(trial.levels)["pinning"] != "none"
-    return trial.metrics.get("migrations") if pinned else None
-
-
-generation = limited(
-    "generation",
-    "Generating operations takes much of the time",
-    f"{ANOMALIES}, section 7.1 (non-uniform key distributions)",
-    number=reported("generation_share"),
-    limit=0.2,
-    says=(
-        "In {conditions} generating an operation takes more than {limit} of its time, {worst} at worst:"
-        " differences look smaller than they are."
-    ),
-    remedy="Subtract generation_ns before you reason about the subject's own cost.",
-    severity="note",
-)
-
-throughput_drift = limited(
-    "throughput-drift",
-    "Throughput drifts within trials",
-    f"{ANOMALIES}, section 2; {WARMUP}",
-    number=_of_closed_loop("throughput_drift"),
-    limit=0.05,
-    says=(
-        "In {conditions} throughput drifts within the typical trial, by {worst} at worst: the result depends"
-        " on how long a trial lasts."
-    ),
-    remedy="Lengthen trial.duration_ms until it no longer matters, or let trials warm up (trial.warm_up_ms).",
-    shown=lambda share: whole_percent(share, "+"),
-)
-
-changing_throughput = limited(
-    "changing-throughput",
-    "Throughput varies within trials",
-    REASONABLE_TIME,
-    number=_of_closed_loop("throughput_variation"),
-    limit=0.25,
-    says=(
-        "In {conditions} throughput varies by more than {limit} between the intervals of the typical trial,"
-        " {worst} at worst."
-    ),
-    remedy="Look for other work on the host, and at the series of a trial.",
-)
-
-preempted = limited(
-    "preempted",
-    "Threads lost their processors",
-    f"{BENCHMARKING}, system load",
-    number=_preemptions,
-    limit=50,
-    says=(
-        "In {conditions} a thread of the typical trial lost its processor more than {limit} times a second,"
-        " {worst} at worst, although there are processors for all."
-    ),
-    remedy="Keep other work off the host while a campaign runs.",
-    shown=lambda rate: f"{rate:.3g}",
-    evidence_name="worst_per_second",
-)
-
-migrated = limited(
+@limited(
     "migrated",
     "Pinned threads changed processors",
     f"{ANOMALIES}, section 4.6.1",
-    number=_migrations_of_pinned,
+    "In {conditions} the pinned threads of the typical trial changed processors, up to {worst} times.",
+    "Find out what else sets their affinity: the subject, or a tool that moves processes.",
     limit=0,
-    says=("In {conditions} the pinned threads of the typical trial changed processors, up to {worst} times."),
-    remedy="Find out what else sets their affinity: the subject, or a tool that moves processes.",
-    shown=lambda count: f"{count:.3g}",
+    shown="{:.3g}".format,
     evidence_name="most_migrations",
 )
+@typical
+def migrated(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how often pinned threads changed processors; None where none is pinned."""
+    pinned = evidence.settings(trial)["pinning"] != "none"
+    return trial.metrics.get("migrations") if pinned else None
+
 
 paged = limited(
     "paged",
     "Memory was read from disk",
     f"{ANOMALIES}, section 5 (memory use)",
-    number=reported("major_page_faults"),
+    "In {conditions} the typical trial reads memory from disk while measured, up to {worst} times.",
+    "Use less memory or a larger host; see whether the host swaps.",
     limit=0,
-    says="In {conditions} the typical trial reads memory from disk while measured, up to {worst} times.",
-    remedy="Use less memory or a larger host; see whether the host swaps.",
-    shown=lambda count: f"{count:.3g}",
+    shown="{:.3g}".format,
     evidence_name="most_page_faults",
-)
+)(typical(lambda _evidence, trial: trial.metrics.get("major_page_faults")))
 
-unfair = limited(
+
+@limited(
     "unfair",
     "One thread does much less than the others",
     f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
-    number=_share_of_slowest,
+    "In {conditions} the slowest thread of the typical trial has less than {limit} of the mean"
+    " throughput, {worst} at worst: the sum hides that some threads starve.",
+    "Report fairness beside throughput, and compare slowest_thread_share too (comparison.also).",
     limit=0.5,
-    says=(
-        "In {conditions} the slowest thread of the typical trial has less than {limit} of the mean"
-        " throughput, {worst} at worst: the sum hides that some threads starve."
-    ),
-    remedy="Report fairness beside throughput, and compare slowest_thread_share too (comparison.also).",
     severity="note",
     below=True,
 )
+@typical
+def unfair(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how much the slowest thread has of the mean; None where threads have different things to do."""
+    several = len(evidence.settings(trial).get("roles", ())) > 1
+    return None if several else trial.metrics.get("slowest_thread_share")

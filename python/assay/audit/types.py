@@ -1,21 +1,21 @@
 """The plain types of the audit: what a rule looks at and what it says."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from assay.analysis import Analysis, summarise
 from assay.experiment.types import Experiment
-from assay.findings import Finding
+from assay.findings import Finding, Severity
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import condition_name
+from assay.words import condition_name, counted
 
 Seen = TypeVar("Seen")
-Finder = Callable[[str, Seen], Iterable[Finding]]
-"""From the id of a rule, and what it looks at, to what is wrong: one finding for each kind of thing."""
+Finder = Callable[[Seen], Iterable[Finding]]
+"""From what a rule looks at to what is wrong: one finding for each kind of thing."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,19 @@ class Rule(Generic[Seen]):
     id: str
     title: str
     source: str
-    check: Callable[[Seen], Iterable[Finding]]
+    check: Finder[Seen]
 
 
 def rule(rule_id: str, title: str, source: str) -> Callable[[Finder[Seen]], Rule[Seen]]:
-    """Return a decorator that makes a rule of a function; the function gets the id as its first argument."""
-    return lambda find: Rule(rule_id, title, source, partial(find, rule_id))
+    """Return a decorator that makes a rule of a function, whose findings get the rule's id."""
+
+    def decorated(find: Finder[Seen]) -> Rule[Seen]:
+        def check(seen: Seen) -> Iterator[Finding]:
+            return (replace(finding, rule=rule_id) for finding in find(seen))
+
+        return Rule(rule_id, title, source, check)
+
+    return decorated
 
 
 class Evidence:
@@ -105,6 +112,29 @@ class Evidence:
         """Return each condition in which some trials ran, with their number."""
         return tuple(f"{name}: {len(members)}" for name, members in self.by_condition(trials).items())
 
+    def settings(self, trial: StoredTrial) -> dict[str, Any]:
+        """Return the settings of a trial's condition."""
+        return self.experiment.settings(trial.levels)
+
+    def settings_by_condition(self) -> dict[str, dict[str, Any]]:
+        """Return name of condition -> its settings."""
+        conditions = self.experiment.conditions()
+        return {condition_name(condition): self.experiment.settings(condition) for condition in conditions}
+
+    def of_trials(
+        self, trials: Sequence[StoredTrial], says: str, remedy: str, severity: Severity = "warning"
+    ) -> Iterator[Finding]:
+        """Yield what is said of some valid trials, where there are any, after how many they are."""
+        if trials:
+            yield Finding(
+                f"{len(trials)} of {counted(self.valid, 'valid trial')} {says}",
+                self.counted(trials),
+                {"trials": len(trials), "valid": len(self.valid)},
+                remedy,
+                severity,
+                numbers(trials),
+            )
+
     def name_of(self, context: Mapping[str, Level], level: Level) -> str:
         """Return the name of the condition with a level of the compared factor in a context."""
         levels = {**context, self.experiment.comparison.factor: level}
@@ -114,6 +144,15 @@ class Evidence:
         """Return the name of the context of a trial."""
         compared = self.experiment.comparison.factor
         return condition_name({name: level for name, level in trial.levels.items() if name != compared})
+
+
+def of_places(
+    where: Iterable[str], what: str, says: str, remedy: str, severity: Severity = "warning"
+) -> Iterator[Finding]:
+    """Yield what is said of some places, where there are any; their number is evidence called `what`."""
+    places = tuple(where)
+    if places:
+        yield Finding(says, places, {what: len(places)}, remedy, severity)
 
 
 def numbers(trials: Iterable[StoredTrial]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from assay.words import condition_name, counted
 
 
 @rule("validate", "A rule of the experiment is violated", "the experiment's file")
-def validate(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def validate(evidence: Evidence) -> Iterator[Finding]:
     """Find what the experiment itself says must hold and does not."""
     for validation in evidence.experiment.validations:
         if not evidence.valid:
@@ -23,7 +23,6 @@ def validate(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
             validation.metric in trial.metrics for trial in evidence.valid
         ):
             yield Finding(
-                rule_id,
                 f"{_stated(validation)}: no valid trial reports {validation.metric}, so nothing was checked.",
                 (),
                 {"trials": 0, "valid": len(evidence.valid)},
@@ -31,20 +30,18 @@ def validate(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
                 validation.severity,
             )
         elif validation.factor is None:
-            yield from _trials(rule_id, evidence, validation)
+            yield from _trials(evidence, validation)
         else:
-            yield from _trend(rule_id, evidence, validation, validation.factor)
+            yield from _trend(evidence, validation, validation.factor)
 
 
-def _trials(rule_id: str, evidence: Evidence, validation: Validation) -> Iterator[Finding]:
+def _trials(evidence: Evidence, validation: Validation) -> Iterator[Finding]:
     violating = [trial for trial in evidence.valid if _violates(trial, validation)]
     if violating:
-        example = violating[0]
-        value = example.metrics.get(validation.metric)
+        value = violating[0].metrics.get(validation.metric)
         yield Finding(
-            rule_id,
             f"{_stated(validation)}: {len(violating)} of {counted(evidence.valid, 'valid trial')} violate it"
-            f" (for example trial {example.id}: {'missing' if value is None else f'{value:.6g}'}).",
+            f" (for example trial {violating[0].id}: {'missing' if value is None else f'{value:.6g}'}).",
             evidence.counted(violating),
             {"trials": len(violating), "valid": len(evidence.valid)},
             "`assay show` gives the whole record of a trial.",
@@ -53,7 +50,7 @@ def _trials(rule_id: str, evidence: Evidence, validation: Validation) -> Iterato
         )
 
 
-def _trend(rule_id: str, evidence: Evidence, validation: Validation, factor: str) -> Iterator[Finding]:
+def _trend(evidence: Evidence, validation: Validation, factor: str) -> Iterator[Finding]:
     """Neighbouring medians may be out of order by chance; only intervals that do not overlap count.
 
     Conditions come in the order of a factor's levels.
@@ -79,7 +76,6 @@ def _trend(rule_id: str, evidence: Evidence, validation: Validation, factor: str
     checked = steps - len(unchecked)
     if where:
         yield Finding(
-            rule_id,
             f"{_stated(validation)}: {len(where)} of {counted(checked, 'step')} from one level to the next"
             f" {'violates' if len(where) == 1 else 'violate'} it.",
             tuple(where),
@@ -97,7 +93,6 @@ def _trend(rule_id: str, evidence: Evidence, validation: Validation, factor: str
             )
             remedy = f"A median needs 6 values: run more blocks, or see why trials lack {validation.metric}."
         yield Finding(
-            rule_id,
             f"{_stated(validation)}: not checked: {why}.",
             tuple(unchecked),
             {"unchecked": len(unchecked), "steps": steps},

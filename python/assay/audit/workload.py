@@ -1,77 +1,76 @@
 """Rules about what the threads of trials were given to do, and whether they could."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assay.audit.known_flaws import KNOWN_FLAWS
+from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES
-from assay.audit.trials import limited
-from assay.audit.types import Evidence, rule
+from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted
+from assay.words import counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
 _KEEPS_UP = 0.95  # of the rate of arrivals
 
 
-def _engine(evidence: Evidence, condition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the engine that a condition asks for; empty where it leaves the default."""
-    engine: Mapping[str, Any] = evidence.experiment.settings(condition).get("engine", {})
-    return engine
-
-
 @rule(
     "rejected-engine", "A random number engine with known flaws", f"{ANOMALIES}, section 6.2 and appendix B"
 )
-def rejected_engine(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose operations are drawn by an engine that its tests reject."""
     conditions = defaultdict(list)
-    for condition in evidence.experiment.conditions():
-        if (name := _engine(evidence, condition).get("name", "")) in KNOWN_FLAWS:
-            settings = evidence.experiment.settings(condition)
+    for condition, settings in evidence.settings_by_condition().items():
+        if (name := settings.get("engine", {}).get("name")) in KNOWN_FLAWS:
             use = (settings.get("draws", "one"), settings.get("bounding", "multiply"))
-            conditions[name, *use].append(condition_name(condition))
+            conditions[name, *use].append(condition)
     for (name, draws, bounding), where in conditions.items():
         exposed = bounding == "modulo" and (draws == "two" or name in _FLAWED_WITH_ONE_DRAW_TOO)
-        yield Finding(
-            rule_id,
+        yield from of_places(
+            where,
+            "conditions",
             f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"
             f" with {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
             f"{', which exposes it.' if exposed else ', which exposes less of it.'}",
-            tuple(where),
-            {"conditions": len(where)},
             f"Use xoshiro256pp, unless {name} is what you study; `assay engines {name}` shows why.",
             "error" if exposed else "warning",
         )
 
 
 @rule("not-replayable", "Trials cannot be replayed", f"{ANOMALIES}, sections 6.3 and 6.4")
-def not_replayable(rule_id: str, evidence: Evidence) -> Iterator[Finding]:
+def not_replayable(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials nobody can repeat exactly."""
-    where = {}
-    for condition in evidence.experiment.conditions():
-        engine = _engine(evidence, condition)
+    where = []
+    for condition, settings in evidence.settings_by_condition().items():
+        engine = settings.get("engine", {})
         if engine.get("name") == "rdrand":
-            where[condition_name(condition)] = "rdrand draws from the processor"
+            where.append(f"{condition}: rdrand draws from the processor")
         elif "reseed_every" in engine:
-            where[condition_name(condition)] = "reseeding draws new entropy"
-        elif engine.get("name") == "c_rand" and evidence.experiment.settings(condition)["threads"] > 1:
-            where[condition_name(condition)] = "all threads draw from the one state of rand()"
-    if where:
-        yield Finding(
-            rule_id,
-            f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
-            tuple(f"{name}: {why}" for name, why in where.items()),
-            {"conditions": len(where)},
-            "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
-            "note",
-        )
+            where.append(f"{condition}: reseeding draws new entropy")
+        elif engine.get("name") == "c_rand" and settings["threads"] > 1:
+            where.append(f"{condition}: all threads draw from the one state of rand()")
+    yield from of_places(
+        where,
+        "conditions",
+        f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
+        "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
+        "note",
+    )
 
 
-def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
+@limited(
+    "overloaded",
+    "Operations arrive faster than they are served",
+    _OMISSION,
+    "In {conditions} more than {limit} of the operations that were due had not begun at the end,"
+    " {worst} at worst: the queue grows, and latency measures how long the trial lasts.",
+    "Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
+    limit=0.01,
+)
+@typical
+def overloaded(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return the share of arrivals that had not begun at the end; None of a closed loop.
 
     It is 0 where as many were served as arrived, within 5%: then a thread has lost its processor near the
@@ -80,7 +79,7 @@ def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
     rate = trial.metrics.get("arrival_rate", 0)
     if "backlog" not in trial.metrics or rate <= 0:
         return None
-    roles = evidence.experiment.settings(trial.levels).get("roles", ())
+    roles = evidence.settings(trial).get("roles", ())
     waiting = [role["name"] for role in roles if "arrivals" in role]
     served = (
         sum(trial.metrics.get(f"role_{name}_throughput", 0) for name in waiting)
@@ -92,21 +91,22 @@ def _late(evidence: Evidence, trial: StoredTrial) -> float | None:
     return min(1, trial.metrics["backlog"] / (rate * _duration_ms(evidence, trial) / 1000))
 
 
-overloaded = limited(
-    "overloaded",
-    "Operations arrive faster than they are served",
-    _OMISSION,
-    number=_late,
-    limit=0.01,
-    says=(
-        "In {conditions} more than {limit} of the operations that were due had not begun at the end,"
-        " {worst} at worst: the queue grows, and latency measures how long the trial lasts."
-    ),
-    remedy="Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
+def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
+    duration: float = evidence.settings(trial)["duration_ms"]
+    return duration
+
+
+@limited(
+    "starved",
+    "A role of threads starves",
+    f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
+    "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
+    " typical trial, {worst} at worst: it waits for the others.",
+    "Look at each role's throughput and longest operation; the sum over roles hides both.",
+    limit=0.5,
 )
-
-
-def _longest_wait(evidence: Evidence, trial: StoredTrial) -> float | None:
+@typical
+def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return the longest operation of any role as a share of the measured interval; 1 where one got none."""
     waits = [
         1.0 if name.endswith("_throughput") else value / 1e6 / _duration_ms(evidence, trial)
@@ -115,22 +115,3 @@ def _longest_wait(evidence: Evidence, trial: StoredTrial) -> float | None:
         and (name.endswith("_longest_ns") or (name.endswith("_throughput") and value == 0))
     ]
     return max(waits, default=None)
-
-
-def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
-    duration: float = evidence.experiment.settings(trial.levels)["duration_ms"]
-    return duration
-
-
-starved = limited(
-    "starved",
-    "A role of threads starves",
-    f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
-    number=_longest_wait,
-    limit=0.5,
-    says=(
-        "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
-        " typical trial, {worst} at worst: it waits for the others."
-    ),
-    remedy="Look at each role's throughput and longest operation; the sum over roles hides both.",
-)

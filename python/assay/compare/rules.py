@@ -18,14 +18,13 @@ _SHOWN = 3  # settings that differ
     "What is compared did not take turns",
     "Kalibera & Jones, Rigorous Benchmarking in Reasonable Time, 2013",
 )
-def not_interleaved(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+def not_interleaved(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns that ran one after the other."""
     apart = _other_campaigns(sides)
     if apart:
         start = sides[0].campaign.started_at
         hours = max(abs((side.campaign.started_at - start).total_seconds()) for side in apart) / 3600
         yield Finding(
-            rule_id,
             f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
             " changed in between, in the code or in the host, is in the ratios.",
             tuple(
@@ -41,13 +40,12 @@ def not_interleaved(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
     "The campaigns ran on different hosts",
     "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks, section 7.1",
 )
-def different_hosts(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+def different_hosts(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns of different machines."""
     hosts = {side.name: _host(side) for side in (sides[0], *_other_campaigns(sides))}
     count = len(set(hosts.values()))
     if count > 1:
         yield Finding(
-            rule_id,
             f"The campaigns ran on {count} different hosts: a difference between them need not come from the"
             " software.",
             tuple(f"{name}: {host}" for name, host in hosts.items()),
@@ -58,7 +56,7 @@ def different_hosts(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
 
 
 @rule("different-settings", "Conditions of the same name differ", "docs/reference/experiment.md")
-def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+def different_settings(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find conditions that have only their names in common."""
     if sides[0].condition is not None:
         return
@@ -69,7 +67,6 @@ def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
     ]
     if where:
         yield Finding(
-            rule_id,
             "Conditions of the same name have different settings: the ratios do not compare the same thing.",
             tuple(where),
             {"settings": len(where)},
@@ -79,12 +76,11 @@ def different_settings(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
 
 
 @rule("unfinished", "A campaign is not finished", "docs/statistics.md")
-def unfinished(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+def unfinished(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns that have not run to their end."""
     running = [side for side in (sides[0], *_other_campaigns(sides)) if not side.campaign.finished]
     if running:
         yield Finding(
-            rule_id,
             "Planned trials have not run yet: the comparison will change when they do.",
             tuple(
                 f"campaign {side.campaign.id} of {side.store.name}:"
@@ -102,7 +98,7 @@ def unfinished(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
 
 
 @rule("different-programs", "Programs or questions differ", "docs/reference/experiment.md")
-def different_programs(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]:
+def different_programs(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns whose own programs, or whose questions, are not the same."""
     first = _asked(sides[0].experiment)
     where = [
@@ -114,7 +110,6 @@ def different_programs(rule_id: str, sides: Sequence[Side]) -> Iterator[Finding]
     ]
     if where:
         yield Finding(
-            rule_id,
             "The experiments differ in their programs or in what they ask; the comparison asks what"
             f" {sides[0].name} does.",
             tuple(where),
