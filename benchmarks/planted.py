@@ -75,20 +75,7 @@ def main() -> None:
 
 def _rows(store: Path) -> Iterator[tuple[str, bool]]:
     """Yield a table row for each experiment, and whether its promise was kept."""
-    said = _assay("aa", "experiments/aa.toml", store)
-    alarms = said["false_alarms"]
-    low, high = (alarms["interval"][end] for end in ("low", "high"))
-    yield (
-        _row(
-            "aa",
-            f"identical code, {alarms['comparisons']}",
-            f"different: {alarms['uncorrected']} before correction, {alarms['verdicts']} verdicts",
-            f"rate of false alarms before correction: {low:.1%} to {high:.1%}",
-            "",
-            "kept" if alarms["compatible"] else "BROKEN",
-        ),
-        alarms["compatible"],
-    )
+    yield identical(_assay("aa", "experiments/aa.toml", store))
     for planted in PLANTED:
         comparisons = _assay("run", f"experiments/{planted.name}.toml", store)["analysis"]["comparisons"]
         modes = [estimate for comparison in comparisons for estimate in comparison["modes"].values()]
@@ -105,6 +92,21 @@ def _rows(store: Path) -> Iterator[tuple[str, bool]]:
             ),
             kept,
         )
+
+
+def identical(said: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the row of identical code, from what `assay aa` says, and whether its promise was kept."""
+    alarms, kept = said["false_alarms"], bool(said["compatible"])
+    low, high = (alarms["interval"][end] for end in ("low", "high"))
+    row = _row(
+        "aa",
+        f"identical code, {alarms['comparisons']}",
+        f"different: {alarms['uncorrected']} before correction, {alarms['verdicts']} verdicts",
+        f"rate of false alarms before correction: {low:.1%} to {high:.1%}",
+        "",
+        "kept" if kept else "BROKEN",
+    )
+    return row, kept
 
 
 def _slower(judged: Sequence[Mapping[str, Any]]) -> int:

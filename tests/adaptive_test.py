@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import planted
 from assay import programs
 from assay.campaign import Campaign, plan_trials
 from assay.experiment import load
@@ -257,6 +258,7 @@ def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
     printed = json.loads(assay("report", "--json").stdout)
     alarms = printed["false_alarms"]
     assert (alarms["comparisons"], alarms["uncorrected"], printed["compatible"]) == (2, 0, True)
+    assert planted.identical(printed)[1]
     assert rows("select source, resolved ->> 'identical' from campaign") == [(Path("x.toml").read_text(), 1)]
     assert rows("select count(distinct levels) from planned_trial") == [(4,)]
 
@@ -272,3 +274,4 @@ def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
     ended = assay("aa", "x.toml", expect=1)
     assert "different in 2 of 2 comparisons" in ended.stderr
     assert "is not compatible with at most 5%" in ended.stderr
+    assert not planted.identical(json.loads(assay("report", "--json").stdout))[1]
