@@ -1,17 +1,17 @@
 """`assay audit`: what the rules say of an experiment and its campaign."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, end, print_json
 from assay.errors import AssayError
+from assay.findings import SEVERITIES
+from assay.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from assay.experiment import Experiment
     from assay.findings import Finding
@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
 TRIALS_AT_MOST = 10
 """Named of each finding; `--json` names all."""
-
-
-class _Audited(NamedTuple):
-    """What there is to say; `note` tells how campaign and file belong together where that is not plain."""
-
-    of_file: "list[Finding]"
-    note: str
-    campaign: "CampaignSummary | None"
-    of_campaign: "list[Finding]"
-
-    @property
-    def distinct(self) -> "list[Finding]":
-        """Both without what is said twice."""
-        return [*self.of_file, *(finding for finding in self.of_campaign if finding not in self.of_file)]
 
 
 def audit(
@@ -59,115 +45,91 @@ def audit(
 
     Example: `assay audit experiments/quickstart.toml`
     """
-    if experiment is None:
-        audited = _audit_campaign(campaign, store)
-    elif campaign is None:
-        audited = _audit_file(experiment, store)
-    else:
-        raise AssayError("--campaign: name a campaign or an experiment's file, not both")
-    if as_json:
-        print_json(_as_json(audited))
-    else:
-        _print(audited, experiment)
-    end([fail_on], audited.distinct)
-
-
-def _audit_campaign(number: int | None, path: Path) -> _Audited:
-    from assay.store import Store
-
-    with Store.open(path, create=False) as store:
-        campaign = store.campaign(number)
-        return _Audited([], "", campaign, _of_campaign(store, campaign, store.experiment(campaign.id)))
-
-
-def _audit_file(file: Path, path: Path) -> _Audited:
+    from assay.audit import audit as audit_campaign
     from assay.audit import audit_experiment
     from assay.experiment import check, load
     from assay.runner.machine import host, present_machine
     from assay.store import Store
 
-    experiment = load(file)
-    check(experiment, present_machine())
-    of_file = audit_experiment(experiment, host())
-    if not path.exists():
-        return _Audited(of_file, "", None, [])
-    with Store.open(path, create=False) as store:
-        campaigns = [each for each in reversed(store.campaigns()) if each.experiment == experiment.name]
-        if not campaigns:
-            return _Audited(of_file, f"{path} has no campaign of {experiment.name} yet.", None, [])
-        for campaign in campaigns:
-            if _asks_the_same(experiment, store.experiment(campaign.id)):
-                return _Audited(of_file, "", campaign, _of_campaign(store, campaign, experiment))
-        latest = campaigns[0]
-        note = (
-            f"{file} asks something else since campaign {latest.id} was run: what is said of the campaign is"
-            " about the experiment as it was."
+    if experiment is not None and campaign is not None:
+        raise AssayError("--campaign: name a campaign or an experiment's file, not both")
+    of_file: list[Finding] = []
+    of_campaign: list[Finding] = []
+    loaded, summary, note = None, None, ""
+    if experiment is not None:
+        loaded = load(experiment)
+        check(loaded, present_machine())
+        of_file = audit_experiment(loaded, host())
+    if loaded is None or store.exists():
+        with Store.open(store, create=False) as opened:
+            summary, note = _campaign(opened, loaded, campaign)
+            if summary is not None:
+                of_campaign = audit_campaign(
+                    opened.experiment(summary.id) if loaded is None or note else loaded,
+                    opened.trials(summary.id),
+                    summary.host,
+                    environments=opened.environments(summary.id),
+                )
+                opened.write_findings(summary.id, of_campaign)
+    new = [finding for finding in of_campaign if finding not in of_file]
+    if as_json:
+        print_json(
+            {
+                "campaign": summary.id if summary else None,
+                "note": note,
+                "experiment_findings": _explained(of_file),
+                "campaign_findings": _explained(of_campaign),
+            }
         )
-        return _Audited(of_file, note, latest, _of_campaign(store, latest, store.experiment(latest.id)))
+    else:
+        if summary is None or of_file or note:
+            _print_findings(f"{experiment}, before it runs", of_file)
+        if note:
+            typer.echo(f"{note}\n")
+        if summary is not None:
+            ended = f"{summary.ended} of {summary.planned} trials ended"
+            _print_findings(f"Campaign {summary.id} of {summary.experiment}, {ended}", new)
+        severities = [finding.severity for finding in (*of_file, *new)]
+        typer.echo(", ".join(counted(severities.count(severity), severity) for severity in SEVERITIES))
+    end([fail_on], (*of_file, *new))
 
 
-def _asks_the_same(experiment: "Experiment", campaign: "Experiment") -> bool:
-    """Tell whether a campaign planned and compared the same; charts and rules of one's own may differ."""
-    differing = {"question", "path", "validations", "charts"}
-    return experiment.model_dump(exclude=differing) == campaign.model_dump(exclude=differing)
-
-
-def _of_campaign(store: "Store", campaign: "CampaignSummary", experiment: "Experiment") -> "list[Finding]":
-    """Audit a campaign, and keep what is found."""
-    from assay.audit import audit as audit_campaign
-
-    found = audit_campaign(
-        experiment,
-        store.trials(campaign.id),
-        campaign.host,
-        environments=store.environments(campaign.id),
+def _campaign(
+    store: "Store", experiment: "Experiment | None", number: int | None
+) -> "tuple[CampaignSummary | None, str]":
+    """Return the campaign that is audited, and a note where it is not one of the experiment as it is."""
+    if experiment is None:
+        return store.campaign(number), ""
+    campaigns = [summary for summary in store.campaigns() if summary.experiment == experiment.name]
+    if not campaigns:
+        return None, f"{store.path} has no campaign of {experiment.name} yet."
+    differing = {"question", "path", "validations", "charts"}  # they change nothing that was planned
+    planned = experiment.model_dump(exclude=differing)
+    for summary in reversed(campaigns):
+        if store.experiment(summary.id).model_dump(exclude=differing) == planned:
+            return summary, ""
+    return campaigns[-1], (
+        f"{experiment.path} asks something else since campaign {campaigns[-1].id} was run: what is said of"
+        " the campaign is about the experiment as it was."
     )
-    store.write_findings(campaign.id, found)
-    return found
 
 
-def _as_json(audited: _Audited) -> dict[str, Any]:
+def _explained(findings: "Sequence[Finding]") -> list[dict[str, Any]]:
     from assay.audit import guide_page
 
-    def explained(findings: "Sequence[Finding]") -> list[dict[str, Any]]:
-        return [vars(finding) | {"guide": guide_page(finding.rule)} for finding in findings]
-
-    return {
-        "campaign": audited.campaign.id if audited.campaign else None,
-        "note": audited.note,
-        "experiment_findings": explained(audited.of_file),
-        "campaign_findings": explained(audited.of_campaign),
-    }
+    return [vars(finding) | {"guide": guide_page(finding.rule)} for finding in findings]
 
 
-def _print(audited: _Audited, file: Path | None) -> None:
-    from rich.console import Console
-
-    from assay.findings import SEVERITIES
-    from assay.words import counted
-
-    console = Console()
-    campaign = audited.campaign
-    of_file, new = audited.of_file, audited.distinct[len(audited.of_file) :]
-    if campaign is None or audited.of_file or audited.note:
-        _print_findings(f"{file}, before it runs", of_file, console)
-    if audited.note:
-        typer.echo(f"{audited.note}\n")
-    if campaign is not None:
-        ended = f"{campaign.ended} of {campaign.planned} trials ended"
-        _print_findings(f"Campaign {campaign.id} of {campaign.experiment}, {ended}", new, console)
-    severities = [finding.severity for finding in audited.distinct]
-    typer.echo(", ".join(counted(severities.count(severity), severity) for severity in SEVERITIES))
-
-
-def _print_findings(heading: str, findings: "Sequence[Finding]", console: "Console") -> None:
+def _print_findings(heading: str, findings: "Sequence[Finding]") -> None:
     """Print findings with the numbers that they rest on and the page of the guide that explains them."""
+    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
     from assay.audit import guide_page
     from assay.report.terminal import print_finding
 
+    console = Console()
     console.print(Text(heading, "bold"))
     for finding in findings:
         print_finding(finding, console)

@@ -173,7 +173,7 @@ def _print_listed(entries: Sequence[Mapping[str, Any]]) -> None:
         for name, value in entry.items():
             if name == "levels":
                 # A factor's column keeps its name whatever it is called, so that of a trial's own gives way.
-                rows[-1] |= {f"factor {each}" if each in entry else each: value.get(each) for each in factors}
+                rows[-1] |= {f"factor {key}" if key in entry else key: value.get(key) for key in factors}
             elif isinstance(value, datetime):
                 rows[-1][name] = value.isoformat(" ", "seconds")
             else:

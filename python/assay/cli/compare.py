@@ -49,7 +49,7 @@ def compare(
 
     if len(sides) < 2:
         raise AssayError("compare takes two sides or more; the first is the baseline")
-    kinds = {_kind(each) for each in sides}
+    kinds = {_kind(side) for side in sides}
     if len(kinds) > 1:
         raise AssayError(f"name sides of one kind; these are {' and '.join(sorted(kinds))}")
     with ExitStack() as opened:
@@ -111,20 +111,20 @@ def _print(compared: "Compared") -> None:
         ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],
         [
             [
-                condition_name(each.context) if each.context else "the two named",
-                each.level,
-                ratio(each.ratio),
-                words.interval(each.interval),
-                each.pairs,
-                each.verdict,
+                condition_name(comparison.context) if comparison.context else "the two named",
+                comparison.level,
+                ratio(comparison.ratio),
+                words.interval(comparison.interval),
+                comparison.pairs,
+                comparison.verdict,
                 "; ".join(
-                    [each.reason] * bool(each.reason)
+                    [comparison.reason] * bool(comparison.reason)
                     + [
                         f"{counted(count, 'block')} without a pair: {reason}"
-                        for reason, count in each.dropped.items()
+                        for reason, count in comparison.dropped.items()
                     ]
                 ),
             ]
-            for each in comparisons
+            for comparison in comparisons
         ],
     )

@@ -73,12 +73,12 @@ def engines(
         write(output / "index.html", "")
     judged = examine(wanted, numbers=drawn, seed=seed, reseed_every=reseeded)
     if json_wanted:
-        print_json({"engines": [_as_json(each, drawn, seed) for each in judged]})
+        print_json({"engines": [_as_json(engine, drawn, seed) for engine in judged]})
     else:
         drawn_from = f"{drawn:,} numbers of each engine, seed {seed}."
         print_judged(judged, drawn_from, Console())
         typer.echo(f"\npage: {write_judged(judged, drawn_from, output)}")
-    if names and any(each.verdict is None or each.verdict.word == "rejected" for each in judged):
+    if names and any(engine.verdict is None or engine.verdict.word == "rejected" for engine in judged):
         raise typer.Exit(1)
 
 

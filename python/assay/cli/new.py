@@ -37,7 +37,7 @@ def subject(
             f"{name!r} is not a name for a subject: use lower-case letters, digits and underscores, "
             f"a letter first, at most {_LONGEST}"
         )
-    if name in {each["name"] for each in programs.listing(programs.find("assay-trial"))}:
+    if name in {entry["name"] for entry in programs.listing(programs.find("assay-trial"))}:
         raise AssayError(f"assay-trial has a subject {name} already; choose another name")
     target = directory or Path(name)
     if os.path.lexists(target):

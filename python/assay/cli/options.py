@@ -10,7 +10,7 @@ import typer
 from assay.words import json_text, printable
 
 if TYPE_CHECKING:
-    from assay.analysis import Aggregate, Comparison
+    from assay.analysis.types import Answer
     from assay.findings import Finding
 
 
@@ -98,12 +98,11 @@ def _cell(value: Any) -> str:
 def end(
     fail_on: Collection[str] | None,
     findings: "Iterable[Finding]",
-    comparisons: "Iterable[Comparison | Aggregate]" = (),
+    comparisons: "Iterable[Answer]" = (),
 ) -> None:
     """End with exit code 1 where `--fail-on` asks for it; a warning is asked for with errors."""
     levels = {*(fail_on or ())}
     if "warning" in levels:
         levels.add("error")
-    found = {finding.severity for finding in findings} | {comparison.verdict for comparison in comparisons}
-    if levels & found:
+    if levels & {*(finding.severity for finding in findings), *(answer.verdict for answer in comparisons)}:
         raise typer.Exit(1)

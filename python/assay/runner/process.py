@@ -261,14 +261,14 @@ class _Output:
     def _read(self, pipe: IO[bytes]) -> bool:
         """Read once; return whether there may be more to come."""
         try:
-            read = os.read(pipe.fileno(), _CHUNK)
+            data = os.read(pipe.fileno(), _CHUNK)
         except BlockingIOError:
             return False
         kept = self._pipes[pipe]
-        kept += read
+        kept += data
         if kept is self._stderr and len(kept) > 2 * STDERR_KEPT:
             del kept[:-STDERR_KEPT]
-        return bool(read)
+        return bool(data)
 
 
 def _memory_file(text: str) -> IO[bytes]:

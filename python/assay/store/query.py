@@ -127,7 +127,7 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
             raise AssayError("median and quantile are of numbers, not of text") from error
         if cursor.description is None:
             raise AssayError("that is not a query: begin with select")
-        return [each[0] for each in cursor.description], rows
+        return [column[0] for column in cursor.description], rows
 
 
 def _explain(
@@ -165,7 +165,7 @@ def _explain(
     if kind == "column":
         if not has_trials:
             raise AssayError(message) from error
-        there = [each[0] for each in connection.execute("SELECT * FROM trials LIMIT 0").description]
+        there = [column[0] for column in connection.execute("SELECT * FROM trials LIMIT 0").description]
         place = "the columns of trials are"
     else:
         statement = (
@@ -176,5 +176,5 @@ def _explain(
         place = "there are"
     nearest = difflib.get_close_matches(name.rpartition(".")[2], there, 1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    names = ", ".join(each if each.isidentifier() else quoted(each) for each in there)
+    names = ", ".join(known if known.isidentifier() else quoted(known) for known in there)
     raise AssayError(f"{message}{hint}; {place} {names}") from error
