@@ -83,7 +83,6 @@ def example_report(
             question=experiment.question,
             seed=1,
             source=text,
-            directory="/",
             started_at=START,
             planned=len(trials),
             counts={},

@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from assay.plan.types import Level
 
-VERSION = "0004"
+VERSION = "0005"
 """The revision of the schema that this Assay reads and writes, the latest in `migrations/`."""
 
 metadata = MetaData()
@@ -93,7 +93,6 @@ class CampaignColumns(TypedColumns):
     seed = Column(Integer, nullable=False)
     source = Column(Text, nullable=False)
     resolved = Column(Text, nullable=False)
-    directory = Column(Text, nullable=False)
     host: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
     started_at: Column[datetime] = Column(Utc, nullable=False)
 

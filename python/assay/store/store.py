@@ -94,6 +94,7 @@ class Store:
 
         A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
         """
+        resolved = experiment.model_copy(update={"path": experiment.path.absolute()})
         with self._database.write("run again") as connection:
             experiment_id = _experiment_id(connection, experiment.name)
             campaign_id = connection.execute(
@@ -103,10 +104,7 @@ class Store:
                     "question": experiment.question,
                     "seed": plan.seed,
                     "source": experiment.source,
-                    "resolved": experiment.model_copy(
-                        update={"path": experiment.path.absolute()}
-                    ).model_dump_json(),
-                    "directory": str(experiment.path.parent.absolute()),
+                    "resolved": resolved.model_dump_json(),
                     "host": host,
                     "started_at": datetime.now(UTC),
                 },

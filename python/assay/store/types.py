@@ -65,7 +65,6 @@ class CampaignSummary:
 
     Attributes:
         source: the experiment's TOML text as it was when the campaign began.
-        directory: folder of the experiment's file, against which its programs are resolved.
         planned: number of trials in its plan.
         counts: status -> number of ended trials.
         host: what the laboratory knew of the machine at the start: name, processors, kernel.
@@ -77,7 +76,6 @@ class CampaignSummary:
     question: str
     seed: int
     source: str
-    directory: str
     started_at: datetime
     planned: int
     counts: Mapping[Status, int]

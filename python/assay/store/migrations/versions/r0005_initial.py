@@ -9,7 +9,7 @@ from alembic import op
 from assay.store.schema import metadata
 from assay.store.sqlite import APPLICATION_ID
 
-revision = "0004"
+revision = "0005"
 down_revision = None
 
 
