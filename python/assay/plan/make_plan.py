@@ -8,6 +8,7 @@ Measurement, section 3.1, principle P1.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -43,20 +44,18 @@ def make_plan(
     for block in range(experiment.design.blocks.most):
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):
-                trials.append(
-                    _planned(
-                        experiment,
-                        levels,
-                        random,
-                        ordinal=len(trials),
-                        block=block,
-                        group=group_number,
-                        seed=next(seeds),
-                        program=program_of(str(experiment.settings(levels)["subject"])),
-                        memory_limit_mb=memory_limit_mb,
-                        digests=experiment.digests,
-                    )
+                trial = PlannedTrial(
+                    ordinal=len(trials),
+                    block=block,
+                    group=group_number,
+                    levels=levels,
+                    program=program_of(str(experiment.settings(levels)["subject"])),
+                    memory_limit_mb=memory_limit_mb,
+                    request={},
+                    perturbation={},
+                    timeout_s=0,
                 )
+                trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, random))
             group_number += 1
     return Plan(seed, tuple(trials))
 
@@ -89,39 +88,22 @@ def repeat_group(
     digests = {distribution["file"]: distribution["digest"] for distribution in planned}
     by_levels = sorted(group, key=lambda trial: tuple(map(str, trial.levels.values())))
     return tuple(
-        _planned(
+        _drawn(
             experiment,
-            trial.levels,
+            replace(trial, ordinal=ordinal, group=group_number, repeats=repeats),
+            random.randrange(_SEEDS),
+            digests,
             random,
-            ordinal=ordinal,
-            block=trial.block,
-            group=group_number,
-            seed=random.randrange(_SEEDS),
-            program=trial.program,
-            memory_limit_mb=trial.memory_limit_mb,
-            digests=digests,
-            repeats=repeats,
         )
         for ordinal, trial in enumerate(random.sample(by_levels, len(group)), first_ordinal)
     )
 
 
-def _planned(
-    experiment: Experiment,
-    levels: Mapping[str, Level],
-    random: Random,
-    *,
-    ordinal: int,
-    block: int,
-    group: int,
-    seed: int,
-    program: str,
-    memory_limit_mb: int,
-    digests: Mapping[str, str],
-    repeats: int | None = None,
+def _drawn(
+    experiment: Experiment, trial: PlannedTrial, seed: int, digests: Mapping[str, str], random: Random
 ) -> PlannedTrial:
-    """Return a trial of a condition, with its perturbations drawn."""
-    settings = experiment.settings(levels)
+    """Return a trial whose perturbations are drawn, and all that its process is told with them."""
+    settings = experiment.settings(trial.levels)
     perturbation: dict[str, float] = {}
     if "key_range" in settings:
         most = experiment.design.key_range_percent
@@ -135,25 +117,23 @@ def _planned(
     own = experiment.programs.get(subject)
     timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)
     values = values_of(settings, seed)
-    request = {
-        name: value
-        for name, value in settings.items()
-        if name not in HELD_BY_THE_RUNNER and (value or name not in _REQUESTED_IF_ANY)
-    }
-    request = _with_digests(request, digests)
-    return PlannedTrial(
-        ordinal=ordinal,
-        block=block,
-        group=group,
-        levels=levels,
+    request = deepcopy(
+        {
+            name: value
+            for name, value in settings.items()
+            if name not in HELD_BY_THE_RUNNER and (value or name not in _REQUESTED_IF_ANY)
+        }
+    )
+    for _, distribution in files_of(request):
+        distribution["digest"] = digests[distribution["file"]]
+    return replace(
+        trial,
         request={"protocol": 1, "seed": seed} | request,
-        program=program,
         perturbation=perturbation,
         timeout_s=settings.get("timeout_s", timeout_s),
-        memory_limit_mb=settings.get("memory_limit_mb", memory_limit_mb),
+        memory_limit_mb=settings.get("memory_limit_mb", trial.memory_limit_mb),
         arguments=tuple(fill(argument, values) for argument in own.arguments) if own else (),
         extract=own.extract if own else "protocol",
-        repeats=repeats,
     )
 
 
@@ -172,14 +152,6 @@ def default_timeout_s(settings: Mapping[str, Any]) -> float:
     array = settings.get("engine", {}).get("array")
     arrays = 1e-6 * array * settings["threads"] if array else 0
     return float(10 + 3 * running_ms / 1000 + per_key * settings["key_range"] + arrays)
-
-
-def _with_digests(settings: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings in which the files that they name have their digests."""
-    copied = deepcopy(dict(settings))
-    for _, distribution in files_of(copied):
-        distribution["digest"] = digests[distribution["file"]]
-    return copied
 
 
 def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
