@@ -1,11 +1,13 @@
 """`assay report`: what a campaign says."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.options import DEFAULT_STORE, FailOnOption, JsonOption, StoreOption, end, print_json
+from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.report import Report
@@ -44,20 +46,36 @@ def report(
                 return write_site(opened, folder, [gathered])
             return write_page(gathered, opened, folder)
 
-        if as_json:
-            print_json(as_object(gathered, opened, None if folder is None else write()))
-        else:
-            from rich.console import Console
-
-            from assay.report.terminal import print_report
-
-            print_report(gathered, Console())
-            typer.echo(f"page: {write()}")
+        tell(gathered, opened, as_json, None if as_json and folder is None else write)
     end(fail_on, gathered.findings, (*gathered.analysis.comparisons, *gathered.analysis.aggregates))
 
 
-def as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
-    """Return what is printed of a campaign for programs, with its page where one was written."""
+def tell(report: "Report", store: "Store", as_json: bool, write: Callable[[], Path] | None) -> None:
+    """Print what a campaign says, and its page where one is written.
+
+    Raises:
+        AssayError: the page cannot be written; all else has been printed.
+    """
+    from rich.console import Console
+
+    from assay.report.terminal import print_report
+
+    if not as_json:
+        print_report(report, Console())
+    page, failure = None, None
+    try:
+        page = write() if write else None
+    except AssayError as error:
+        failure = error
+    if as_json:
+        print_json(_as_object(report, store, page))
+    elif page:
+        typer.echo(f"page: {page}")
+    if failure:
+        raise failure
+
+
+def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
     from assay.analysis.aa import false_alarms
 
     campaign = report.campaign

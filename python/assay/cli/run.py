@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,6 @@ from assay.cli.options import (
     JsonOption,
     StoreOption,
     end,
-    print_json,
 )
 from assay.errors import AssayError
 from assay.words import printable
@@ -197,29 +197,13 @@ def carried_out(
 
 def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Report":
     """Keep what the audit finds, print the verdicts of a campaign and write its page where it is wanted."""
-    from rich.console import Console
-
-    from assay.cli.report import as_object
+    from assay.cli.report import tell
     from assay.report import gather
     from assay.report.site import write_page
-    from assay.report.terminal import print_report
 
     gathered = gather(store, campaign)
     store.write_findings(campaign, gathered.findings)
-    if not as_json:
-        print_report(gathered, Console())
-    written, unwritten = None, None
-    if page:
-        try:
-            written = write_page(gathered, store)
-        except AssayError as error:  # what was measured is said all the same
-            unwritten = error
-    if as_json:
-        print_json(as_object(gathered, store, written))
-    elif written:
-        typer.echo(f"page: {written}")
-    if unwritten:
-        raise unwritten
+    tell(gathered, store, as_json, partial(write_page, gathered, store) if page else None)
     summary = gathered.campaign
     failed = summary.ended - summary.counts.get("valid", 0)
     if failed:

@@ -158,22 +158,21 @@ def _explain(
     if missing is None:
         raise AssayError(f"SQLite does not understand the query: {message}") from error
     kind, name = missing.groups()
-    if kind == "table" and name == "trials" and not has_trials:
+    if not has_trials and (kind == "column" or name == "trials"):
         raise AssayError(
-            "the store holds no campaign yet, so there is no view trials: run an experiment"
+            f"{message}; the store holds no campaign yet, so there is no view trials: run an experiment"
         ) from error
     if kind == "column":
-        if not has_trials:
-            raise AssayError(message) from error
-        there = [column[0] for column in connection.execute("SELECT * FROM trials LIMIT 0").description]
-        place = "the columns of trials are"
+        place, statement = "the columns of trials are", "SELECT name FROM pragma_table_info('trials')"
     else:
-        statement = (
-            "SELECT name FROM sqlite_temp_master UNION ALL "
-            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        place, statement = (
+            "there are",
+            (
+                "SELECT name FROM sqlite_temp_master UNION ALL "
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            ),
         )
-        there = [name for (name,) in connection.execute(statement)]
-        place = "there are"
+    there = [entry for (entry,) in connection.execute(statement)]
     nearest = difflib.get_close_matches(name.rpartition(".")[2], there, 1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     names = ", ".join(known if known.isidentifier() else quoted(known) for known in there)
