@@ -1,4 +1,4 @@
-"""The one way in which files are written for people: whole, or not at all."""
+"""Writes the files that people read: whole, or not at all."""
 
 from contextlib import suppress
 from pathlib import Path

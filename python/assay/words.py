@@ -1,4 +1,4 @@
-"""The one place for words: how numbers, lists and names are written for a person, wherever one reads them."""
+"""How numbers, lists and names are written wherever a person reads them."""
 
 import json
 import re
@@ -10,16 +10,16 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 RUNS_AT_MOST = 5
-"""Runs of numbers that a sentence lists."""
+"""The most runs of numbers that a sentence lists."""
 
 NAMES_AT_MOST = 10
-"""Names that a hint lists where none is near."""
+"""The most names that a hint lists if none is near."""
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with four digits, or as many as are asked for, and a suffix where it is large: 12.35M.
+    """Return a number with this many digits, and a suffix if it is large: 12.35M.
 
-    What has no suffix has a power of ten, as short as it can be written: 1.798e308, 5e-324.
+    Beyond the suffixes it has a power of ten, as short as can be: 1.798e308, 5e-324.
     """
     if value is None:
         return "-"
@@ -137,7 +137,7 @@ def show(value: Any) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON: null for an infinity and NaN, an object for a dataclass, text for what else."""
+    """Return a value as JSON: an infinity or NaN is null, a dataclass an object, any other thing its text."""
 
     def plain(other: Any) -> Any:
         if is_dataclass(other):

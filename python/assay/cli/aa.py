@@ -1,4 +1,4 @@
-"""`assay aa`: whether the laboratory stays silent about identical code."""
+"""`assay aa`: whether identical code is called different."""
 
 import typer
 
@@ -13,8 +13,7 @@ def aa(
     """Compare identical code under two names: every condition of an experiment with a copy of itself.
 
     It runs a campaign as `assay run` does, and then says in how many comparisons identical code was called
-    different. The exit code is 1 where that is not compatible with the 5% that is promised, and where a trial
-    was not valid.
+    different. The exit code is 1 if that is more than the promised 5% allows, or if a trial was not valid.
 
     Example: `assay aa experiments/quickstart.toml`
     """

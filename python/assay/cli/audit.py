@@ -1,4 +1,4 @@
-"""`assay audit`: what the rules say of an experiment and its campaign."""
+"""`assay audit`: what the rules say about an experiment and its campaign."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -36,12 +36,12 @@ def audit(
 ) -> None:
     """Print what the audit finds: in an experiment's file before it runs, and in a campaign's data.
 
-    Of a file it makes every check that `assay run` makes before it starts and, where the store has campaigns
-    of it, audits the latest that asked the same. What it finds in a campaign is kept in the store:
-    `assay query "select * from findings"`.
+    For a file, it makes every check that `assay run` makes before it starts. If the store has campaigns of
+    this experiment, it then audits the latest one that asked the same. The store keeps the findings of a
+    campaign: `assay query "select * from findings"`.
 
-    The exit code is 1 where a finding is an error (do not believe the verdicts), with --fail-on warning also
-    where one is a warning (know this before you believe them), and 2 where the experiment cannot run.
+    The exit code is 1 if a finding is an error (do not believe the verdicts), with --fail-on warning also if
+    one is a warning (know this before you believe them), and 2 if the experiment cannot run.
 
     Example: `assay audit experiments/quickstart.toml`
     """

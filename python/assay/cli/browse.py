@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.store.types import CampaignSummary
 
 QUERY_BYTES = 2**31
-"""Of memory for `assay query`; beyond, the system might end other programs too."""
+"""The most memory that `assay query` may use; with more, the system might end other programs too."""
 
 
 def list_(
@@ -49,7 +49,7 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the record of one trial; the buckets of its histograms are left to --json.
+    """Show the record of one trial; only --json has the buckets of its histograms.
 
     Example: `assay show 17`
     """
@@ -72,8 +72,8 @@ def query(
 ) -> None:
     """Ask the store in SQL: `trials` has a column for each factor and metric of an experiment.
 
-    It holds every campaign of the experiment that was run last, told apart by the column `campaign`, or
-    those trials alone of --campaign. The other experiments have views of their own names.
+    It holds every campaign of the experiment that was run last (the column `campaign` tells them apart), or
+    only the campaign that --campaign names. Every experiment also has a view of its own name.
     `median(x)` and `quantile(x, p)` are there beside SQLite's functions. A metric is NULL unless its trial
     is valid.
 

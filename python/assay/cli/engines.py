@@ -1,4 +1,4 @@
-"""`assay engines`: whether random number engines are to be trusted."""
+"""`assay engines`: whether random number engines can be trusted."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,11 +34,11 @@ def engines(
 ) -> None:
     """Judge random number engines before an experiment draws from them; without names, list them.
 
-    Each is drawn from as trials draw. A page with pictures is written into the folder --output; with --json,
-    what was found is printed instead. A suspect may be unlucky: judge it again with another --seed.
+    Numbers are drawn as trials draw them. A page with pictures is written into the folder --output; with
+    --json, the results are printed instead. A suspect may be unlucky: judge it again with another --seed.
 
-    The exit code is 1 where an engine that is named is rejected or cannot be had here, and 0 otherwise: with
-    --all, what is rejected is an answer like any other.
+    The exit code is 1 if an engine that you name is rejected or not available here. With --all it is 0,
+    whatever the verdicts.
 
     Example: `assay engines --all`
     """

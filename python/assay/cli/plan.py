@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 PILOT_BLOCKS = 8
 NARROWEST = 0.001
-"""Percent: no machine's results are known more exactly."""
+"""Percent: results of real machines are never known more exactly."""
 
 YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
-"""Campaigns that a forecast rests on at most: older ones say less of the host as it is now."""
+"""A forecast rests on at most this many campaigns: older ones say less about the host as it is now."""
 
 ASSUMPTIONS = (
     "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
@@ -56,10 +56,10 @@ def plan(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how many blocks and minutes an answer will probably take.
+    """Estimate how many blocks and minutes an answer will take.
 
-    It rests on the latest campaigns of the experiment on this host. Where there are none, a pilot of 8 blocks
-    runs first and is kept as a campaign like any other.
+    The estimate rests on the latest campaigns of the experiment on this host. If there are none, a pilot of 8
+    blocks runs first, which is kept like any other campaign.
 
     Example: `assay plan experiments/quickstart.toml --width 5`
     """

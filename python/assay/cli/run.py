@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
 
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Do not say how far it is.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
 
 
@@ -52,7 +52,8 @@ def run(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACTOR=LEVEL", help="Run this level of a factor only, or LEVEL,LEVEL. May be repeated."
+            metavar="FACTOR=LEVEL",
+            help="Run only this level of a factor, or these: LEVEL,LEVEL. May be repeated.",
         ),
     ] = None,
     quiet: QuietOption = False,
@@ -64,10 +65,10 @@ def run(
     """Run an experiment, then print its verdicts and write its page.
 
     Ctrl-C ends it cleanly: every trial that has ended is kept, and `assay resume` goes on from there.
-    The exit code is 1 where a trial was not valid, and where --fail-on asks for it. A metric that a program's
-    first valid trial lacks ends it, and so does a command in whose first output a metric is not to be found.
+    It ends early if a program's first valid trial lacks a compared metric, or if a metric cannot be found in
+    the first output of a command. The exit code is 1 if a trial was not valid, or if --fail-on asks for it.
 
-    What --blocks, --minutes, --seed and --only change is stored with the campaign and stands in its report.
+    The campaign and its report keep what --blocks, --minutes, --seed and --only changed.
 
     Example: `assay run experiments/quickstart.toml`
     """
@@ -105,20 +106,15 @@ def resume(
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
-        if campaign is None:
-            unfinished = [summary for summary in opened.campaigns() if not summary.finished]
-            if not unfinished:
-                typer.echo(f"Nothing to resume: every campaign in {store} is finished.", err=True)
-                return
-            summary = unfinished[-1]
-        else:
-            summary = opened.campaign(campaign)
-            if summary.finished:
-                typer.echo(f"Nothing to resume: campaign {campaign} is finished.", err=True)
-                return
-        experiment = opened.experiment(summary.id)
+        summaries = opened.campaigns() if campaign is None else [opened.campaign(campaign)]
+        unfinished = [summary.id for summary in summaries if not summary.finished]
+        if not unfinished:
+            named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
+            typer.echo(f"Nothing to resume: {named} is finished.", err=True)
+            return
+        number = unfinished[-1]
         check_folder(opened)
-        with carried_out(opened, Campaign(opened, experiment, summary.id), quiet=quiet) as number:
+        with carried_out(opened, Campaign(opened, opened.experiment(number), number), quiet=quiet):
             report = _report(opened, number, as_json, page=not no_page)
     end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
 
@@ -132,7 +128,7 @@ def run_and_report(
         experiment: what to run.
         path: of the store.
         as_json: whether verdicts are printed as JSON.
-        quiet: whether nothing is said of how far it is.
+        quiet: whether no progress is shown.
         page: whether its page is written.
 
     Raises:
@@ -156,7 +152,7 @@ def carried_out(
 ) -> Iterator[int]:
     """Carry out a campaign; within, its number is given, and it is reported.
 
-    A signal ends any of it with the shell's usual exit code, and whatever ends it says how to go on.
+    A signal ends it with the shell's usual exit code. Whatever ends it, a message says how to go on.
     """
     from rich.console import Console
 
@@ -196,7 +192,7 @@ def carried_out(
 
 
 def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Report":
-    """Keep what the audit finds, print the verdicts of a campaign and write its page where it is wanted."""
+    """Store the findings of a campaign, print its verdicts, and write its page if that is wanted."""
     from assay.cli.report import tell
     from assay.report import gather
     from assay.report.site import write_page

@@ -15,10 +15,10 @@ from assay.store.sqlite import BUSY_TIMEOUT_S
 from assay.store.views import quoted
 
 LONGEST_BYTES = 2**28
-"""Of one value: a text or a BLOB."""
+"""The most bytes of one value, a text or a BLOB."""
 
 LONGEST_S = 60
-"""That a query may run."""
+"""The most seconds that a query may run."""
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
@@ -61,7 +61,7 @@ class _Aggregate:
         if isinstance(value, int | float):
             self._values.append(value)
         elif value is not None:
-            self._fail(f"{self._name} is of numbers, not of {value!r}")
+            self._fail(f"{self._name} takes numbers, not {value!r}")
 
     def finalize(self) -> Any:
         return None if self._p is None else quantile(self._values, self._p)
@@ -124,7 +124,7 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
             raise
         except (SystemError, UnicodeDecodeError) as error:
             # Where an argument of an aggregate is not UTF-8, Python's sqlite3 forgets that it has raised.
-            raise AssayError("median and quantile are of numbers, not of text") from error
+            raise AssayError("median and quantile take numbers, not text") from error
         if cursor.description is None:
             raise AssayError("that is not a query: begin with select")
         return [column[0] for column in cursor.description], rows

@@ -610,7 +610,7 @@ def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) ->
         ),
         ("select * from trails", 'no such table: trails; did you mean trials?; there are trials, .*"a b"'),
         ("select mediam(throughput) from trials", "no such function: mediam"),
-        ("select median(subject) from trials", "median is of numbers, not of 'a'"),
+        ("select median(subject) from trials", "median takes numbers, not 'a'"),
         ("select quantile(throughput, 1.5) from trials", "needs a p from 0 to 1, not 1.5"),
         ("select quantile(throughput, null) from trials", "needs a p from 0 to 1, not None"),
         (

@@ -47,7 +47,7 @@ class Decision:
         kind: look: the results were looked at, as planned; repeat: a group is repeated; stop: the campaign
             is finished although planned trials have not run.
         block: number of blocks that had ended.
-        reason: for a person.
+        reason: in words.
         content: what it rests on, JSON values; for repeat the `group`, for look the `confidence` and the
             number of comparisons still `undecided` or the widest interval.
     """
