@@ -1,8 +1,12 @@
 import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from assay import words
+from assay.findings import Finding
 
 
 @pytest.mark.parametrize(
@@ -75,3 +79,13 @@ def test_json_has_null_for_numbers_that_it_lacks() -> None:
     assert json.loads(words.json_text(value)) == {"a": [1.5, None, [None]], "b": 10**400}
     assert words.json_text({"a": [1, 2]}) == '{"a":[1,2]}'
     assert words.json_text({"a": 1}, indent=2) == '{\n  "a": 1\n}'
+
+
+def test_json_holds_findings_paths_moments_and_half_surrogate_pairs() -> None:
+    finding = Finding("rule", "half \ud800 a pair", ("a",), {"ratio": math.inf}, "Run again.")
+    value = json.loads(
+        words.json_text({"f": finding, "p": Path("x"), "t": datetime(2025, 1, 31, tzinfo=UTC)})
+    )
+    assert value["f"]["message"] == "half \ud800 a pair"
+    assert value["f"]["evidence"] == {"ratio": None}
+    assert (value["p"], value["t"]) == ("x", "2025-01-31T00:00:00+00:00")
