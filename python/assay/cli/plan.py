@@ -36,6 +36,10 @@ YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
 """A forecast rests on at most this many campaigns: older ones say less about the host as it is now."""
 
+LEGEND = (
+    "scatter: standard deviation of the ratio within groups; within: the share of its variance that comes"
+    " from within trials; at N: the width after the N blocks that are planned"
+)
 ASSUMPTIONS = (
     "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
     " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
@@ -102,9 +106,11 @@ def plan(
         takes = {"blocks": slowest.blocks, "minutes": slowest.minutes}
         print_json(answer | takes | vars(forecast))
     else:
+        from rich.console import Console
+
         _print(planned, forecast, trials)
-        for line in (*_conclusions(planned, forecast, slowest), ASSUMPTIONS):
-            typer.echo(line)
+        for line in ("", *_conclusions(planned, forecast, slowest), ASSUMPTIONS, "", LEGEND):
+            Console().print(line, highlight=False, markup=False)
 
 
 def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float) -> "Forecast | None":
@@ -165,11 +171,18 @@ def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") ->
         f" {experiment.comparison.metric} are at most {forecast.width_percent:g}% wide, from"
         f" campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
     )
-    planned = f"at {forecast.planned}"
     for context, rows in groupby(forecast.comparisons, key=lambda comparison: comparison.context):
         typer.echo(f"\n{printable(condition_name(context))}")
         print_table(
-            [experiment.comparison.factor, "pairs", "scatter", "within", planned, "blocks", "minutes"],
+            [
+                experiment.comparison.factor,
+                "pairs",
+                "scatter",
+                "within",
+                f"at {forecast.planned}",
+                "blocks",
+                "minutes",
+            ],
             [
                 [
                     str(row.level),
@@ -183,10 +196,6 @@ def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") ->
                 for row in rows
             ],
         )
-    typer.echo(
-        "\nscatter: standard deviation of the ratio within groups; within: the share of its variance that"
-        f" comes from within trials; {planned}: the width after this many blocks, as planned\n"
-    )
 
 
 def _conclusions(
