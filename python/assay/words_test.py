@@ -82,7 +82,9 @@ def test_json_has_null_for_numbers_that_it_lacks() -> None:
 
 
 def test_json_holds_findings_paths_moments_and_half_surrogate_pairs() -> None:
-    finding = Finding("rule", "half \ud800 a pair", ("a",), {"ratio": math.inf}, "Run again.")
+    finding = Finding(
+        message="half \ud800 a pair", where=("a",), evidence={"ratio": math.inf}, remedy="Run again."
+    )
     value = json.loads(
         words.json_text({"f": finding, "p": Path("x"), "t": datetime(2025, 1, 31, tzinfo=UTC)})
     )
