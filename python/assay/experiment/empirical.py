@@ -3,9 +3,7 @@
 import math
 import re
 import stat
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import MistakeError
@@ -23,7 +21,7 @@ def read_digests(experiment: Experiment) -> dict[str, str]:
         MistakeError: one cannot be read, or holds what is not a weight.
     """
     digests: dict[str, str] = {}
-    for at, settings in _places(experiment):
+    for at, settings in experiment.tables():
         for inside, distribution in files_of(settings):
             file = distribution["file"]
             if file not in digests:
@@ -41,16 +39,6 @@ def digest(data: bytes) -> str:
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return f"0x{value:016x}"
-
-
-def _places(experiment: Experiment) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
-    """Yield each setting that may name a file, with the key of what surrounds it."""
-    yield ("trial",), {name: value for name, value in experiment.fixed.items() if name != "roles"}
-    for number, role in enumerate(experiment.fixed.get("roles", ())):
-        yield (*("trial", "roles"), number), role
-    for factor, levels in experiment.changes.items():
-        for level, changes in levels.items():
-            yield ("factors", factor, str(level)), changes
 
 
 def _read(at: KeyPath, file: Path) -> bytes:

@@ -57,8 +57,7 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
     try:
         experiment = Experiment.model_validate_json(text)
-        changes = (settings for levels in experiment.changes.values() for settings in levels.values())
-        for settings in (experiment.fixed, *changes):
+        for _, settings in experiment.tables():
             Settings.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]

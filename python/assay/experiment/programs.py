@@ -69,56 +69,44 @@ def _rules(name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extracti
     )
 
 
-def read_units(programs: Mapping[str, Program]) -> dict[str, str]:
-    """Return metric -> the unit that extraction rules give it, empty where they give none.
+def check_units(experiment: Experiment) -> None:
+    """Check that a metric has one unit, whichever program gives it.
 
     Raises:
-        MistakeError: two programs give a metric in different units.
+        MistakeError: two rules give it in different units, or a subject that is measured gives a compared
+            metric without a rule, and so in any unit.
     """
-    units: dict[str, str] = {}
-    first: dict[str, str] = {}
-    for program in programs.values():
-        for rule in program.extract if isinstance(program.extract, tuple) else ():
-            other = first.setdefault(rule.metric, program.table)
-            unit = units.setdefault(rule.metric, rule.unit)
+    comparison, programs = experiment.comparison, experiment.programs
+    ruled = {
+        name: program.extract for name, program in programs.items() if isinstance(program.extract, tuple)
+    }
+    others = sorted(experiment.subjects() - ruled.keys())
+    first: dict[str, tuple[str, str]] = {}
+    for subject, rules in ruled.items():
+        table = programs[subject].table
+        for rule in rules:
+            at = ("subjects", table, "extract", rule.metric)
+            other, unit = first.setdefault(rule.metric, (table, rule.unit))
             if unit != rule.unit:
                 why = (
                     f"is in {_unit(rule.unit)} here and in {_unit(unit)} in subjects.{other}; values in "
                     "different units cannot be compared: give both the same unit, or each a metric of its own"
                 )
-                raise MistakeError(("subjects", program.table, "extract", rule.metric), why)
-    return units
-
-
-def _unit(unit: str) -> str:
-    return show(unit) if unit else "no unit"
-
-
-def check_units(experiment: Experiment) -> None:
-    """Check that a compared metric has the unit that a rule gives it from every subject that is measured.
-
-    `read_units` has compared the rules with each other.
-
-    Raises:
-        MistakeError: a subject without rules may give it in any unit.
-    """
-    comparison = experiment.comparison
-    measured = experiment.subjects()
-    ruled = {
-        subject: program.extract
-        for subject, program in experiment.programs.items()
-        if subject in measured and isinstance(program.extract, tuple)
-    }
-    others = sorted(measured - ruled.keys())
-    for subject, rules in ruled.items() if others else ():
-        for rule in rules:
-            if rule.unit and rule.metric in (comparison.metric, *comparison.also):
+                raise MistakeError(at, why)
+            is_compared = subject in experiment.subjects() and rule.metric in (
+                comparison.metric,
+                *comparison.also,
+            )
+            if others and rule.unit and is_compared:
                 why = (
                     f"is in {show(rule.unit)} here, and {others[0]} gives it without a unit; values in "
                     "different units cannot be compared: give it a rule with this unit, or leave the unit out"
                 )
-                table = experiment.programs[subject].table
-                raise MistakeError(("subjects", table, "extract", rule.metric), why)
+                raise MistakeError(at, why)
+
+
+def _unit(unit: str) -> str:
+    return show(unit) if unit else "no unit"
 
 
 def check_placeholders(experiment: Experiment) -> None:
@@ -132,8 +120,7 @@ def check_placeholders(experiment: Experiment) -> None:
     for condition in experiment.conditions():
         settings = experiment.settings(condition)
         _check_arguments(experiment, settings["subject"], placeholders.values_of(settings, 0))
-    changes = [change for levels in experiment.changes.values() for change in levels.values()]
-    parameters = [settings.get("parameters", {}) for settings in (experiment.fixed, *changes)]
+    parameters = [settings.get("parameters", {}) for _, settings in experiment.tables()]
     known = placeholders.values_of(
         dict.fromkeys(Settings.model_fields, 0) | {"parameters": dict(ChainMap(*parameters))}, 0
     )

@@ -12,7 +12,7 @@ from assay.experiment.factors import Changes, Factors, level_of, levels_of, orig
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
-from assay.experiment.programs import check_placeholders, check_units, read_programs, read_units
+from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import (
     EXPERIMENT_NAME_PATTERN,
     ComparisonTable,
@@ -52,7 +52,8 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             distribution["file"] = str(folder / distribution["file"])
     factors = {name: tuple(levels) for name, levels in changes.items()}
     programs = read_programs(folder, document.subjects)
-    units = read_units(programs)
+    extractions = [program.extract for program in programs.values() if isinstance(program.extract, tuple)]
+    units = {rule.metric: rule.unit for rules in extractions for rule in rules}
     commands = {name for name, program in programs.items() if program.extract != "protocol"}
     subjects = _subjects(changes, given)
     direction = partial(_direction, units, bool(subjects & commands))

@@ -5,7 +5,7 @@ What is here is written to stores as JSON, which later versions have to read: se
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -312,6 +312,13 @@ class Experiment(Part):
     def factors(self) -> dict[str, tuple[Level, ...]]:
         """Return factor -> its levels, in the order of the file."""
         return {factor: tuple(levels) for factor, levels in self.changes.items()}
+
+    def tables(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield each table of settings, [trial] and every level, with its key."""
+        yield ("trial",), self.fixed
+        for factor, levels in self.changes.items():
+            for level, settings in levels.items():
+                yield ("factors", factor, str(level)), settings
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
