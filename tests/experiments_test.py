@@ -8,61 +8,62 @@ from typing import Any
 
 import pytest
 
-from assay.experiment import load
+from assay.experiment import Experiment, load, overridden
 from conftest import ROOT, Assay
 
 FOLDER = ROOT / "experiments"
 COUNTING = FOLDER / "trial_with_instructions.py"
 
-# What makes trials long, made short: durations, numbers of keys, arrays of random numbers, blocks.
-TINY = {
-    r"(?m)^warm_up_ms = .*$": "warm_up_ms = 2",
-    r"key_range = [1-9][\d_]*": "key_range = 200",
-    r"array = [\d_]+": "array = 1_000",
-    r"(?m)^blocks = .*$": "blocks = 1",
-    r"(?m)^repeat = .*\n": "",
-}
+SMALL = {"warm_up_ms": 2, "key_range": 200}
+"""Settings that make trials long, made short."""
 DURATION_MS = {"open-loop": 100}
 """Experiment -> how long its trials are, where 2 ms are too few for the percentiles that it compares."""
 INVALID = {"fnv1a-prefill": {"fnv1a"}}
 """Experiment -> the levels of its compared factor whose trials are to be invalid."""
 
 
-def tiny(file: Path) -> str:
-    """Return the text of an experiment with one level of threads and of sizes, and short trials.
+def tiny(file: Path) -> Experiment:
+    """Return an experiment with one level of threads and of sizes, one block, and short trials.
 
     Where valgrind counts, two of the compared levels are left, because each takes seconds.
     """
-    experiment, text = load(file), file.read_text()
-    left_out = {
-        name: levels[1:] for name, levels in experiment.factors.items() if name in {"threads", "size", "n"}
+    experiment = load(file)
+    kept = {
+        name: levels[:1] for name, levels in experiment.factors.items() if name in {"threads", "size", "n"}
     }
-    left_out.pop(experiment.comparison.factor, None)
-    if COUNTING.name in text:
-        compared = experiment.comparison.factor
-        others = (level for level in experiment.factors[compared] if level != experiment.comparison.baseline)
-        left_out[compared] = tuple(others)[1:]
-    excluded = "".join(
-        f"{{ {name} = {json.dumps(list(levels))} }}, " for name, levels in left_out.items() if levels
+    kept.pop(experiment.comparison.factor, None)
+    if COUNTING in {program.path for program in experiment.programs.values()}:
+        compared, baseline = experiment.comparison.factor, experiment.comparison.baseline
+        other = next(level for level in experiment.factors[compared] if level != baseline)
+        kept[compared] = (baseline, other)
+    only = [f"{name}={','.join(map(str, levels))}" for name, levels in kept.items()]
+    experiment = overridden(experiment, blocks=1, only=only)
+
+    def small(settings: dict[str, Any]) -> dict[str, Any]:
+        smaller = {name: value for name, value in SMALL.items() if name in settings}
+        if "duration_ms" in settings:
+            smaller["duration_ms"] = DURATION_MS.get(file.stem, 2)
+        if "array" in settings.get("engine", {}):
+            smaller["engine"] = settings["engine"] | {"array": 1000}
+        return settings | smaller
+
+    changes = {
+        factor: {level: small(settings) for level, settings in levels.items()}
+        for factor, levels in experiment.changes.items()
+    }
+    design = experiment.design.model_copy(update={"repeat": 0})
+    return experiment.model_copy(
+        update={"fixed": small(experiment.fixed), "changes": changes, "design": design}
     )
-    for pattern, replacement in TINY.items():
-        text = re.sub(pattern, replacement, text)
-    text = re.sub(r"(?m)^duration_ms = .*$", f"duration_ms = {DURATION_MS.get(file.stem, 2)}", text)
-    if "exclude = [" not in text:
-        text = text.replace("[design]\n", "[design]\nexclude = []\n")
-    text = text.replace("[design]\n", "[design]\nrepeat = 0\n").replace(
-        "exclude = [", f"exclude = [{excluded}"
-    )
-    return text.replace(f'"{COUNTING.name}"', f'"{COUNTING}"')
 
 
 @pytest.mark.usefixtures("steady_host")
 @pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.toml")))
 def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
-    (tmp_path / "x.toml").write_text(tiny(FOLDER / f"{name}.toml"))
-    experiment = load(tmp_path / "x.toml")
+    experiment = tiny(FOLDER / f"{name}.toml")
+    (tmp_path / "x.json").write_text(experiment.model_dump_json())
     page = () if experiment.charts else ("--no-page",)
-    printed = assay("run", "x.toml", "--json", *page, expect=int(name in INVALID)).stdout
+    printed = assay("run", "x.json", "--json", *page, expect=int(name in INVALID)).stdout
     analysis = json.loads(printed)["analysis"]
     told = {
         str(each["levels"][experiment.comparison.factor]): each["counts"] for each in analysis["conditions"]

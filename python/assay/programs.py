@@ -26,9 +26,9 @@ def find(name: str) -> Path:
     given = os.environ.get("ASSAY_PROGRAMS")
     places = [given] if given else [str(_BUILT), os.environ.get("PATH", os.defpath)]
     for place in places:
-        found = shutil.which(name, path=place)
-        if found:
-            return Path(found).resolve()
+        program = shutil.which(name, path=place)
+        if program:
+            return Path(program).resolve()
     where = f"in {given}, which ASSAY_PROGRAMS names" if given else f"in {_BUILT} or on the PATH"
     raise AssayError(f"the program {name} is not {where}; run make build")
 

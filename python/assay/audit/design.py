@@ -88,11 +88,10 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
 )
 def short_trials(evidence: Evidence) -> dict[str, float]:
     """Return name of condition -> how long its trials measure, where they are told."""
-    programs = evidence.experiment.programs
     return {
         name: settings["duration_ms"]
         for name, settings in evidence.settings_by_condition().items()
-        if settings["subject"] not in programs or programs[settings["subject"]].extract == "protocol"
+        if not evidence.experiment.is_command(settings["subject"])
     }
 
 

@@ -8,6 +8,8 @@ from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import AXES, Chart
 from assay.words import nearest, show
 
+_MOST_FACETS = 2  # charts that every report has take as many as there are factors
+
 
 def read_chart(index: int, chart: Chart, factors: Factors) -> Chart:
     """Return the chart of that number in the text with the levels that its filter names.
@@ -18,6 +20,8 @@ def read_chart(index: int, chart: Chart, factors: Factors) -> Chart:
     at = ("chart", index)
     for axis, shows in AXES[chart.kind].items():
         _check_axis((*at, axis), str(getattr(chart, axis)), shows, factors)
+    if len(chart.facet) > _MOST_FACETS:
+        raise MistakeError((*at, "facet"), f"has more than {_MOST_FACETS} factors; remove some")
     for key, factor in (("color", chart.color), *(("facet", name) for name in chart.facet)):
         if factor is not None:
             check_known((*at, key), factor, factors, "factor")

@@ -1,8 +1,10 @@
 """What a machine has to run experiments with, as far as they are checked against it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from pydantic.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,8 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             distribution["file"] = str(folder / distribution["file"])
     factors = {name: tuple(levels) for name, levels in changes.items()}
     programs = read_programs(folder, document.subjects)
-    extractions = [program.extract for program in programs.values() if isinstance(program.extract, tuple)]
-    units = {rule.metric: rule.unit for rules in extractions for rule in rules}
-    commands = {name for name, program in programs.items() if program.extract != "protocol"}
+    units = {rule.metric: rule.unit for program in programs.values() for rule in program.rules}
+    commands = {name for name, program in programs.items() if program.is_command}
     subjects = _subjects(changes, given)
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands)

@@ -173,6 +173,16 @@ class Program(Part):
     build: str | None = None
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
 
+    @property
+    def is_command(self) -> bool:
+        """Return whether it knows nothing of the trial protocol."""
+        return self.extract != "protocol"
+
+    @property
+    def rules(self) -> tuple[Extraction, ...]:
+        """Return its rules for metrics, where it has any."""
+        return self.extract if isinstance(self.extract, tuple) else ()
+
 
 class Validation(Table):
     """A rule of the user's own about a metric: one [[validate]], with one demand."""
@@ -233,9 +243,7 @@ class Chart(Table):
     """The metric that the colours of a heat map show."""
     color: str | None = None
     """A factor whose levels are told apart."""
-    facet: Annotated[
-        tuple[str, ...], OneOrMore, Field(max_length=2), WithJsonSchema(_FACETS, mode="validation")
-    ] = ()
+    facet: Annotated[tuple[str, ...], OneOrMore, WithJsonSchema(_FACETS, mode="validation")] = ()
     """Factors; each combination of their levels gets a chart of its own."""
     filter: dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema({}, mode="validation")]] = Field(
         default_factory=dict
@@ -322,12 +330,7 @@ class Experiment(Part):
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
-        rules = (
-            rule
-            for program in self.programs.values()
-            if isinstance(program.extract, tuple)
-            for rule in program.extract
-        )
+        rules = (rule for program in self.programs.values() for rule in program.rules)
         return next((rule.unit for rule in rules if rule.metric == metric), "")
 
     def conditions(self) -> list[dict[str, Level]]:
@@ -377,7 +380,7 @@ class Experiment(Part):
 
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""
-        return subject in self.programs and self.programs[subject].extract != "protocol"
+        return subject in self.programs and self.programs[subject].is_command
 
 
 def _matches(condition: Mapping[str, Level], rules: Rules) -> bool:

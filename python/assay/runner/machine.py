@@ -3,6 +3,8 @@
 import os
 import platform
 
+from pydantic import TypeAdapter
+
 from assay import programs
 from assay.experiment import EngineOffer, Machine, SubjectOffer
 from assay.runner.allocators import ALLOCATORS, library_of
@@ -17,19 +19,12 @@ def present_machine() -> Machine:
     """
     trial = programs.find("assay-trial")
     return Machine(
-        subjects={
-            subject["name"]: SubjectOffer(
-                structure=subject["structure"],
-                max_threads=subject["max_threads"],
-                types=frozenset((key, value) for key, value in subject["types"]),
-                operations=frozenset(subject["operations"]),
-            )
-            for subject in programs.listing(trial)
-        },
-        engines={
-            engine["name"]: EngineOffer(engine["state_bits"], engine["available"], engine["shared"])
-            for engine in programs.engines(trial)
-        },
+        subjects=TypeAdapter(dict[str, SubjectOffer]).validate_python(
+            {entry["name"]: entry for entry in programs.listing(trial)}
+        ),
+        engines=TypeAdapter(dict[str, EngineOffer]).validate_python(
+            {entry["name"]: entry for entry in programs.engines(trial)}
+        ),
         processors=frozenset(os.sched_getaffinity(0)),
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},

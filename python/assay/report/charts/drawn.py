@@ -96,7 +96,7 @@ def titled(what: str, shared: Mapping[str, Level]) -> str:
 def measured(experiment: Experiment, metric: str) -> str:
     """Return a metric with its unit, where that is known."""
     unit = experiment.unit(metric)
-    own = any(program.extract != "protocol" for program in experiment.programs.values())
+    own = any(program.is_command for program in experiment.programs.values())
     if not unit and not own and metric.endswith("throughput"):
         unit = "operations / s"
     return f"{metric} ({unit})" if unit else metric
