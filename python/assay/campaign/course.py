@@ -109,12 +109,12 @@ class Course:
     def run(self, executor: Executor, progress: ProgressDisplay) -> None:
         """Run what is pending, group by group; each outcome is recorded the moment its trial has ended.
 
-        A group is repeated at once, and a block has ended when its last repetition has. What follows upon the
-        trial that ended last is decided first: the runner may have been killed before it was.
+        A group is repeated at once, and a block has ended when its last repetition has. What follows from
+        the trial that ended last is decided first: the runner may have been killed before it was.
 
         Raises:
             AssayError: the first valid trial of a subject lacks a metric that is compared.
-            NothingExtractedError: no trial of a command is valid, for want of its metrics.
+            NothingExtractedError: no trial of a command is valid, as its metrics are not found.
             CannotStartError: a program does not start.
         """
         todo = deque(list(trials) for _, trials in groupby(self.pending, key=lambda trial: trial.group))
@@ -132,7 +132,7 @@ class Course:
                 return
 
     def _goes_on(self, todo: deque[list[PlannedTrial]], progress: ProgressDisplay) -> bool:
-        """Decide what follows upon the trial that ended last; return whether anything does."""
+        """Decide what follows the trial that ended last; return whether anything does."""
         last = self._ended[-1]
         if todo and todo[0][0].group == last.group:
             return True

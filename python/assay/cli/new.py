@@ -1,4 +1,4 @@
-"""`assay new`: a starting point for work of one's own."""
+"""`assay new`: a starting point for your own work."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Finds metrics in what a program prints that knows nothing of the trial protocol."""
+"""Finds metrics in the output of programs that know nothing of the trial protocol."""
 
 import json
 import math
@@ -25,7 +25,7 @@ _GOES_ON_AFTER = re.compile(r"\.?\d|e[+-]?\d", re.ASCII | re.IGNORECASE)
 
 
 def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict[str, float]:
-    """Return metric -> value, as the rules find them in a program's output.
+    """Return metric -> value, as rules find them in the output of a program.
 
     To be called from the main thread, which alone can be told that a pattern takes too long.
 
@@ -192,7 +192,7 @@ def _value(rule: Extraction, data: str | None) -> float:
 
 @contextmanager
 def _time_limit(what: str, remedy: str) -> Iterator[None]:
-    """Raise ValueError within, even in the midst of a match, when the processor time is used up."""
+    """Raise ValueError inside, even in the middle of a match, once the processor time is used up."""
 
     def stop(*_: object) -> None:
         raise TimeoutError

@@ -133,7 +133,7 @@ def run_process(
     preload: str = "",
     stop: StopSignals | None = None,
 ) -> Ended:
-    """Run a program in a session of its own, and end whatever of its process group is left at the end.
+    """Run a program in a session of its own, and kill what is left of its process group at the end.
 
     To be called from the main thread: the process dies with the thread that started it.
 
@@ -194,7 +194,7 @@ def run_process(
 
 
 def check_startable(program: str) -> None:
-    """Check what can be known of a program without starting it.
+    """Check what can be known about a program without starting it.
 
     Raises:
         CannotStartError: it is missing, not a file, or not executable.

@@ -33,7 +33,7 @@ def kept_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredTrial:
-    """Return a trial that has just been recorded as `Store.trials` will, save for its `environment`."""
+    """Return a trial that has just been recorded as `Store.trials` will, except for its `environment`."""
     return StoredTrial(
         id=trial_id,
         ordinal=trial.ordinal,

@@ -322,27 +322,22 @@ class Store:
     def records_of(self, trial_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield what `record_of` returns for each of some trials, in the order in which they are named.
 
-        It reads a few hundred at a time, so any number may be named. Records of the same environment share
-        the object.
+        It reads a few hundred at a time, so any number may be named.
 
         Raises:
             AssayError: there is no such trial.
         """
-        environments: dict[str, Any] = {}
         for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
             wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
             with self._database.read() as connection:
                 held = [number for number in wanted if abs(number) <= LARGEST]
                 rows = {row["trial"]: row for row in connection.execute(_select_records(held)).mappings()}
-                new = {row["environment"] for row in rows.values()} - environments.keys() - {None}
-                contents = select(environment).where(environment.c.sha256.in_(new))
-                environments |= {row.sha256: row.content for row in connection.execute(contents)}
             for number in wanted:
                 if number not in rows:
                     raise AssayError(
                         f"{self.path} has no trial {number}: `assay list trials` shows its trials"
                     )
-                yield _record(rows[number], environments)
+                yield _record(rows[number])
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -455,22 +450,24 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             *_columns(PlannedTrial, planned_trial),
             record.c.outcome,
             record.c.environment,
+            environment.c.content,
         )
         .select_from(trial)
         .join(planned_trial)
         .join(campaign, campaign.c.id == trial.c.campaign_id)
         .join(experiments)
         .join(record, record.c.trial_id == trial.c.id)
+        .outerjoin(environment)
         .where(trial.c.id.in_(trial_ids))
     )
 
 
-def _record(row: RowMapping, environments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `_select_records` with its environment, as values that JSON can express."""
+def _record(row: RowMapping) -> dict[str, Any]:
+    """Return a row of `_select_records` as values that JSON can express."""
     values = dict(row)
-    outcome, digest = values.pop("outcome"), values.pop("environment")
+    outcome, digest, content = (values.pop(name) for name in ("outcome", "environment", "content"))
     if digest is not None:
-        outcome["result"]["environment"] = environments[digest]
+        outcome["result"]["environment"] = content
     first = (
         "trial",
         "campaign",
