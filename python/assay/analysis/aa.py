@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
-from assay.analysis.types import Analysis, Answer, Interval
+from assay.analysis.types import Analysis, Interval
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,16 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
         if analysis.look is not None and comparison.interval is not None
     ]
     alarms = sum(comparison.p is not None and comparison.p <= level for comparison in tested)
-    family: list[Answer] = [*analysis.comparisons, *analysis.aggregates]
-    corrected = holm([1.0 if answer.p is None else answer.p for answer in family])
+    corrected = holm([1.0 if answer.p is None else answer.p for answer in analysis.answers])
     return FalseAlarms(
         comparisons=len(tested),
         level=level,
         uncorrected=alarms,
         interval=binomial_interval(alarms, len(tested)) if tested else None,
-        family=len(family),
+        family=len(corrected),
         verdicts=sum(
             answer.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
-            for answer, p in zip(family, corrected, strict=True)
+            for answer, p in zip(analysis.answers, corrected, strict=True)
         ),
     )
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.pairs import NOT_RUN, Pairs, by_context, counted_trials, pairs
-from assay.analysis.types import Aggregate, Analysis, Comparison
-from assay.analysis.verdicts import Decided
+from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -73,7 +72,7 @@ def by_block(
 
 
 def aggregate(
-    whole: Whole, comparisons: Sequence[Comparison], decided: Decided, dropped: Mapping[str, int]
+    whole: Whole, comparisons: Sequence[Comparison], decided: Estimate, dropped: Mapping[str, int]
 ) -> Aggregate:
     """Return what is known of all workloads together.
 

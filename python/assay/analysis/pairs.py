@@ -4,6 +4,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +69,39 @@ class Pairs:
         return Pairs(
             self.log_ratios[~mixed], self.groups[~mixed], self.blocks[~mixed], {**self.dropped, **changed}
         )
+
+
+class Wanted(NamedTuple):
+    """A comparison that the experiment asks for.
+
+    Attributes:
+        key: the context, as `by_context` has it.
+        context: factor -> level, without the compared factor.
+    """
+
+    key: Context
+    context: Mapping[str, Level]
+    level: Level
+    baseline: Level
+
+
+def wanted(experiment: Experiment) -> list[Wanted]:
+    """Return every level of every context that has a baseline: by context, in the experiment's order."""
+    compared = experiment.comparison.factor
+    baselines = experiment.baseline_by_context()
+    contexts: dict[Context, list[Wanted]] = {}
+    for condition in experiment.conditions():
+        key, level = experiment.context(condition), condition[compared]
+        members = contexts.setdefault(key, [])  # placed by its first condition, which may be a baseline
+        if level != baselines.get(key, level):
+            context = {name: other for name, other in condition.items() if name != compared}
+            members.append(Wanted(key, context, level, baselines[key]))
+    return list(chain.from_iterable(contexts.values()))
+
+
+def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
+    """Return the levels of a condition in the order of the experiment's factors."""
+    return tuple(levels[factor] for factor in experiment.factors)
 
 
 def logarithm(trial: StoredTrial | None, metric: str) -> float | str:

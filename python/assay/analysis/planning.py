@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.intervals import sign_flips
 from assay.analysis.modes import host_modes
-from assay.analysis.pairs import by_context, pairs
+from assay.analysis.pairs import Wanted, by_context, condition_key, pairs, wanted
 from assay.analysis.sequential import looks
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -140,15 +140,15 @@ def forecast(
     for sample in _samples(campaigns, experiment):
         size = sample.residuals.size
         if sample.freedom < FEWEST_PAIRS - 1:
-            comparisons.append(ComparisonForecast(sample.context, sample.level, size))
+            comparisons.append(ComparisonForecast(sample.asked.context, sample.asked.level, size))
             continue
         widths = _Widths(sample.residuals, sample.freedom, confidence)
         needed = math.ceil(widths.pairs_for(math.log1p(width_percent / 100)) / sample.per_block)
         planned_width = widths.at(int(planned * sample.per_block))
         comparisons.append(
             ComparisonForecast(
-                context=sample.context,
-                level=sample.level,
+                context=sample.asked.context,
+                level=sample.asked.level,
                 pairs=size,
                 scatter_percent=_percent(float(np.std(sample.residuals))),
                 planned_width_percent=_percent(planned_width) if math.isfinite(planned_width) else None,
@@ -167,9 +167,7 @@ class _Sample:
     `freedom` is the degrees of freedom of their standard deviation.
     """
 
-    context: Mapping[str, Level]
-    level: Level
-    baseline: Level
+    asked: Wanted
     residuals: _Values
     freedom: int
     per_block: float
@@ -181,26 +179,17 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     All blocks count, those after the last look at the results too: they say as much of the scatter, and no
     verdict rests on it.
     """
-    factor, metric = experiment.comparison.factor, experiment.comparison.metric
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
-    conditions = experiment.conditions()
-    baselines = experiment.baseline_by_context()
-    order = list(dict.fromkeys(map(experiment.context, conditions)))
-    for condition in sorted(conditions, key=lambda levels: order.index(experiment.context(levels))):
-        key, level = experiment.context(condition), condition[factor]
-        baseline = baselines.get(key, level)
-        if level == baseline:
-            continue
+    for asked in wanted(experiment):
         log_ratios, groups = [], 0
         for contexts, modes in parts:
-            in_context = contexts.get(key, {})
+            in_context = contexts.get(asked.key, {})
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            log_ratios.append(pairs(in_context, level, baseline, metric).without_mixed(modes).log_ratios)
-        residuals = _residuals(log_ratios)
+            sample = pairs(in_context, asked.level, asked.baseline, experiment.comparison.metric)
+            log_ratios.append(sample.without_mixed(modes).log_ratios)
         freedom = sum(sample.size - 1 for sample in log_ratios if sample.size > 1)
         per_block = min(1.0, sum(sample.size for sample in log_ratios) / max(groups, 1))
-        context = {name: value for name, value in condition.items() if name != factor}
-        yield _Sample(context, level, baseline, residuals, freedom, per_block)
+        yield _Sample(asked, _residuals(log_ratios), freedom, per_block)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
@@ -290,10 +279,10 @@ def _seconds_per_block(campaigns: Sequence[Sequence[StoredTrial]], experiment: E
         ended += len(ordered)
         firsts += sum(trial.repeats is None for trial in ordered)
         for trial in ordered:
-            lived[_key(trial.levels, experiment)].append(trial.wall_s)
+            lived[condition_key(trial.levels, experiment)].append(trial.wall_s)
         for trial, following in pairwise(ordered):
             seconds = (following.started_at - trial.started_at).total_seconds()
-            took[_key(trial.levels, experiment)].append(seconds)
+            took[condition_key(trial.levels, experiment)].append(seconds)
     per_trial = fmean(median(took.get(key, seconds)) for key, seconds in lived.items())
     return per_trial * len(experiment.conditions()) * ended / firsts
 
@@ -310,8 +299,8 @@ def _components(
     if comparison.metric != "throughput":
         return None
     within = 0.0  # of one interval, both trials together, relative to the mean
-    for compared in (sample.level, sample.baseline):
-        condition = {**sample.context, comparison.factor: compared}
+    for compared in (sample.asked.level, sample.asked.baseline):
+        condition = {**sample.asked.context, comparison.factor: compared}
         variations = [
             trial.metrics["throughput_variation"]
             for trials in campaigns
@@ -334,10 +323,6 @@ def _components(
     between = max(total - within / intervals, 1e-9 * total)
     best_ms = interval_ms * math.sqrt(around_ms / interval_ms * within / between)
     return Components(share, min(best_ms, LONGEST * duration_ms), best_ms >= LONGER_PAYS * duration_ms)
-
-
-def _key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
-    return tuple(levels[factor] for factor in experiment.factors)
 
 
 def _percent(log_ratio: float) -> float:

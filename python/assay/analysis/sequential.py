@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Analysis, Answer, Look
+from assay.analysis.types import Analysis, Look
 from assay.experiment.types import Blocks
 
 NOT_YET = "the first planned look at the results has not been reached"
@@ -79,13 +79,12 @@ def settled(analysis: Analysis, blocks: Blocks) -> str:
     """
     if analysis.look is None or blocks.until is None:
         return ""
-    decided: tuple[Answer, ...] = (*analysis.comparisons, *analysis.aggregates)
     if blocks.until == "verdict":
-        undecided = any(answer.verdict == "undecided" for answer in decided)
+        undecided = any(answer.verdict == "undecided" for answer in analysis.answers)
         return "" if undecided else "every comparison has a verdict"
     widths = [
         math.inf if answer.interval is None else 100 * (answer.interval.high / answer.interval.low - 1)
-        for answer in decided
+        for answer in analysis.answers
     ]
     return (
         "" if max(widths, default=0) > blocks.until else f"every interval is at most {blocks.until:g}% wide"

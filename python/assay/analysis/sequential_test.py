@@ -94,7 +94,13 @@ def comparison(verdict: Verdict, low: float = 0.99, high: float = 1.01) -> Compa
     interval = Interval(low, high, 0.99)
     estimate = Estimate(1.0, interval, 0.5, verdict, 12)
     return Comparison(
-        "throughput", {}, "a", "b", 1.0, interval, 0.5, 0.5, verdict, 12, {}, "", all_groups=estimate
+        **vars(estimate),
+        metric="throughput",
+        context={},
+        level="a",
+        baseline="b",
+        dropped={},
+        all_groups=estimate,
     )
 
 

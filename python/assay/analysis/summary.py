@@ -3,13 +3,22 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, count
-from typing import NamedTuple
+from itertools import count
 
 from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
 from assay.analysis.intervals import CONFIDENCE, median, median_interval
 from assay.analysis.modes import host_modes
-from assay.analysis.pairs import Context, Groups, Pairs, by_context, counted_trials, pairs
+from assay.analysis.pairs import (
+    Context,
+    Groups,
+    Pairs,
+    Wanted,
+    by_context,
+    condition_key,
+    counted_trials,
+    pairs,
+    wanted,
+)
 from assay.analysis.sequential import reached, waits
 from assay.analysis.shape import shape
 from assay.analysis.types import (
@@ -21,23 +30,10 @@ from assay.analysis.types import (
     HostMode,
     HostModes,
 )
-from assay.analysis.verdicts import Better, Question, Tested, corrected, decide, estimates
+from assay.analysis.verdicts import Better, Question, decide, estimates
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-
-Key = tuple[Level, ...]
-
-
-class Wanted(NamedTuple):
-    """A comparison that the experiment asks for, of one metric."""
-
-    context: Context
-    levels: Mapping[str, Level]
-    level: Level
-    baseline: Level
-    metric: str
-    better: Better
 
 
 def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis:
@@ -49,11 +45,9 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design, blocks = experiment.comparison, experiment.design.blocks
-    main = _wanted(experiment, design.metric, design.better)
-    also = [
-        wanted for metric, better in design.also.items() for wanted in _wanted(experiment, metric, better)
-    ]
-    together = wholes([(wanted.levels, wanted.level) for wanted in main], experiment)
+    main = [(asked, design.metric, design.better) for asked in wanted(experiment)]
+    also = [(asked, metric, better) for metric, better in design.also.items() for asked, *_ in main]
+    together = wholes([(asked.context, asked.level) for asked, *_ in main], experiment)
     complete = _complete_blocks(trials, experiment)
     family = len(main) + len(together) if design.correction == "holm" else 1
     look = reached(blocks, complete, family)
@@ -80,44 +74,24 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     )
 
 
-def _wanted(experiment: Experiment, metric: str, better: Better) -> list[Wanted]:
-    """Return every level of every context that has a baseline, in the experiment's order."""
-    compared = experiment.comparison.factor
-    baselines = experiment.baseline_by_context()
-    by_context: dict[Context, list[Wanted]] = defaultdict(list)
-    for condition in experiment.conditions():
-        context, level = experiment.context(condition), condition[compared]
-        others = {name: other for name, other in condition.items() if name != compared}
-        members = by_context[
-            context
-        ]  # a context has its place by its first condition, which may be a baseline
-        if level != baselines.get(context, level):
-            members.append(Wanted(context, others, level, baselines[context], metric, better))
-    return list(chain.from_iterable(by_context.values()))
-
-
 def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> int:
     """Return how many blocks from the first on have a trial of every condition."""
-    seen: dict[int, set[Key]] = defaultdict(set)
+    seen: dict[int, set[tuple[Level, ...]]] = defaultdict(set)
     for trial in trials:
-        seen[trial.block].add(_key(trial.levels, experiment))
+        seen[trial.block].add(condition_key(trial.levels, experiment))
     conditions = len(experiment.conditions())
     return next(block for block in count() if len(seen[block]) < conditions)
-
-
-def _key(levels: Mapping[str, Level], experiment: Experiment) -> Key:
-    return tuple(levels[factor] for factor in experiment.factors)
 
 
 def _summarise_conditions(
     trials: Iterable[StoredTrial], experiment: Experiment
 ) -> tuple[ConditionSummary, ...]:
-    by_condition: dict[Key, list[StoredTrial]] = defaultdict(list)
+    by_condition: dict[tuple[Level, ...], list[StoredTrial]] = defaultdict(list)
     for trial in trials:
-        by_condition[_key(trial.levels, experiment)].append(trial)
+        by_condition[condition_key(trial.levels, experiment)].append(trial)
     metric = experiment.comparison.metric
     return tuple(
-        _summarise_condition(condition, by_condition[_key(condition, experiment)], metric)
+        _summarise_condition(condition, by_condition[condition_key(condition, experiment)], metric)
         for condition in experiment.conditions()
     )
 
@@ -139,48 +113,48 @@ def _summarise_condition(
 
 
 def _compare(
-    family: Sequence[Wanted],
+    family: Sequence[tuple[Wanted, str, Better]],
     together: Sequence[Whole],
     groups: Mapping[Context, Groups],
     question: Question,
     modes: HostModes | None,
 ) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
-    """Return the comparisons of a family, and its aggregates, which put some of them together."""
+    """Return the comparisons of a family (with their metric), and its aggregates, which put some together."""
     question = question.of(len(family) + len(together))
-    better = [wanted.better for wanted in (*family, *(family[whole.members[0]] for whole in together))]
+    better = [better for *_, better in family]
+    better += [better[whole.members[0]] for whole in together]
 
-    def tested(chosen: Sequence[Pairs]) -> list[Tested]:
-        """Test the whole family on some of its pairs."""
+    def estimated(chosen: Sequence[Pairs]) -> list[Estimate]:
+        """Return the estimates of the whole family from some of its pairs."""
         samples = [
             by_block([chosen[index] for index in whole.members], whole.weights)[0] for whole in together
         ]
-        return estimates([*(pairs.log_ratios for pairs in chosen), *samples], better, question)
+        tested = estimates([*(pairs.log_ratios for pairs in chosen), *samples], better, question)
+        return decide(tested, question)
 
     all_pairs = [
-        pairs(groups.get(wanted.context, {}), wanted.level, wanted.baseline, wanted.metric)
-        for wanted in family
+        pairs(groups.get(asked.key, {}), asked.level, asked.baseline, metric) for asked, metric, _ in family
     ]
     counted = [of_level.without_mixed(modes) for of_level in all_pairs]
-    decided = decide(tested(counted), question)
-    all_groups = corrected(tested(all_pairs), question)
+    decided, all_groups = estimated(counted), estimated(all_pairs)
     in_mode: dict[HostMode, list[Estimate]] = {}
     if modes is not None:
         in_mode = {
-            mode: corrected(tested([of_level.in_mode(modes, mode) for of_level in all_pairs]), question)
+            mode: estimated([of_level.in_mode(modes, mode) for of_level in all_pairs])
             for mode in modes.centers
         }
     comparisons = tuple(
         Comparison(
-            metric=wanted.metric,
-            context=wanted.levels,
-            level=wanted.level,
-            baseline=wanted.baseline,
+            metric=metric,
+            context=asked.context,
+            level=asked.level,
+            baseline=asked.baseline,
             dropped=counted[index].counted(),
             all_groups=all_groups[index],
-            modes={mode: estimated[index] for mode, estimated in in_mode.items()},
+            modes={mode: of_mode[index] for mode, of_mode in in_mode.items()},
             **vars(decided[index]),
         )
-        for index, wanted in enumerate(family)
+        for index, (asked, metric, _) in enumerate(family)
     )
     aggregates = tuple(
         aggregate(

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import (
-    Aggregate,
     Comparison,
     Estimate,
     Interval,
@@ -334,13 +333,15 @@ def test_equivalence_is_corrected_too() -> None:
 def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: dict[str, Any]) -> None:
     trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.1}, scatter=0.1))
     for one in summarise(trials, experiment(across=across)).comparisons:
-        assert one.all_groups == Estimate(one.ratio, one.interval, one.p, one.verdict, one.pairs)
+        assert one.all_groups == Estimate(
+            one.ratio, one.interval, one.p, one.verdict, one.pairs, one.p_adjusted, one.reason
+        )
 
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
     found = summarise(trials, experiment(across={"threads": {}}, blocks=Blocks(most=8)))
-    family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
+    family = found.answers
     assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
     assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
     few = summarise(trials[: 7 * 6], experiment(across={"threads": {}}, blocks=Blocks(most=7)))
@@ -447,7 +448,7 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
     interrupted = summarise(trials[:-1], experiment(across={"threads": {}}))
     assert interrupted.look is None
     assert interrupted.waits == "9 of 10 blocks have ended, and verdicts rest on all of them"
-    family: list[Comparison | Aggregate] = [*interrupted.comparisons, *interrupted.aggregates]
+    family = interrupted.answers
     for one in family:
         assert (one.verdict, one.p_adjusted, one.reason) == ("undecided", None, interrupted.waits)
     assert {one.all_groups.verdict for one in interrupted.comparisons} == {"undecided"}
@@ -517,7 +518,7 @@ def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other
     assert other.verdict == "faster"
     assert other.against == (({"threads": 2}, "slower"),)
     assert third.verdict == "equivalent"
-    family: list[Comparison | Aggregate] = [*found.comparisons, *found.aggregates]
+    family = found.answers
     assert [each.p_adjusted for each in family] == holm([each.p or 0 for each in family])
 
 

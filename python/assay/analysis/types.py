@@ -72,10 +72,18 @@ class ConditionSummary:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A ratio from some of a comparison's pairs, with the verdict that they give.
+    """A ratio from some pairs of a comparison, with the verdict that its family allows.
 
-    The verdict is corrected, as that of the comparison is, for the family of the same comparisons from groups
-    chosen in the same way.
+    Attributes:
+        ratio: of the metric, a geometric mean. None without pairs.
+        interval: of the ratio, by itself; None with too few pairs.
+        p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
+        verdict: corrected for the family of the same comparisons from groups chosen in the same way.
+        pairs: number of groups, of blocks in an aggregate, that count.
+        p_adjusted: p corrected for the family (and for looks, see `Look`); the ratio differs from 1 where it
+            is at most 5%. The family is that of the comparisons and aggregates of the main metric, or that of
+            the comparisons of all further metrics.
+        reason: why the verdict is undecided; empty for every other verdict.
     """
 
     ratio: float | None
@@ -83,40 +91,28 @@ class Estimate:
     p: float | None
     verdict: Verdict
     pairs: int
+    p_adjusted: float | None = None
+    reason: str = ""
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, kw_only=True)
+class Answer(Estimate):
     """What is known of one level of the compared factor against the baseline, for one metric.
 
     Attributes:
         context: factor -> level, without the compared factor.
-        ratio: the metric at `level` over the metric at `baseline`, a geometric mean. None without pairs.
-        interval: of the ratio, by itself; None with too few pairs.
-        p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
-        p_adjusted: the same, corrected for the family (and for looks, see `Look`); the ratio differs from 1
-            where it is at most 5%. The family is that of the comparisons and aggregates of the main metric,
-            or that of the comparisons of all further metrics.
-        pairs: number of groups, of blocks in an aggregate, that count.
-        dropped: reason -> number of those that do not; "host changed" is one of the reasons.
-        reason: why the verdict is undecided; empty for every other verdict.
+        level, baseline: the ratio is the metric at the first over that at the second.
+        dropped: reason -> number of pairs that do not count; "host changed" is one of the reasons.
     """
 
     metric: str
     context: Mapping[str, Level]
     level: Level
     baseline: Level
-    ratio: float | None
-    interval: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    pairs: int
     dropped: Mapping[str, int]
-    reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison(Answer):
     """The answer in one context: a pair is a group in which both trials count.
 
@@ -132,7 +128,7 @@ class Comparison(Answer):
     modes: Mapping[HostMode, Estimate] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Aggregate(Answer):
     """The answer over several workloads: a pair is a block in which every workload has one.
 
@@ -216,3 +212,8 @@ class Analysis:
     look: Look | None = None
     host_modes: HostModes | None = None
     waits: str = ""
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The family of the main metric: its comparisons, then its aggregates."""
+        return (*self.comparisons, *self.aggregates)

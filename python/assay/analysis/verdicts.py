@@ -57,19 +57,6 @@ class Tested:
     p_equivalent: float | None
 
 
-@dataclass(frozen=True)
-class Decided:
-    """An estimate with the verdict that its family allows: fields as in `Answer`."""
-
-    ratio: float | None
-    interval: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    pairs: int
-    reason: str
-
-
 def verdict(interval: Interval | None, better: Better, smallest_effect_percent: float) -> Verdict:
     """Return what the interval of a ratio allows to be said by itself.
 
@@ -112,8 +99,8 @@ def estimates(
     return tested
 
 
-def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
-    """Give the verdicts of a family, of which `tested` is all.
+def decide(tested: Sequence[Tested], question: Question) -> list[Estimate]:
+    """Return the estimates with the verdicts of their family, of which `tested` is all.
 
     Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
     slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
@@ -121,14 +108,6 @@ def decide(tested: Sequence[Tested], question: Question) -> list[Decided]:
     different = _adjusted([test.estimate.p for test in tested], question)
     equivalent = _adjusted([test.p_equivalent for test in tested], question)
     return [_decide(*values, question) for values in zip(tested, different, equivalent, strict=True)]
-
-
-def corrected(tested: Sequence[Tested], question: Question) -> list[Estimate]:
-    """Return the estimates of a family, each with the verdict that `decide` gives it."""
-    return [
-        Estimate(decided.ratio, decided.interval, decided.p, decided.verdict, decided.pairs)
-        for decided in decide(tested, question)
-    ]
 
 
 def _adjusted(p_values: Sequence[float | None], question: Question) -> list[float]:
@@ -139,24 +118,21 @@ def _adjusted(p_values: Sequence[float | None], question: Question) -> list[floa
     return [min(1.0, p * share) for p in corrected]
 
 
-def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -> Decided:
+def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -> Estimate:
     estimate = tested.estimate
+    if question.look is None:
+        return replace(estimate, verdict="undecided", reason=question.waits)
     level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
     word: Verdict = "undecided"
     reason = ""
-    if question.look is None:
-        reason = question.waits
-    elif p_equivalent <= level:
+    if p_equivalent <= level:
         word = "equivalent"
     elif p <= level:
         assert estimate.ratio is not None
         word = "faster" if (estimate.ratio > 1) == (tested.better == "higher") else "slower"
     else:
         reason = _why_undecided(estimate, question)
-    known = question.look is not None and estimate.p is not None
-    return Decided(
-        estimate.ratio, estimate.interval, estimate.p, p if known else None, word, estimate.pairs, reason
-    )
+    return replace(estimate, verdict=word, p_adjusted=None if estimate.p is None else p, reason=reason)
 
 
 def _why_undecided(estimate: Estimate, question: Question) -> str:

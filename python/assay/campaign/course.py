@@ -11,7 +11,6 @@ from assay.analysis import summarise
 from assay.analysis.modes import disagreement
 from assay.analysis.sequential import looks, settled
 from assay.analysis.steadiness import derive
-from assay.analysis.types import Answer
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
@@ -234,22 +233,21 @@ class Course:
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
-            answers: list[Answer] = [*analysis.comparisons, *analysis.aggregates]
-            undecided = sum(answer.verdict == "undecided" for answer in answers)
-            intervals = [answer.interval for answer in answers if answer.interval is not None]
+            undecided = sum(answer.verdict == "undecided" for answer in analysis.answers)
+            intervals = [answer.interval for answer in analysis.answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
-                f"{undecided} of {len(answers)} comparisons are undecided"
+                f"{undecided} of {len(analysis.answers)} comparisons are undecided"
                 if self._experiment.design.blocks.until == "verdict"
                 else "some intervals are missing"
-                if widest is None or len(intervals) < len(answers)
+                if widest is None or len(intervals) < len(analysis.answers)
                 else f"the widest interval is {widest:.3g}% wide"
             )
             content = {
                 "number": look.number,
                 "of": look.of,
                 "confidence": look.confidence,
-                "comparisons": len(answers),
+                "comparisons": len(analysis.answers),
                 "undecided": undecided,
                 "widest_percent": widest,
             }

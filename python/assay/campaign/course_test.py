@@ -160,7 +160,7 @@ def analysis(verdict: Verdict, blocks: int) -> Analysis:
     interval = Interval(0.9, 1.1, 0.98)
     alone = Estimate(1.0, interval, 0.5, verdict, blocks)
     found = Comparison(
-        "throughput", {}, "b", "a", 1.0, interval, 0.5, 0.5, verdict, blocks, {}, "", all_groups=alone
+        **vars(alone), metric="throughput", context={}, level="b", baseline="a", dropped={}, all_groups=alone
     )
     look = Look(1 if blocks == 2 else 2, 2, blocks, 0.98)
     return Analysis("throughput", "subject", "a", "higher", 3, 0.95, (), (found,), look=look)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
 from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, counted_trials, logarithm
-from assay.analysis.verdicts import Better, Question, corrected, decide, estimates
+from assay.analysis.verdicts import Better, Question, decide, estimates
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
@@ -87,7 +87,7 @@ def compare(sides: Sequence[Side]) -> Compared:
     question = Question(design.smallest_effect_percent, design.correction, look).of(len(samples))
     better = [design.better] * len(samples)
     decided = decide(estimates(samples, better, question), question)
-    all_groups = corrected(estimates(everywhere, better, question), question)
+    all_groups = decide(estimates(everywhere, better, question), question)
     comparisons = [
         Comparison(
             metric=design.metric,

@@ -18,7 +18,19 @@ def test_an_interval_is_written_from_low_to_high() -> None:
 def test_what_does_not_count_is_noted() -> None:
     condition = ConditionSummary({}, {"valid": 4, "timed_out": 2, "crashed": 0}, 4, 0, 1.0, None)
     comparison = Comparison(
-        "m", {}, "b", "a", 1.0, None, 1.0, 1.0, "undecided", 4, {"not valid": 2}, "too few", ALL
+        1.0,
+        None,
+        1.0,
+        "undecided",
+        4,
+        1.0,
+        "too few",
+        metric="m",
+        context={},
+        level="b",
+        baseline="a",
+        dropped={"not valid": 2},
+        all_groups=ALL,
     )
     assert words.notes(condition, comparison) == [
         "2 timed out",
@@ -30,25 +42,38 @@ def test_what_does_not_count_is_noted() -> None:
 def test_where_all_counts_there_is_nothing_to_note() -> None:
     condition = ConditionSummary({}, {"valid": 6}, 6, 0, 1.0, Interval(1, 1, 0.97))
     interval = Interval(0.9, 1.1, 0.97)
-    comparison = Comparison("m", {}, "b", "a", 1.0, interval, 1.0, 1.0, "undecided", 6, {}, "holds 1", ALL)
+    comparison = Comparison(
+        1.0,
+        interval,
+        1.0,
+        "undecided",
+        6,
+        1.0,
+        "holds 1",
+        metric="m",
+        context={},
+        level="b",
+        baseline="a",
+        dropped={},
+        all_groups=ALL,
+    )
     assert words.notes(condition, comparison) == []
     assert words.notes(condition, None) == []
 
 
 DECIDED = Comparison(
-    "throughput",
-    {},
-    "b",
-    "a",
     1.2,
     Interval(1.1, 1.3, 0.95),
     0.01,
-    0.02,
     "faster",
     8,
-    {},
-    "",
-    Estimate(1.2, Interval(1.1, 1.3, 0.95), 0.01, "faster", 9),
+    0.02,
+    metric="throughput",
+    context={},
+    level="b",
+    baseline="a",
+    dropped={},
+    all_groups=Estimate(1.2, Interval(1.1, 1.3, 0.95), 0.01, "faster", 9),
 )
 
 
