@@ -256,7 +256,7 @@ def test_a_median_that_is_not_typical_is_not_shown(sided: tuple[Report, str]) ->
     report, page = sided
     table = part(page, '<caption id="verdicts-caption"', "</table>")
     assert all(condition.shape.clusters for condition in report.analysis.conditions)
-    assert table.count("several modes: ") == len(report.analysis.conditions)
+    assert table.count("several clusters: ") == len(report.analysis.conditions)
     for condition in report.analysis.conditions:
         assert words.number(condition.median) not in table
 

@@ -10,14 +10,11 @@ pictures.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.engines.examine import chosen, examine
 from assay.engines.program import FEWEST, MOST, known
+from assay.engines.terminal import print_engines, print_judged
 from assay.engines.types import Engine, Judged
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = [
     "FEWEST",
@@ -31,20 +28,6 @@ __all__ = [
     "print_judged",
     "write_judged",
 ]
-
-
-def print_engines(engines: Sequence[Engine], console: "Console") -> None:
-    """Print which engines there are, and what is known against them."""
-    from assay.engines import terminal  # noqa: PLC0415 - Rich is slow to load
-
-    terminal.print_engines(engines, console)
-
-
-def print_judged(judged: Sequence[Judged], drawn: str, console: "Console") -> None:
-    """Print the verdicts on engines; `drawn` is what was drawn, as a sentence."""
-    from assay.engines import terminal  # noqa: PLC0415 - as above
-
-    terminal.print_judged(judged, drawn, console)
 
 
 def write_judged(judged: Sequence[Judged], drawn: str, directory: Path) -> Path:

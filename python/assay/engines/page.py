@@ -19,12 +19,12 @@ FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
 """Kinds of pictures that are files as well: those of the paper. The page can save any other."""
 
 
-def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
+def write_judged(judged: Sequence[Judged], drawn_from: str, directory: Path) -> Path:
     """Write the page and the pictures into a folder, and return the page."""
     drawn = list(figures(judged))
     kinds = specifications(drawn)
     write_scripts(directory, "style.css", "charts.js", "campaign.js")
-    page = write(directory / "index.html", _page(judged, asked, drawn, kinds))
+    page = write(directory / "index.html", _page(judged, drawn_from, drawn, kinds))
     for figure in drawn:
         for form in FORMS if figure.kind in FILED and figure.rows else ():
             write_figure(kinds[figure.kind], figure, form, directory)
@@ -32,7 +32,7 @@ def write_judged(judged: Sequence[Judged], asked: str, directory: Path) -> Path:
 
 
 def _page(
-    judged: Sequence[Judged], asked: str, drawn: Sequence[Figure], kinds: Mapping[str, Specification]
+    judged: Sequence[Judged], drawn_from: str, drawn: Sequence[Figure], kinds: Mapping[str, Specification]
 ) -> str:
     placed: dict[str, list[tuple[int, Figure]]] = defaultdict(list)
     for place, figure in enumerate(drawn):
@@ -49,7 +49,7 @@ def _page(
     return render(
         "engines.html",
         root="",
-        asked=asked,
+        drawn_from=drawn_from,
         suspect=f"{SUSPECT:g}",
         rejected=f"{REJECTED:g}",
         judged=judged,

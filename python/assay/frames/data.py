@@ -1,9 +1,10 @@
 """The tables that a store has to offer, each as one data frame."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
@@ -11,20 +12,22 @@ from assay.analysis import Comparison, Estimate
 from assay.errors import AssayError
 from assay.findings import Finding
 from assay.store import Store
+from assay.store.types import CampaignSummary
 from assay.store.views import free_name
 
-_CAMPAIGN = (
-    "campaign",
-    "experiment",
-    "question",
-    "started_at",
-    "seed",
-    "planned",
-    "ended",
-    "valid",
-    "finished",
-    "host",
-)
+if TYPE_CHECKING:
+    from assay.report import Report
+
+_CAMPAIGN: Mapping[str, Callable[[CampaignSummary], Any]] = {
+    "campaign": lambda campaign: campaign.id,
+    **{
+        name: attrgetter(name)
+        for name in ("experiment", "question", "started_at", "seed", "planned", "ended")
+    },
+    "valid": lambda campaign: campaign.counts.get("valid", 0),
+    "finished": lambda campaign: campaign.finished,
+    "host": lambda campaign: campaign.host.get("name"),
+}
 _ESTIMATE = ("ratio", "low", "high", "confidence", "p", "verdict", "pairs")
 _VERDICT = (
     "metric",
@@ -70,22 +73,9 @@ class Data:
 
     def campaigns(self) -> pd.DataFrame:
         """Return one row for each campaign, the oldest first, indexed by its number."""
-        rows = [
-            (
-                campaign.id,
-                campaign.experiment,
-                campaign.question,
-                campaign.started_at,
-                campaign.seed,
-                campaign.planned,
-                campaign.ended,
-                campaign.counts.get("valid", 0),
-                campaign.finished,
-                campaign.host.get("name"),
-            )
-            for campaign in self._store.campaigns()
-        ]
-        return pd.DataFrame(rows, columns=_CAMPAIGN).set_index("campaign")
+        campaigns = self._store.campaigns()
+        columns = {name: [value(campaign) for campaign in campaigns] for name, value in _CAMPAIGN.items()}
+        return pd.DataFrame(columns).set_index("campaign")
 
     def trials(self, campaign: int | None = None) -> pd.DataFrame:
         """Return one row for each ended trial, indexed by its number.
@@ -127,10 +117,7 @@ class Data:
         has that name. `ratio` to `pairs` are what the verdict rests on;
         `all_ratio`, ... are without exclusions; `fast_ratio`, ... by mode of the host, where it has two.
         """
-        # Loaded late: it brings the audit along.
-        from assay.report import gather  # noqa: PLC0415
-
-        report = gather(self._store, self._store.campaign(campaign).id)
+        report = self._report(campaign)
         analysis = report.analysis
         names = _column_names(factor for factor in report.experiment.factors if factor != analysis.factor)
         rows = [_comparison(comparison, names) for comparison in (*analysis.comparisons, *analysis.also)]
@@ -138,10 +125,15 @@ class Data:
 
     def findings(self, campaign: int | None = None) -> pd.DataFrame:
         """Return what the audit finds, one row for each finding, the most severe first."""
+        return pd.DataFrame(
+            map(asdict, self._report(campaign).findings), columns=[field.name for field in fields(Finding)]
+        )
+
+    def _report(self, campaign: int | None) -> "Report":
+        # Loaded late: it brings the audit along.
         from assay.report import gather  # noqa: PLC0415
 
-        findings = gather(self._store, self._store.campaign(campaign).id).findings
-        return pd.DataFrame(map(asdict, findings), columns=[field.name for field in fields(Finding)])
+        return gather(self._store, self._store.campaign(campaign).id)
 
     def record(self, trial: int) -> dict[str, Any]:
         """Return the whole record of one trial."""
@@ -178,7 +170,7 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> dict[str, A
     return row
 
 
-def _estimate(estimate: Comparison | Estimate) -> dict[str, Any]:
+def _estimate(estimate: Estimate) -> dict[str, Any]:
     interval = estimate.interval
     ends = (interval.low, interval.high, interval.confidence) if interval else (None, None, None)
     return dict(

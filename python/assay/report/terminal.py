@@ -1,7 +1,6 @@
 """The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
 
 import re
-from collections.abc import Iterator
 
 from rich.console import Console
 from rich.padding import Padding
@@ -13,11 +12,10 @@ from assay.analysis.aa import false_alarms
 from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report
-from assay.words import condition_name, number, ratio
+from assay.words import condition_name, number, printable, ratio
 
-SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
-SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9"}
 _ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 
@@ -35,26 +33,28 @@ def print_report(report: Report, console: Console) -> None:
         )
     )
     console.print()
-    if report.findings:
-        console.print(_text("Findings", "bold"))
+    console.print(_text("Findings", "bold") if report.findings else "Findings: none.")
     for finding in report.findings:
         print_finding(finding, console)
-    if not report.findings:
-        console.print("Findings: none.")
     console.print()
-    console.print(_text(_heading(report), "bold"))
+    console.print(
+        _text(
+            f"Verdicts: {analysis.metric} by {analysis.factor} against {analysis.baseline}, "
+            f"{analysis.better} is better, equivalent within {analysis.smallest_effect_percent:g}%",
+            "bold",
+        )
+    )
     console.print(_text(words.look(analysis)))
     if campaign.stopped:
         console.print(_text(f"Stopped: {campaign.stopped}."))
     for context, rows in words.by_context(report):
         console.print(_text(context, "italic"))
         # Of 80 columns, names have 27.
-        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
         table.add_column(_text(analysis.factor), overflow="fold", ratio=1)
         for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
             table.add_column(title, justify="right", min_width=width, no_wrap=True)
         table.add_column("verdict", min_width=10, no_wrap=True)
-        table.expand = True
         notes: list[str] = []
         for condition, comparison in rows:
             level = _text(f"  {condition.levels[analysis.factor]}")
@@ -79,7 +79,8 @@ def print_report(report: Report, console: Console) -> None:
         console.print(table)
         for note in notes:
             console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
-    for line in (*words.wholes(report), *_false_alarms(report)):
+    alarms = [false_alarms(analysis).summary] if report.experiment.identical else []
+    for line in (*words.further(report), *alarms):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     _print_inside(report, console)
     console.print()
@@ -101,7 +102,7 @@ def _print_inside(report: Report, console: Console) -> None:
             for name in names
             if name.startswith(("role_", "latency_"))
         }
-        roles = sorted(found[1] for name in names if (found := _ROLE.fullmatch(name)))
+        roles = sorted(match[1] for name in names if (match := _ROLE.fullmatch(name)))
         latencies = [typical.get(f"latency_{percentile}_ns", "") for percentile in _PERCENTILES]
         if roles or any(latencies):
             rows.append([condition_name(condition), "", "", *latencies])
@@ -124,32 +125,17 @@ def _print_inside(report: Report, console: Console) -> None:
 
 def print_finding(finding: Finding, console: Console) -> None:
     """Print how severe a finding is, what was seen and where, and what to do."""
-    said = Text.assemble(
+    heading = Text.assemble(
         (f"{finding.severity} ", SEVERITY_STYLES[finding.severity]),
         (finding.rule, "bold"),
         _text(f": {finding.message}"),
     )
-    console.print(Padding(said, (0, 0, 0, 1)))
+    console.print(Padding(heading, (0, 0, 0, 1)))
     for line in (f"Where: {finding.places}" if finding.where else "", finding.remedy):
         if line:
             console.print(Padding(_text(line, "dim"), (0, 0, 0, 3)))
 
 
-def _false_alarms(report: Report) -> Iterator[str]:
-    """Yield what a comparison of identical code says of the laboratory."""
-    if report.experiment.identical:
-        yield false_alarms(report.analysis).summary
-
-
-def _heading(report: Report) -> str:
-    analysis = report.analysis
-    return (
-        f"Verdicts: {analysis.metric} by {analysis.factor} against {analysis.baseline}, {analysis.better} is"
-        f" better, equivalent within {analysis.smallest_effect_percent:g}%"
-    )
-
-
 def _text(text: str, style: str = "") -> Text:
     """Return text of others' making as it is, without markup, and without what could upset a terminal."""
-    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return Text(safe, style)
+    return Text(printable(text), style)

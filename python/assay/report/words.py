@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Cluster, Estimate, HostMode, Verdict
+from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Verdict
 from assay.experiment import Experiment
 from assay.experiment.metrics import TIME
 from assay.findings import SEVERITIES, Finding
@@ -36,9 +36,9 @@ def typical(condition: ConditionSummary) -> str:
     return "varies" if condition.shape.note else number(condition.median)
 
 
-def clusters(found: Iterable[Cluster]) -> str:
+def clusters(values: Iterable[Cluster]) -> str:
     """Return the values around which data gather, each with its share of the data."""
-    return ", ".join(f"{number(cluster.center)} ({percent(cluster.share)})" for cluster in found)
+    return ", ".join(f"{number(cluster.center)} ({percent(cluster.share)})" for cluster in values)
 
 
 def flattened(value: Mapping[str, Any], depth: int = 3, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -78,9 +78,9 @@ def verdicts(report: Report) -> dict[str, int]:
     """Return verdict, in the word for the metric, -> number of comparisons, where there are any."""
     counts = Counter(comparison.verdict for comparison in report.analysis.comparisons)
     return {
-        verdict(each, report.analysis.metric, report.experiment): counts[each]
-        for each in VERDICTS
-        if counts[each]
+        verdict(word, report.analysis.metric, report.experiment): counts[word]
+        for word in VERDICTS
+        if counts[word]
     }
 
 
@@ -110,21 +110,19 @@ def look(analysis: Analysis) -> str:
     )
 
 
-def estimate(
-    value: Estimate | Comparison | Aggregate, metric: str, experiment: Experiment | None = None
-) -> str:
+def estimate(value: Estimate, metric: str, experiment: Experiment | None = None) -> str:
     """Return a verdict on a metric with what it rests on, in one line."""
-    said = verdict(value.verdict, metric, experiment)
+    word = verdict(value.verdict, metric, experiment)
     if value.ratio is None:
-        return f"{said}, no pairs"
+        return f"{word}, no pairs"
     ends = "" if value.interval is None else f" ({interval(value.interval)})"
-    return f"{said}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
+    return f"{word}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
     """Return what every group says, then what the groups of each of some modes say; None without pairs."""
-    every = [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]
-    return [each if each is not None and each.pairs else None for each in every]
+    estimates = [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]
+    return [value if value is not None and value.pairs else None for value in estimates]
 
 
 def contradicts(other: Estimate | None, comparison: Comparison) -> bool:
@@ -147,27 +145,21 @@ def otherwise(comparison: Comparison, experiment: Experiment | None = None) -> l
     ]
 
 
-def wholes(report: Report) -> Iterator[str]:
+def further(report: Report) -> Iterator[str]:
     """Yield the verdicts over several workloads and those of further metrics, a line each."""
     analysis = report.analysis
-    for whole in analysis.aggregates:
-        place = [
-            f"{analysis.factor}={whole.level}",
-            *([condition_name(whole.context)] if whole.context else []),
-        ]
+    for answer in (*analysis.aggregates, *analysis.also):
+        place = condition_name({analysis.factor: answer.level, **answer.context})
+        verdict_there = estimate(answer, answer.metric, report.experiment)
+        if not isinstance(answer, Aggregate):
+            yield f"{answer.metric}, {place}: {verdict_there}"
+            continue
         against = ", ".join(
-            f"{condition_name(levels)} {verdict(one, whole.metric, report.experiment)}"
-            for levels, one in whole.against
+            f"{condition_name(levels)} {verdict(word, answer.metric, report.experiment)}"
+            for levels, word in answer.against
         )
-        said = estimate(whole, whole.metric, report.experiment)
-        yield (
-            f"{', '.join(place)}, over {workloads(whole)}: {said}"
-            + (f"; the other way: {against}" if against else "")
-        )
-    for each in analysis.also:
-        place = [f"{analysis.factor}={each.level}", *([condition_name(each.context)] if each.context else [])]
-        said = estimate(each, each.metric, report.experiment)
-        yield f"{each.metric}, {', '.join(place)}: {said}"
+        contradicted = f"; contradicted by {against}" * bool(against)
+        yield f"{place}, over {workloads(answer)}: {verdict_there}{contradicted}"
 
 
 def workloads(whole: Aggregate) -> str:
@@ -186,8 +178,8 @@ def notes(
 ) -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    said = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, experiment)]
-    return [note for note in said if note]
+    parts = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, experiment)]
+    return [note for note in parts if note]
 
 
 def remarks(
@@ -197,9 +189,9 @@ def remarks(
     return [note for note in (_failed(condition), *_reservations(comparison, experiment)) if note]
 
 
-def dropped(comparison: Comparison | Aggregate) -> str:
+def dropped(answer: Answer) -> str:
     """Return how many pairs do not count, by reason."""
-    return ", ".join(f"{count} {reason}" for reason, count in comparison.dropped.items())
+    return ", ".join(f"{count} {reason}" for reason, count in answer.dropped.items())
 
 
 def _failed(condition: ConditionSummary) -> str:

@@ -197,7 +197,7 @@ def _aggregates(panels: Panels) -> Iterator[Figure]:
         across = ", ".join(aggregates[0].across)
         note = f"Filled: over {words.workloads(aggregates[0])} of {across}; hollow: each of them."
         if against:
-            note += f" The other way: {'; '.join(against)}."
+            note += f" Contradicted by {'; '.join(against)}."
         tables.append(Table(titled(f"Ratios of {analysis.metric} over workloads", dict(context)), rows, note))
     forests = _forests(panels, "aggregates", tables, step=38)
     for pair in zip(forests, _averaged(panels, list(groups.values())), strict=True):
@@ -206,7 +206,9 @@ def _aggregates(panels: Panels) -> Iterator[Figure]:
 
 def _averaged(panels: Panels, groups: Sequence[Sequence[Aggregate]]) -> list[Figure]:
     """Return the averages of the workloads' distributions of ratios (Blackwell 1998, figure 4)."""
-    compared = {panels.name(panels.factor, each.level) for aggregates in groups for each in aggregates}
+    compared = {
+        panels.name(panels.factor, aggregate.level) for aggregates in groups for aggregate in aggregates
+    }
     series = Series.of(panels.factor, panels.levels.names, compared)
 
     def specification(rows: Sequence[Row]) -> Specification:
@@ -218,7 +220,7 @@ def _averaged(panels: Panels, groups: Sequence[Sequence[Aggregate]]) -> list[Fig
         title = titled("Ratios of pairs, averaged over workloads", aggregates[0].context)
         curves = [row for aggregate in aggregates for row in _curve(panels, aggregate)]
         note = "Each workload has the same weight (Blackwell 1998, figure 4)."
-        tables.append(Table(title, curves, note if curves else "There is a workload without pairs."))
+        tables.append(Table(title, curves, note if curves else "A workload has no pairs."))
     return together("comparison", "averaged", drawings.CURVE_COLUMNS, tables, specification)
 
 

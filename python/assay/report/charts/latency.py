@@ -67,8 +67,8 @@ def _of(panels: Panels, kind: str, stems: list[str]) -> list[Figure]:
 
 
 def _title(stem: str) -> str:
-    found = _OF.fullmatch(stem)
-    assert found is not None  # it was cut from a metric's name
-    if found["role"]:
-        return f"Latency of role {found['role']}"
-    return f"Latency of {found['kind']}" if found["kind"] else "Latency"
+    match = _OF.fullmatch(stem)
+    assert match is not None  # it was cut from a metric's name
+    if match["role"]:
+        return f"Latency of role {match['role']}"
+    return f"Latency of {match['kind']}" if match["kind"] else "Latency"

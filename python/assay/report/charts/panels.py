@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis.intervals import median, median_interval
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.report.charts.style import ONE, Series
+from assay.report.charts.style import Series
 from assay.report.gather import Report
 from assay.store.types import StoredTrial
 
@@ -146,15 +146,6 @@ class Panels:
     @cached_property
     def _names(self) -> dict[str, dict[Level, str]]:
         return {factor: names_of(levels) for factor, levels in self.experiment.factors.items()}
-
-    @cached_property
-    def series(self) -> Series:
-        """Return what is told apart where the number of threads is the horizontal axis."""
-        return ONE if self.factor == "threads" else self.levels
-
-    def series_of(self, levels: Mapping[str, Level]) -> str:
-        """Return the series that a condition belongs to where threads are the horizontal axis."""
-        return ONE.names[0] if self.factor == "threads" else self.name(self.factor, levels[self.factor])
 
     @cached_property
     def _settings(self) -> dict[tuple[Level, ...], dict[str, Any]]:

@@ -21,7 +21,7 @@ async function trials(place) {
   const condition = campaign.conditions[place - 1];
   const { columns, rows, values } = JSON.parse(await load(`trials-${place}`));
   title.textContent = condition.name;
-  facts.textContent = `${counted(condition.counts)}. A number leads to the trial's whole record.`;
+  facts.textContent = `${counted(condition.counts)}. Click a number to see the trial's whole record.`;
   const statuses = ["every status", ...new Set(values[3])];
   const chosen = create("select", { id: "status" }, ...statuses.map((status) => create("option", {}, status)));
   const shown = create("div");
