@@ -281,7 +281,7 @@ def test_a_workload_that_goes_the_other_way_is_named() -> None:
     ]
     assert against
     for level, mix, verdict in against:
-        assert any(f"{level} with mix={mix} ({verdict})" in note for note in notes)
+        assert any(f"{level} is contradicted by mix={mix} ({verdict})" in note for note in notes)
 
 
 def test_the_averaged_distribution_is_that_of_the_analysis() -> None:

@@ -191,13 +191,12 @@ def _aggregates(panels: Panels) -> Iterator[Figure]:
                         _ratio_row("workload", level, compared, workload, _condition(panels, compared))
                     )
             against += [
-                f"{level} with {condition_name(workload)} ({verdict})"
+                f"{level} is contradicted by {condition_name(workload)} ({verdict})."
                 for workload, verdict in aggregate.against
             ]
         across = ", ".join(aggregates[0].across)
-        note = f"Filled: over {words.workloads(aggregates[0])} of {across}; hollow: each of them."
-        if against:
-            note += f" Contradicted by {'; '.join(against)}."
+        legend = f"Filled: over {words.workloads(aggregates[0])} of {across}; hollow: each of them."
+        note = " ".join([legend, *against])
         tables.append(Table(titled(f"Ratios of {analysis.metric} over workloads", dict(context)), rows, note))
     forests = _forests(panels, "aggregates", tables, step=38)
     for pair in zip(forests, _averaged(panels, list(groups.values())), strict=True):
@@ -219,7 +218,7 @@ def _averaged(panels: Panels, groups: Sequence[Sequence[Aggregate]]) -> list[Fig
     for aggregates in groups:
         title = titled("Ratios of pairs, averaged over workloads", aggregates[0].context)
         curves = [row for aggregate in aggregates for row in _curve(panels, aggregate)]
-        note = "Each workload has the same weight (Blackwell 1998, figure 4)."
+        note = f"Over {words.workloads(aggregates[0])} (Blackwell 1998, figure 4)."
         tables.append(Table(title, curves, note if curves else "A workload has no pairs."))
     return together("comparison", "averaged", drawings.CURVE_COLUMNS, tables, specification)
 

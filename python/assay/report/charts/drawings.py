@@ -32,6 +32,7 @@ HEAT_MAP_COLUMNS = ("x", "y", "value", "condition")
 BOX_COLUMNS = ("x", "series", "least", "lower", "median", "upper", "most", "values", "condition")
 CURVE_COLUMNS = ("series", "value", "share", "trial")
 TIME_COLUMNS = ("time", "value", "series", "trial")
+GAP = 0.3  # between the bars or boxes of two levels, a share of their distance
 CAP = 9  # length of the caps of an interval, pixels
 LEGEND_CHARACTERS = 24  # in a line of a title that must fit below a narrow plane
 LONG_NAMES = 44  # characters of all names on an axis, beyond which they are slanted
@@ -104,13 +105,17 @@ class Across:
             .axis(values=[float(level) for level in self.levels], format="~r", grid=False)
         )
 
-    def named_axis(self, series: Series) -> dict[str, Any]:
-        """Return the axis of column `x` with the series side by side."""
+    def named_axis(self, series: Series, gap: float = 0) -> dict[str, Any]:
+        """Return the axis of column `x`, the series side by side; `gap` parts its levels, a share of 1."""
         levels = [str(level) for level in self.levels]
         axis: dict[str, Any]
         slanted = sum(map(len, levels)) > LONG_NAMES
         axis = {"labelAngle": -30, "labelAlign": "right", "labelLimit": 150} if slanted else {"labelAngle": 0}
-        x = alt.X("x:N", title=self.title, sort=None).scale(domain=levels).axis(grid=False, **axis)
+        x = (
+            alt.X("x:N", title=self.title, sort=None)
+            .scale(domain=levels, padding=gap or alt.Undefined)
+            .axis(grid=False, **axis)
+        )
         if not self.aside or len(series.names) < 2:
             return {"x": x}
         beside = alt.XOffset("series:N").scale(domain=series.names, paddingInner=0.15)
@@ -426,7 +431,7 @@ def boxes(across: Across, up: Up, series: Series) -> Specification:
     base = _rows(
         TO_CONDITION,
         color=series.color(),
-        **across.named_axis(series),
+        **across.named_axis(series, GAP),
         **_clickable(("series:N", series.title), ("x:N", across.title), *columns),
     )
     least, lower, median, upper = (up.on("y", column, zero=False) for column in BOX_COLUMNS[2:6])
@@ -443,7 +448,7 @@ def boxes(across: Across, up: Up, series: Series) -> Specification:
 def bars(across: Across, up: Up, series: Series) -> Specification:
     """Draw medians as bars from 0, with intervals. Columns: MEDIAN_COLUMNS."""
     clickable = _clickable_median(series, up, ("x:N", across.title))
-    base = _rows(TO_CONDITION, **across.named_axis(series), **clickable)
+    base = _rows(TO_CONDITION, **across.named_axis(series, GAP), **clickable)
     colored = base.encode(y=up.on("y", "value"), color=series.color())
     layers = [
         colored.mark_bar(fillOpacity=0.6),
