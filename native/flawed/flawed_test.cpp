@@ -204,7 +204,7 @@ TEST(flawed_tree, that_leaks_answers_rightly) {
   EXPECT_THAT(trial_of("natarajan_leaks", 2, {50, 50, 0}, {}, 16).problems, IsEmpty());
 }
 
-// How many keys and values are lost for good when so many erases of neighbours are done by one
+// How many keys and values are lost for good when this many erases of neighbours are done by one
 // swing; `retired` nodes of them were retired, or own what was not.
 template <class Map>
 std::int64_t lost_by_a_chain_of(std::uint64_t length, std::uint64_t retired) {

@@ -3,7 +3,7 @@
 //     maps_benchmark 2000000 natarajan_mittal_bst:1 natarajan_mittal_bst:2 cds_rcu_skip_list:2
 //         --mix searches=0,0,100,50 --mix updates=50,50,0,50
 //
-// Builds each of the named subjects, inserts so many percent of the keys, in random order, lets it
+// Builds each of the named subjects, inserts this percentage of the keys, in random order, lets it
 // age by as many random updates as there are keys, and then measures all that is named, subjects
 // with numbers of threads, by turns with each of the mixes, for a short while, again and again. A
 // mix is inserts, erases, searches and keys present at the start, in percent. What is measured of

@@ -19,14 +19,13 @@
 namespace assay::judge {
 
 inline constexpr std::size_t lags = 64;
-// What takes tens of nanoseconds a number looks at so many of them at most.
+// What takes tens of nanoseconds a number looks at this many of them at most.
 inline constexpr std::uint64_t most_thorough = 10'000'000;
 
 struct bit_statistics {
   std::vector<std::uint64_t> first;  // the first 1000 numbers
 
-  // After so many numbers, how many of them had each bit set: at a few hundred places, the last of
-  // them the end.
+  // Counts of numbers, a few hundred of them, the last one all; of each, how many had each bit set.
   std::vector<std::uint64_t> at;
   std::vector<bit_counts> ones;
 

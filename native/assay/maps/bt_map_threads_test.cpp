@@ -59,8 +59,8 @@ class bt_map_among_threads : public bt_test::fixture {
     std::atomic<unsigned> left_;
   };
 
-  // Updates by `updaters` threads, so many each, while others look at it at least once, and as long
-  // as there are updates.
+  // Updates by `updaters` threads, this many each, while others look at it at least once, and as
+  // long as there are updates.
   template <class Update, class Look>
   static void look_during_updates(bt_test::subject& map, unsigned updaters, unsigned lookers,
                                   int updates, const Update& update, const Look& look) {

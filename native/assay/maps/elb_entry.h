@@ -60,7 +60,7 @@ class place {
  public:
   static constexpr bool lock_free = true;
 
-  // Places as numbers of 64 bits, for vector_search.h: so many for each, of which the last is its
+  // Places as numbers of 64 bits, for vector_search.h: this many for each, of which the last is its
   // word or the upper part of that.
   static constexpr std::size_t numbers = 1;
   static const atomic<Word>* numbers_of(const place* first) noexcept {

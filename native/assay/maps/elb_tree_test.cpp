@@ -234,7 +234,7 @@ std::vector<Entry> walked(const small_tree<Entry>& tree) {
   return met;
 }
 
-// `beyond` are no entries, all above.
+// What is in `beyond` lies above them all and is not an entry.
 template <class Entry>
 void expect_holds_extremes(const std::vector<Entry>& ascending, const std::vector<Entry>& beyond) {
   small_tree<Entry> tree;

@@ -55,7 +55,7 @@ struct variant {
   static constexpr bool never_frees = std::is_same_v<Policy, reclaim::none>;
 };
 
-// Runs `work(thread number)` in so many threads at once.
+// Runs `work(thread number)` in this many threads at once.
 template <class Work>
 void in_threads(unsigned number, const Work& work) {
   std::vector<std::jthread> threads;

@@ -67,9 +67,9 @@ class stopped_eraser {
   std::thread thread_;
 };
 
-// Puts so many erases of neighbours before the swing that removes them, each with its leaf marked,
-// lets the lowest go on, which removes them all at once, and then the others, which find their work
-// done. Answers how many nodes waited to be freed after the first and after the last.
+// Puts this many erases of neighbours before the swing that removes them, each with its leaf
+// marked, lets the lowest go on, which removes them all at once, and then the others, which find
+// their work done. Answers how many nodes waited to be freed after the first and after the last.
 struct removed_chain {
   bool all_succeeded;
   std::optional<std::string> fault_after_first;

@@ -46,7 +46,7 @@ concept filling =
 template <class Engine>
 using stream_of = std::conditional_t<filling<Engine>, Engine, one_by_one<Engine>>;
 
-// A stream that starts anew, from new entropy, every so many numbers.
+// A stream that starts anew, from new entropy, after a given count of numbers.
 template <class Stream>
 class reseeded {
  public:

@@ -257,7 +257,7 @@ void act_on_several_keys(witness& mine, splitmix64& draw, number keys, number va
 
 class bt_map_histories : public testing::TestWithParam<bt_test::variant> {
  protected:
-  // Of threads that each do so many operations on so many keys, again and again.
+  // Of threads that each do this many operations on at most this many keys, again and again.
   static void expect_linearizable(number operations, number most_keys, const act& acts) {
     constexpr std::uint64_t histories = 600 / trees_test::slowdown;
     const auto seed = std::random_device{}();

@@ -14,7 +14,7 @@
 // - A search or an erase that finds none: none in its range was there all the time (A.12, A.14).
 // - One that finds an entry: it is in the range, and was there at some time (A.13, A.15).
 // - An erase: none in the range that is smaller was there all the time (A.15); of erase_near(), at
-//   most so many. An entry is returned by one erase.
+//   most this many. An entry is returned by one erase.
 // - A visit: in ascending order all in the range that were there all the time, and others that were
 //   at some time.
 // - The walk at the end: what was inserted and not erased (A.16).

@@ -34,7 +34,7 @@ namespace assay::rig {
 struct modelling {
   std::uint64_t seed;
   std::uint64_t operations;  // of all types together
-  std::uint64_t keys;        // at most so many different ones, from 1 on
+  std::uint64_t keys;        // at most this many different ones, from 1 on
 };
 
 // The first difference, or nothing. An exception that the map throws is a difference, too.

@@ -11,7 +11,7 @@
 //
 // Four threads perform random operations on a few keys, of all kinds that the map offers. One that
 // reaches the point, the first or a later one as the seed has it, stays there until each of the
-// others has completed so many operations more. One that waits is seen by counting: it passes
+// others has completed this many more operations. One that waits is seen by counting: it passes
 // marked points, those of the loop that it waits in, without end, as do all others that are not
 // done; so no thread that merely lost its processor is waited for. The loops of a structure in
 // which threads wait contain a marked point. Time plays no part, but that the thread goes on when

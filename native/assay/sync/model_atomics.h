@@ -116,7 +116,7 @@ inline void heavy_fence() { rl::atomic_thread_fence(memory_order_seq_cst); }
 
 }  // namespace sync
 
-// Runs schedules at random, each of at most so many steps; returns the program's exit code. The
+// Runs schedules at random, each of at most this many steps; returns the program's exit code. The
 // model is right when relacy finds nothing wrong. With ASSAY_MISTAKE, what is planted in it must be
 // found.
 template <class Model>

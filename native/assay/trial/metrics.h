@@ -38,8 +38,8 @@ struct named_percentile {
 inline constexpr std::array<named_percentile, 5> latency_percentiles{
     {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99_9", 99.9}, {"p99_99", 99.99}}};
 
-// Whether so many durations tell of a percentile: one of them at least is expected beyond it. With
-// fewer it would be the longest under another name.
+// Whether this many durations tell of a percentile: one of them at least is expected beyond it.
+// With fewer it would be the longest under another name.
 [[nodiscard]] constexpr bool tell_of(std::uint64_t durations, double percent) {
   return static_cast<double>(durations) * (100 - percent) >= 100 - 1e-6;
 }

@@ -37,7 +37,7 @@ struct distribution {
   distribution_kind kind = distribution_kind::uniform;
   double exponent = 0.99;          // zipf and latest: >= 0
   double operations_percent = 90;  // hot_set: of the operations, above 0, at most 100 ...
-  double keys_percent = 10;        // ... on so many of the keys, above 0, at most 100
+  double keys_percent = 10;        // ... on this percentage of the keys, above 0, at most 100
   double p = 0.5;                  // binomial of range - 1 tries: 0 to 1
   double mean_percent = 50;        // exponential and normal: above 0 / any finite
   double deviation_percent = 10;   // normal: above 0

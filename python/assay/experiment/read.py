@@ -324,7 +324,7 @@ def _check_range_lengths(experiment: Experiment, condition: Mapping[str, Level])
 
 
 def filling_the_time(experiment: Experiment) -> Experiment:
-    """Return an experiment with a budget of time with so many blocks that it must be over before they are.
+    """Return an experiment with a budget of time with more blocks than the time allows.
 
     Where that would be too many trials, there are as many blocks as there may be.
     """

@@ -69,9 +69,9 @@ class Blocks(Part):
 
     Attributes:
         most: the blocks that are planned; no campaign runs more.
-        minutes: the campaign ends with the block in which so much time has passed; None without a budget.
+        minutes: the campaign ends with the block in which this much time has passed; None without a budget.
         until: "verdict": it ends when no comparison is undecided any more; a number: when every interval is
-            at most so many percent wide (100 (high / low - 1)). None: it never ends early by what it saw.
+            at most this many percent wide (100 (high / low - 1)). None: it never ends early by what it saw.
         fewest: blocks before the first look at the results.
     """
 
