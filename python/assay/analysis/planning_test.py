@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -277,6 +278,20 @@ def test_scatter_within_trials_asks_for_longer_ones() -> None:
         assert one.components.within_share > 0.6
         assert one.components.longer_pays
         assert 300 <= one.components.duration_ms <= 2000
+
+
+def test_trials_that_are_not_valid_say_nothing_of_where_scatter_comes_from() -> None:
+    trials = campaign(20, noisy(0.065, variation=0.2))
+    wild = {"throughput": 1e6, "throughput_variation": 50.0}
+    spoiled = [
+        replace(trial, status="invalid", metrics=wild) if trial.block == 19 else trial for trial in trials
+    ]
+    shares = []
+    for sample in (trials[: 19 * 4], spoiled):
+        components = only(forecast([sample], experiment(), 5).comparisons, "other", 1).components
+        assert components is not None
+        shares.append(components.within_share)
+    assert shares[0] == pytest.approx(shares[1])
 
 
 def test_scatter_between_trials_asks_for_more_blocks() -> None:
