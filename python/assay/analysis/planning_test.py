@@ -281,7 +281,7 @@ def test_scatter_within_trials_asks_for_longer_ones() -> None:
 
 
 def test_trials_that_are_not_valid_say_nothing_of_where_scatter_comes_from() -> None:
-    trials = campaign(20, noisy(0.065, variation=0.2))
+    trials = campaign(20, noisy(0.065, variation=0.05))
     wild = {"throughput": 1e6, "throughput_variation": 50.0}
     spoiled = [
         replace(trial, status="invalid", metrics=wild) if trial.block == 19 else trial for trial in trials
