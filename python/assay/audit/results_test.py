@@ -32,7 +32,7 @@ def test_an_analysis_with_nothing_wrong_has_no_findings(usual: Analysis) -> None
     assert of(usual) == {}
 
 
-def test_values_that_have_two_modes() -> None:
+def test_values_that_have_two_clusters() -> None:
     random = Random(5)
 
     def change(_block: int, _subject: str, threads: int) -> Mapping[str, Any]:
