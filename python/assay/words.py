@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import is_dataclass
 from datetime import datetime
 from difflib import get_close_matches
+from os import fspath
 from typing import Any, Literal
 
 RUNS_AT_MOST = 5
@@ -137,12 +138,16 @@ def show(value: Any) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON: an infinity or NaN is null, a dataclass an object, any other thing its text."""
+    """Return a value as JSON: an infinity or NaN is null, a dataclass an object, a moment or path its text.
+
+    Raises:
+        TypeError: there is anything else in it that JSON lacks.
+    """
 
     def plain(other: Any) -> Any:
         if is_dataclass(other):
             return vars(other)
-        return other.isoformat() if isinstance(other, datetime) else str(other)
+        return other.isoformat() if isinstance(other, datetime) else fspath(other)
 
     separators = None if indent else (",", ":")
     write = json.JSONEncoder(indent=indent, separators=separators, allow_nan=False, default=plain).encode
