@@ -140,15 +140,15 @@ def forecast(
     for sample in _samples(campaigns, experiment):
         size = sample.residuals.size
         if sample.freedom < FEWEST_PAIRS - 1:
-            comparisons.append(ComparisonForecast(sample.asked.context, sample.asked.level, size))
+            comparisons.append(ComparisonForecast(sample.target.context, sample.target.level, size))
             continue
         widths = _Widths(sample.residuals, sample.freedom, confidence)
         needed = math.ceil(widths.pairs_for(math.log1p(width_percent / 100)) / sample.per_block)
         planned_width = widths.at(int(planned * sample.per_block))
         comparisons.append(
             ComparisonForecast(
-                context=sample.asked.context,
-                level=sample.asked.level,
+                context=sample.target.context,
+                level=sample.target.level,
                 pairs=size,
                 scatter_percent=_percent(float(np.std(sample.residuals))),
                 planned_width_percent=_percent(planned_width) if math.isfinite(planned_width) else None,
@@ -167,7 +167,7 @@ class _Sample:
     `freedom` is the degrees of freedom of their standard deviation.
     """
 
-    asked: Wanted
+    target: Wanted
     residuals: _Values
     freedom: int
     per_block: float
@@ -180,16 +180,16 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     verdict rests on it.
     """
     parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
-    for asked in wanted(experiment):
+    for target in wanted(experiment):
         log_ratios, groups = [], 0
         for contexts, modes in parts:
-            in_context = contexts.get(asked.key, {})
+            in_context = contexts.get(target.key, {})
             groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            sample = pairs(in_context, asked.level, asked.baseline, experiment.comparison.metric)
+            sample = pairs(in_context, target.level, target.baseline, experiment.comparison.metric)
             log_ratios.append(sample.without_mixed(modes).log_ratios)
         freedom = sum(sample.size - 1 for sample in log_ratios if sample.size > 1)
         per_block = min(1.0, sum(sample.size for sample in log_ratios) / max(groups, 1))
-        yield _Sample(asked, _residuals(log_ratios), freedom, per_block)
+        yield _Sample(target, _residuals(log_ratios), freedom, per_block)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
@@ -299,8 +299,8 @@ def _components(
     if comparison.metric != "throughput":
         return None
     within = 0.0  # of one interval, both trials together, relative to the mean
-    for compared in (sample.asked.level, sample.asked.baseline):
-        condition = {**sample.asked.context, comparison.factor: compared}
+    for compared in (sample.target.level, sample.target.baseline):
+        condition = {**sample.target.context, comparison.factor: compared}
         variations = [
             trial.metrics["throughput_variation"]
             for trials in campaigns

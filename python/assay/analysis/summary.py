@@ -45,9 +45,9 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design, blocks = experiment.comparison, experiment.design.blocks
-    main = [(asked, design.metric, design.better) for asked in wanted(experiment)]
-    also = [(asked, metric, better) for metric, better in design.also.items() for asked, *_ in main]
-    together = wholes([(asked.context, asked.level) for asked, *_ in main], experiment)
+    main = [(target, design.metric, design.better) for target in wanted(experiment)]
+    also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
+    together = wholes([(target.context, target.level) for target, *_ in main], experiment)
     complete = _complete_blocks(trials, experiment)
     family = len(main) + len(together) if design.correction == "holm" else 1
     look = reached(blocks, complete, family)
@@ -133,7 +133,8 @@ def _compare(
         return decide(tested, question)
 
     all_pairs = [
-        pairs(groups.get(asked.key, {}), asked.level, asked.baseline, metric) for asked, metric, _ in family
+        pairs(groups.get(target.key, {}), target.level, target.baseline, metric)
+        for target, metric, _ in family
     ]
     counted = [of_level.without_mixed(modes) for of_level in all_pairs]
     decided, all_groups = estimated(counted), estimated(all_pairs)
@@ -146,15 +147,15 @@ def _compare(
     comparisons = tuple(
         Comparison(
             metric=metric,
-            context=asked.context,
-            level=asked.level,
-            baseline=asked.baseline,
+            context=target.context,
+            level=target.level,
+            baseline=target.baseline,
             dropped=counted[index].counted(),
             all_groups=all_groups[index],
             modes={mode: of_mode[index] for mode, of_mode in in_mode.items()},
             **vars(decided[index]),
         )
-        for index, (asked, metric, _) in enumerate(family)
+        for index, (target, metric, _) in enumerate(family)
     )
     aggregates = tuple(
         aggregate(

@@ -100,9 +100,10 @@ def _of_keys(entries: Sequence[Counts], mix_percent: Sequence[float]) -> Iterato
         performed = np.asarray(entry["by_place"]["with_operation"], float).sum(axis=1)
         test(Kind.MIX, place, performed, n * np.asarray(mix_percent) / 100, len(performed) - 1)
         tables = [
-            (with_operation(entry, cells), with_next(entry, cells)) for cells in ("by_place", "by_remainder")
+            (np.asarray(entry[cells]["with_operation"], float), np.asarray(entry[cells]["with_next"], float))
+            for cells in ("by_place", "by_remainder")
         ]
-        for joint, pairs in (*tables, (parities_with_operation(entry), parities_with_next(entry))):
+        for joint, pairs in (*tables, _parities(*tables[-1])):
             # Whether the one depends on the other, however often each is drawn: that is tested elsewhere.
             met = joint[:, joint.any(axis=0)]
             expected = np.outer(performed, met.sum(axis=0)) / n
@@ -112,29 +113,10 @@ def _of_keys(entries: Sequence[Counts], mix_percent: Sequence[float]) -> Iterato
         yield kind, [place for place, _ in tests], np.asarray([p for _, p in tests], dtype=float)
 
 
-def with_operation(entry: Counts, cells: str) -> Floats:
-    """Return how often each operation (row) was drawn with a key of each cell (column)."""
-    return np.asarray(entry[cells]["with_operation"], float)
-
-
-def with_next(entry: Counts, cells: str) -> Floats:
-    """Return how often a key of each cell (row) was followed by one of each (column)."""
-    return np.asarray(entry[cells]["with_next"], float)
-
-
-def parities_with_operation(entry: Counts) -> Floats:
-    """Return the same as `with_operation` for even and odd indices of keys."""
-    joint = with_operation(entry, "by_remainder")
-    counted: Floats = joint.reshape(len(joint), -1, 2).sum(axis=1)
-    return counted
-
-
-def parities_with_next(entry: Counts) -> Floats:
-    """Return the same as `with_next` for even and odd indices of keys."""
-    pairs = with_next(entry, "by_remainder")
+def _parities(joint: Floats, pairs: Floats) -> tuple[Floats, Floats]:
+    """Return tables of cells of keys as tables of even and odd ones."""
     half = len(pairs) // 2
-    counted: Floats = pairs.reshape(half, 2, half, 2).sum(axis=(0, 2))
-    return counted
+    return joint.reshape(len(joint), -1, 2).sum(axis=1), pairs.reshape(half, 2, half, 2).sum(axis=(0, 2))
 
 
 def _of_streams(streams: Counts, used: int) -> Iterator[_Tests]:

@@ -86,25 +86,25 @@ def _for_paper(specification: Specification, figure: Figure) -> Specification:
 def _occurring(part: Any, figure: Figure) -> None:
     """Leave in the legend of a specification only those verdicts that the figure has."""
     if isinstance(part, list):
-        for each in part:
-            _occurring(each, figure)
+        for inner in part:
+            _occurring(inner, figure)
     elif isinstance(part, dict):
         if part.get("field") == "verdict" and "scale" in part:
             verdicts = {row[figure.columns.index("verdict")] for row in figure.rows}
             scale = part["scale"]
             kept = [pair for pair in zip(scale["domain"], scale["range"], strict=True) if pair[0] in verdicts]
             scale["domain"], scale["range"] = map(list, zip(*kept, strict=True))
-        for each in part.values():
-            _occurring(each, figure)
+        for inner in part.values():
+            _occurring(inner, figure)
 
 
 def _still(part: Any) -> Any:
     """Return part of a specification without links and tooltips, with names of rows that leave room."""
     if isinstance(part, list):
-        return [_still(each) for each in part]
+        return [_still(inner) for inner in part]
     if not isinstance(part, dict):
         return part
-    still = {name: _still(each) for name, each in part.items() if name not in ("href", "tooltip")}
+    still = {name: _still(inner) for name, inner in part.items() if name not in ("href", "tooltip")}
     if "labelLimit" in still:
         still["labelLimit"] = min(still["labelLimit"], LABEL_LIMIT)
     return still

@@ -51,7 +51,7 @@ def gather(store: Store, campaign_id: int) -> Report:
     experiment = store.experiment(campaign_id)
     trials = store.trials(campaign_id)
     analysis = summarise(trials, experiment)
-    told = next((trial.id for trial in trials if trial.environment is not None), None)
+    reporting = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,
         experiment=experiment,
@@ -69,5 +69,5 @@ def gather(store: Store, campaign_id: int) -> Report:
             for number, condition in enumerate(experiment.conditions(), start=1)
         },
         decisions=store.decisions(campaign_id),
-        example={} if told is None else store.record_of(told)["result"],
+        example={} if reporting is None else store.record_of(reporting)["result"],
     )

@@ -58,9 +58,11 @@ def campaign_files(
         },
         failed=[trial for trial in report.trials if trial.status != "valid"],
         listed_at_most=LISTED_AT_MOST,
-        beside=any(each.modes or each.all_groups.pairs != each.pairs for each in comparisons),
-        beside_differ=any(words.otherwise(each) for each in comparisons),
-        beside_modes=[mode for mode in ("fast", "slow") if any(mode in each.modes for each in comparisons)],
+        beside=any(answer.modes or answer.all_groups.pairs != answer.pairs for answer in comparisons),
+        beside_differ=any(words.otherwise(answer) for answer in comparisons),
+        beside_modes=[
+            mode for mode in ("fast", "slow") if any(mode in answer.modes for answer in comparisons)
+        ],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
@@ -147,11 +149,11 @@ def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, s
 
 
 def _environments(
-    report: Report, store: Store, told: list[tuple[str, int]]
+    report: Report, store: Store, digests: list[tuple[str, int]]
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return what trials told of the machine and the program, with how many did, for (digest, count)."""
     first = {trial.environment: trial.id for trial in reversed(report.trials)}
-    records = store.records_of([first[digest] for digest, _ in told])
+    records = store.records_of([first[digest] for digest, _ in digests])
     return [
-        (count, record["result"]["environment"]) for (_, count), record in zip(told, records, strict=True)
+        (count, record["result"]["environment"]) for (_, count), record in zip(digests, records, strict=True)
     ]
