@@ -26,9 +26,6 @@ from sqlalchemy import (
 
 from assay.plan.types import Level
 
-VERSION = "0005"
-"""The revision of the schema that this Assay reads and writes, the latest in `migrations/`."""
-
 metadata = MetaData()
 
 

@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Self
 
@@ -17,10 +18,24 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.exc import DBAPIError
 
 from assay.errors import AssayError
-from assay.store.schema import VERSION, to_json
+from assay.store.schema import metadata, to_json
 
 APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
+
+VERSION = 6
+"""Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of other
+versions are refused. From the first release on, a change migrates the stores of the version before."""
+
+_FINDINGS = """
+CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule,
+  value ->> 'severity' AS severity, value ->> 'message' AS message, value ->> 'where' AS places,
+  value ->> 'evidence' AS evidence, value ->> 'remedy' AS remedy, value ->> 'trials' AS trials
+FROM audit, json_each(findings)
+WHERE audit.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)
+"""
+_KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit")
+"""Tables whose rows are never changed or deleted."""
 
 BUSY_TIMEOUT_S = 30.0
 """How long a process waits for another that is writing."""
@@ -220,7 +235,7 @@ def _is_current(engine: Engine, path: Path, file: Path) -> bool:
     with engine.connect() as connection:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application == APPLICATION_ID:
-            version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
             if version != VERSION:
                 age, remedy = (
                     ("an older", f"move it away (mv {path} {path}.old) and run again")
@@ -255,12 +270,18 @@ def _has_its_length(connection: Connection, file: Path) -> bool:
 
 
 def _create(engine: Engine) -> None:
-    # Imported here because it takes longer than most queries.
-    from assay.store.migrations import migrate  # noqa: PLC0415
-
     # Of several processes that open a new file, one makes the tables; the others wait and have nothing to do.
     with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
-        migrate(connection)
+        if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
+            metadata.create_all(connection)
+            connection.exec_driver_sql(_FINDINGS)
+            for table, change in product(_KEPT, ("UPDATE", "DELETE")):
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, 'a store only grows: {table} rows are never changed'); END"
+                )
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     # WAL is a property of the file and cannot be set within a transaction.
     with closing(engine.raw_connection()) as raw:
         last = time.monotonic() + BUSY_TIMEOUT_S
