@@ -24,8 +24,8 @@ APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
 VERSION = 6
-"""Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of other
-versions are refused. From the first release on, a change migrates the stores of the version before."""
+"""Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of
+other versions are refused. From the first release on, a change migrates the stores of the version before."""
 
 _FINDINGS = """
 CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule,
