@@ -87,9 +87,10 @@ def subject_against(evidence: Evidence) -> Iterator[Finding]:
     if against:
         certain = sum(verdict in ("faster", "slower") for _, _, verdict in against)
         severity: Severity = "warning" if certain else "note"
+        contradict = "contradicts" if len(against) == 1 else "contradict"
         yield Finding(
-            f"{counted(against, 'workload')} {'contradicts' if len(against) == 1 else 'contradict'} the"
-            f" overall result, {certain} of them with a verdict of {'its' if certain == 1 else 'their'} own.",
+            f"{counted(against, 'workload')} {contradict} the overall result; {certain or 'none'} with a"
+            f" verdict of {'their' if certain > 1 else 'its'} own.",
             tuple(
                 f"{condition_name({**aggregate.context, evidence.analysis.factor: aggregate.level})},"
                 f" {condition_name(workload)}: {verdict}, over all {aggregate.verdict}"

@@ -11,7 +11,7 @@ from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
 from assay.audit.types import Evidence, numbers, rule
 from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
-from assay.words import counted, one_line, whole_percent
+from assay.words import NAMES_AT_MOST, counted, one_line, whole_percent
 
 _STATUSES: dict[str, tuple[Severity, str, str]] = {
     "invalid": (
@@ -56,12 +56,13 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
     comparison = evidence.experiment.comparison
     for metric in (comparison.metric, *comparison.also):
         known = sorted({name for trial in evidence.valid for name in trial.metrics} - {metric})
+        such = f"Name one that they do report, such as {', '.join(known[:NAMES_AT_MOST])}."
         without = [trial for trial in evidence.valid if metric not in trial.metrics]
         useless = [trial for trial in evidence.valid if not 0 < trial.metrics.get(metric, 1) < float("inf")]
         yield from evidence.of_trials(
             without,
             f"do not report {metric}: no verdict rests on them.",
-            f"Name one that they do report: {one_line(', '.join(known))}." if known else "Report it.",
+            such if known else "Report it.",
         )
         yield from evidence.of_trials(
             useless,
