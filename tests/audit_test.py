@@ -42,7 +42,7 @@ def rules(findings: list[dict[str, Any]]) -> set[str]:
 def test_an_experiment_is_audited_before_it_runs_and_without_a_store(assay: Assay, tmp_path: Path) -> None:
     file = tmp_path / "audited.toml"
     file.write_text(EXPERIMENT)
-    assert "Nothing to say" in assay("audit", "audited.toml").stdout
+    assert "No findings" in assay("audit", "audited.toml").stdout
     file.write_text(EXPERIMENT.replace("blocks = 10", "blocks = 5"))
     printed = assay("audit", "audited.toml", expect=1).stdout
     assert "error too-few-blocks: 1 of 1 comparisons" in printed

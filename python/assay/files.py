@@ -28,6 +28,6 @@ def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
         with suppress(OSError):
             part.unlink()
         raise AssayError(
-            f"cannot write {file}: {error.strerror}; choose another folder with {option}"
+            f"cannot write {file}: {error.strerror}; free space, or choose another folder with {option}"
         ) from error
     return file

@@ -128,6 +128,8 @@ def nearest(word: object, known: Sequence[object]) -> str:
         meant = known[names.index(close[0])]
         # A number is not the string of its digits, which looks the same without quotes.
         return f"did you mean {meant if isinstance(meant, type(word)) else show(meant)}?"
+    if len(names) == 1:
+        return f"there is only {names[0]}"
     more = f" and {len(names) - NAMES_AT_MOST} more" if len(names) > NAMES_AT_MOST else ""
     return f"there are {', '.join(names[:NAMES_AT_MOST])}{more}" if names else "there are none"
 

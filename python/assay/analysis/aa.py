@@ -42,8 +42,8 @@ class FalseAlarms:
         """All of it in words."""
         if self.interval is None:
             return (
-                "No comparison of identical code has come to its planned look with an interval yet: "
-                "finish the campaign, or run more blocks."
+                "No comparison of identical code has enough pairs to tell yet: run more blocks, or finish "
+                "the campaign if it was stopped."
             )
         low, high = (f"{100 * end:.1f}%" for end in (self.interval.low, self.interval.high))
         return (

@@ -37,7 +37,7 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
                 f" which {effect}.",
                 tuple(f"{name}: {count}" for name, count in few.items()),
                 {"comparisons": len(few), "fewest_pairs": min(few.values())},
-                f"{_more_blocks(evidence)}; fix trials that do not count.",
+                f"{_more_blocks(evidence)}; fix the invalid trials.",
                 severity,
             )
 
@@ -78,8 +78,8 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
     "short-trials",
     "Trials are short",
     f"{ANOMALIES}, section 6; Linux, CONFIG_HZ",
-    "In {conditions} less than {limit} are measured, {worst} at worst: losing a processor once changes"
-    " such a trial by percents.",
+    "In {conditions} less than {limit} are measured, {worst} at worst: one lost time slice changes"
+    " such a trial by several percent.",
     f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual.",
     limit=_LEAST_MS,
     below=True,

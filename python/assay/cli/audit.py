@@ -1,5 +1,6 @@
 """`assay audit`: what the rules say about an experiment and its campaign."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -98,6 +99,8 @@ def _campaign(
     store: "Store", experiment: "Experiment | None", number: int | None
 ) -> "tuple[CampaignSummary | None, str]":
     """Return the campaign that is audited, and a note where it is not one of the experiment as it is."""
+    from assay.store import UnreadableError
+
     if experiment is None:
         return store.campaign(number), ""
     campaigns = [summary for summary in store.campaigns() if summary.experiment == experiment.name]
@@ -106,8 +109,9 @@ def _campaign(
     differing = {"question", "path", "validations", "charts"}  # they change nothing that was planned
     planned = experiment.model_dump(exclude=differing)
     for summary in reversed(campaigns):
-        if store.experiment(summary.id).model_dump(exclude=differing) == planned:
-            return summary, ""
+        with suppress(UnreadableError):
+            if store.experiment(summary.id).model_dump(exclude=differing) == planned:
+                return summary, ""
     return campaigns[-1], (
         f"{experiment.path} asks something else since campaign {campaigns[-1].id} was run: what is said of"
         " the campaign is about the experiment as it was."
@@ -144,7 +148,7 @@ def _print_findings(heading: str, findings: "Sequence[Finding]") -> None:
             if value:
                 console.print(Padding(Text(f"{label}: {value}", "dim"), (0, 0, 0, 3)))
     if not findings:
-        console.print(" Nothing to say.")
+        console.print(" No findings.")
     console.print()
 
 

@@ -71,7 +71,7 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
     from assay.compare import campaign_side, condition_side
     from assay.store import Store
 
-    def of(path: Path) -> "Store":
+    def of(path: Path | str) -> "Store":
         return opened.enter_context(Store.open(path, create=False))
 
     if kind == "conditions":
@@ -87,7 +87,7 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
         file, _, number = name.rpartition("@")
         if not (file and number.isdecimal()):
             file, number = name, ""
-        sides.append(campaign_side(of(Path(file)), int(number) if number else None, name))
+        sides.append(campaign_side(of(file), int(number) if number else None, name))
     return sides
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from assay.cli.options import (
     print_table,
 )
 from assay.errors import AssayError
-from assay.words import condition_name, counted, duration, percent, printable
+from assay.words import condition_name, counted, duration, number, percent, printable
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
@@ -124,6 +125,7 @@ def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float)
 def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
     """Return campaign -> its ended trials, for the latest campaigns that measured the same on this host."""
     from assay.runner.machine import host
+    from assay.store import UnreadableError
 
     here = host()
 
@@ -139,9 +141,10 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
             and campaign.ended
             and campaign.experiment == experiment.name
             and all(campaign.host.get(name) == here[name] for name in ("name", "processors"))
-            and measured(store.experiment(campaign.id)) == measured(experiment)
         ):
-            earlier[campaign.id] = store.trials(campaign.id)
+            with suppress(UnreadableError):
+                if measured(store.experiment(campaign.id)) == measured(experiment):
+                    earlier[campaign.id] = store.trials(campaign.id)
     return earlier
 
 
@@ -191,7 +194,7 @@ def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") ->
                     _percent(100 * row.components.within_share if row.components else None),
                     _percent(row.planned_width_percent),
                     _count(row.blocks),
-                    "-" if row.minutes is None else f"{row.minutes:.3g}",
+                    "-" if row.minutes is None else number(row.minutes, 3),
                 ]
                 for row in rows
             ],
@@ -214,7 +217,7 @@ def _conclusions(
     widths = [comparison.planned_width_percent for comparison in comparisons if comparison.blocks is not None]
     known = [width for width in widths if width is not None]
     gives = (
-        f"intervals of up to {max(known):.3g}%"
+        f"intervals of up to {number(max(known), 3)}%"
         if len(known) == len(widths)
         else "too few pairs for an interval"
     )
@@ -240,7 +243,7 @@ def _conclusions(
 def _count(blocks: int | None) -> str:
     if blocks is None:
         return "-"
-    return str(blocks) if blocks < 1_000_000 else f"{blocks:.1e}"
+    return str(blocks) if blocks < 1_000_000 else number(blocks, 3)
 
 
 def _takes(minutes: float) -> str:
@@ -248,4 +251,4 @@ def _takes(minutes: float) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}%"
+    return "-" if value is None else f"{number(value, 3)}%"

@@ -16,6 +16,7 @@ from assay.cli.options import (
     JsonOption,
     StoreOption,
     end,
+    print_json,
 )
 from assay.errors import AssayError
 from assay.words import printable
@@ -79,7 +80,7 @@ def run(
     loaded = overridden(load(experiment), blocks=blocks, minutes=minutes, seed=seed, only=only or ())
     for finding in audit_experiment(loaded, host()):
         if finding.severity == "error":  # known before hours are spent on it
-            typer.echo(f"{finding.rule}: {finding.message} {finding.remedy}", err=True)
+            typer.echo(f"finding: {finding.rule}: {finding.message} {finding.remedy}", err=True)
     report = run_and_report(loaded, store, as_json, quiet=quiet, page=not no_page)
     end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
 
@@ -111,6 +112,8 @@ def resume(
         if not unfinished:
             named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
             typer.echo(f"Nothing to resume: {named} is finished.", err=True)
+            if as_json:
+                print_json({"campaign": None})
             return
         number = unfinished[-1]
         check_folder(opened)

@@ -5,6 +5,8 @@ import os
 import re
 import shlex
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import assay
 from assay import programs, report
 from assay.cli.commands import app
 from assay.experiment import load
@@ -181,6 +184,44 @@ def test_a_folder_that_cannot_be_the_site_is_refused_before_the_first_trial(fold
     assert str(ended.exception).startswith(f"{site_of_another} is not the site of ")
     with Store.open(folder / "results" / "assay.sqlite") as store:
         assert store.campaigns() == []
+
+
+def test_a_file_where_the_site_belongs_is_refused_before_the_first_trial(folder: Path) -> None:
+    (folder / "results").mkdir()
+    (folder / "results" / "assay-report").touch()
+    assert "assay-report is not the site of " in str(run().exception)
+    with Store.open(folder / "results" / "assay.sqlite") as store:
+        assert store.campaigns() == []
+
+
+def test_a_campaign_of_another_version_of_assay_does_not_block_the_others(folder: Path) -> None:
+    (folder / "x.toml").write_text(EXPERIMENT.replace("blocks = 2", "blocks = 12"))
+    for _ in range(2):
+        CliRunner().invoke(app, ["run", "x.toml", "--no-page"])
+    with closing(sqlite3.connect(folder / "results" / "assay.sqlite")) as raw:
+        raw.execute("drop trigger campaign_refuses_update")
+        raw.execute("update campaign set resolved = json_set(resolved, '$.version', 2) where id = 1")
+        raw.commit()
+    for line in ("report --campaign 1", "audit --campaign 1", "compare 1 2", "export csv --campaign 1"):
+        ended = CliRunner().invoke(app, line.split())
+        assert "another version of Assay wrote the experiment of campaign 1" in str(ended.exception), line
+    for line in ("report", "audit x.toml", "plan x.toml", "list trials --campaign 1", "query 'select 1'"):
+        assert CliRunner().invoke(app, shlex.split(line)).exit_code == 0, line
+    assert not (folder / "results" / "assay-report" / "campaign-1").exists()
+
+
+def test_a_store_is_named_by_a_url_wherever_one_is_named() -> None:
+    CliRunner().invoke(app, ["run", "x.toml", "--no-page", "--quiet", "--store", "sqlite:///o.sqlite"])
+    compared = CliRunner().invoke(app, ["compare", "sqlite:///o.sqlite", "sqlite:///o.sqlite@1"])
+    assert str(compared.exception).startswith("sqlite:///o.sqlite and sqlite:///o.sqlite@1 are the same")
+    with assay.open("sqlite:///o.sqlite") as data:
+        assert len(data.trials()) == 4
+
+
+def test_what_has_nothing_to_resume_is_json_too() -> None:
+    run()
+    ended = CliRunner().invoke(app, ["resume", "--json"])
+    assert (json.loads(ended.stdout), ended.exit_code) == ({"version": 1, "campaign": None}, 0)
 
 
 def test_verdicts_are_printed_before_the_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,9 +61,9 @@ def _resolved(text: str, path: Path, identical: bool) -> Experiment:
             Settings.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
+        place = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
         raise AssayError(
-            f"{path}: {place}: {first['msg']}; take an experiment.json of this Assay, from a campaign's page"
+            f"{path}: {place}{first['msg']}; take an experiment.json of this Assay, from a campaign's page"
         ) from None
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")

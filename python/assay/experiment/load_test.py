@@ -683,6 +683,8 @@ MISTAKES = {
         ("include = [{ subject = 'three' }]", "14 design.include.subject"),
         ("include = [{}]", "14 design.include: empty"),
         ("include = [{ subject = 'one' }]", "14 design.include: compare with"),
+        ("include = [{ threads = 1 }]\nexclude = [{ subject = 'two' }]", "15 design.exclude: compare with"),
+        ("include = [{ subject = 'one' }]\nexclude = [{ threads = 2 }]", "14 design.include: compare with"),
     ],
 }
 
@@ -692,6 +694,12 @@ MISTAKES = {
 )
 def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, mistake: str) -> None:
     refused(changed(old, new), mistake)
+
+
+def test_a_single_factor_without_its_baseline_has_no_place_to_name(tmp_path: Path) -> None:
+    text = '[factors]\nsubject = ["one", "two", "three"]\n[trial]\nkey_range = 9\nmix = { find = 100 }\n'
+    with pytest.raises(AssayError, match=r'leaves out the baseline, subject = "one"; keep it$'):
+        parse(f'{text}[design]\ninclude = [{{ subject = ["two", "three"] }}]\n', tmp_path / "x.toml")
 
 
 PROGRAM = '[subjects.two]\nprogram = "two"\n'

@@ -110,7 +110,7 @@ _EXPLANATIONS = {
     "unknown_key": "unknown key{place}; {hint}",
     "misplaced_key": "{why}",
     "union_tag_not_found": "is missing; add it",
-    "union_tag_invalid": '"{tag}" is not one of {expected_tags}',
+    "union_tag_invalid": '"{tag}" is not possible; write one of {expected_tags}',
     "value_error": "{error}",
     "greater_than_equal": "{value} is too small; use {ge} or more",
     "greater_than": "{value} is too small; use more than {gt}",
@@ -119,14 +119,14 @@ _EXPLANATIONS = {
     "string_pattern_mismatch": "{value} is not a name; use lower-case letters, {others}, with a letter first",
     "string_too_short": "is empty; write something in the quotes",
     "string_too_long": "{value} is too long; use at most {max_length} characters",
-    "literal_error": "{value} is not one of {expected}",
+    "literal_error": "{value} is not possible; write {expected}",
     "int_type": "{value} is not a whole number; write digits only, without quotes",
     "float_type": "{value} is not a number; write one without quotes",
     "finite_number": "{value} is not a finite number; write one",
     "string_type": '{value} is not a string; write it in quotes: "..."',
     "bool_type": "{value} is neither true nor false; write one of them, without quotes",
-    "too_short": "{value} has too few values; write {min_length}",
-    "too_long": "{value} has too many values; write {max_length}",
+    "too_short": "{value} has too few values; write at least {min_length}",
+    "too_long": "{value} has too many values; write at most {max_length}",
     "tuple_type": "{value} is not a list; write one: [...]",
     "list_type": "{value} is not a list; write one: [...]",
     "dict_type": "{value} is not a table; write one: {{ key = value }}",
@@ -160,6 +160,8 @@ def _explain(error: ErrorDetails, table: str) -> str:
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in error.get("ctx", {}).items()
     }
+    for choices in {"expected", "expected_tags"} & context.keys():
+        context[choices] = str(context[choices]).replace("'", '"')  # as TOML quotes
     place = f" in [{table}]" if table else ""
     others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
     return _EXPLANATIONS[error["type"]].format(

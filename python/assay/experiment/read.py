@@ -113,7 +113,7 @@ def _name(path: Path) -> str:
     name = path.stem
     if re.fullmatch(EXPERIMENT_NAME_PATTERN, name) and len(name) <= 64:
         return name
-    raise MistakeError(("name",), f"is missing, and the file's name cannot be one: {show(name)}; add it")
+    raise MistakeError(("name",), f"is missing, and the file's name, {show(name)}, is not a name; add it")
 
 
 def _metric(subjects: Set[str], commands: Set[str]) -> str:
@@ -253,7 +253,19 @@ def check_conditions(experiment: Experiment) -> None:
             "use fewer factors, levels or blocks"
         )
         raise MistakeError(("factors",), why)
-    rules = ("design", "include" if experiment.design.include else "exclude")
+    try:
+        _check_rules(experiment, ("design", "exclude"))
+    except MistakeError:
+        if experiment.design.include:  # whose mistake it is where what it leaves lacks the same
+            design = experiment.design.model_copy(update={"exclude": ()})
+            _check_rules(experiment.model_copy(update={"design": design}), ("design", "include"))
+        raise
+    for condition in experiment.conditions():
+        _check_settings(experiment, condition)
+
+
+def _check_rules(experiment: Experiment, rules: KeyPath) -> None:
+    """Check that `include` and `exclude` leave something to compare."""
     conditions = experiment.conditions()
     if not conditions:
         raise MistakeError(rules, "leaves no condition; keep more levels")
@@ -266,11 +278,11 @@ def check_conditions(experiment: Experiment) -> None:
         why = f"leaves nothing to compare with the baseline {shown}; keep another {compared.factor}"
         raise MistakeError(rules, why)
     for condition in conditions:
-        _check_settings(experiment, condition)
         if experiment.context(condition) not in baselines:
             rest = {name: level for name, level in condition.items() if name != compared.factor}
             where = ", ".join(f"{name} = {show(level)}" for name, level in rest.items())
-            why = f"leaves out the baseline, {compared.factor} = {shown}, where {where}; keep it there"
+            place = f", where {where}; keep it there" if rest else "; keep it"
+            why = f"leaves out the baseline, {compared.factor} = {shown}{place}"
             raise MistakeError(rules, why)
 
 
@@ -297,6 +309,8 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
     missing = [setting for setting in required if setting not in settings]
     if missing:
         why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
+        if subject in experiment.programs:
+            why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
         raise MistakeError(("trial",), why)
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (

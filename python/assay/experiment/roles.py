@@ -32,8 +32,8 @@ def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
     if total is None:
         raise MistakeError(
             (rest,),
-            f"the role {roles[rest]['name']} has no threads; give it some, or set threads, of which it then "
-            "has what the other roles leave",
+            f"the role {roles[rest]['name']} has no threads; give it threads, or set the trial's to more "
+            "than the other roles have",
         )
     if total <= taken:
         raise MistakeError(

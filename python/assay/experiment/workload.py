@@ -48,7 +48,7 @@ class MixTable(Table):
     def _adds_to_100(self) -> "MixTable":
         total = sum(self.given().values())
         if abs(total - 100) > 1e-9:
-            names = listed(list(self.given()))
+            names = listed([name for name, share in self.given().items() if share])
             raise ValueError(f"{names} add to {total:g}; they are percentages and add to 100")
         return self
 

@@ -186,7 +186,7 @@ def test_a_mistake_in_roles_of_a_level_is_named() -> None:
     roles = 'f.a = { roles = [{ name = "a" }] }\n'
     refused(
         TEXT.replace("[design]", f"{roles}[design]") + MIX,
-        ":5: factors.f.a.roles: the role a has no threads; give it some",
+        ":5: factors.f.a.roles: the role a has no threads; give it threads",
     )
 
 

@@ -49,7 +49,7 @@ class Data:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._opened: Store | None = Store.open(Path(path), create=False)
+        self._opened: Store | None = Store.open(path, create=False)
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from assay.report import words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
-from assay.store import Store
+from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary, Decision
 
 SHARED = ("style.css", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
@@ -61,7 +62,8 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
     for campaign in store.campaigns():
         made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
         if (_summary(directory, campaign) or {}).get("made_from") != made_from:
-            _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
+            with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
+                _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
     return _write_index(store, directory)
 
 
@@ -77,10 +79,11 @@ def check_folder(store: Store, directory: Path | None = None) -> None:
     """Check that a folder can hold the site of a store, by default that of `site_of`.
 
     Raises:
-        AssayError: it holds something else.
+        AssayError: it holds something else, or is not a folder.
     """
     directory = (directory or site_of(store)).absolute()
-    if _read(directory / "site.json").get("store") != _owner(store, directory) and any(directory.glob("*")):
+    mine = _read(directory / "site.json").get("store") == _owner(store, directory)
+    if not mine and (any(directory.glob("*")) or (directory.exists() and not directory.is_dir())):
         raise AssayError(
             f"{directory} is not the site of {store.path} and not empty, so it was left as it is; "
             "move it away, or write the site elsewhere: assay report --output FOLDER"

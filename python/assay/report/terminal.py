@@ -23,12 +23,12 @@ _ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 def print_report(report: Report, console: Console) -> None:
     """Print the findings and the verdicts of a campaign."""
     campaign, analysis = report.campaign, report.analysis
-    overrides = " ".join(report.experiment.overrides)
+    overrides, statuses = " ".join(report.experiment.overrides), words.statuses(campaign.counts)
     console.print(_text(campaign.question, "bold"))
     console.print(
         _text(
             f"Campaign {campaign.id} of {campaign.experiment}: {campaign.ended} of {campaign.planned} trials"
-            f" ended, {words.statuses(campaign.counts)}; seed {campaign.seed}"
+            f" ended{', ' * bool(statuses)}{statuses}; seed {campaign.seed}"
             f"{'; run with ' * bool(overrides)}{overrides}."
         )
     )

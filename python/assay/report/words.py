@@ -106,7 +106,7 @@ def look(analysis: Analysis) -> str:
         return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
     return (
         f"Look {seen.number} of at most {seen.of}, at {counted(seen.blocks, 'block')}; {intervals}, "
-        f"so that over all looks together they hold with {percent(analysis.confidence)}."
+        f"so that all looks together are right in {percent(analysis.confidence)} of campaigns."
     )
 
 

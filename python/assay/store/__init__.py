@@ -10,6 +10,6 @@
 """
 
 from assay.store.sqlite import path_of, runner_lock
-from assay.store.store import Store
+from assay.store.store import Store, UnreadableError
 
-__all__ = ["Store", "path_of", "runner_lock"]
+__all__ = ["Store", "UnreadableError", "path_of", "runner_lock"]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
@@ -44,6 +44,10 @@ _RECORDS_AT_ONCE = 500
 
 _IN_COLUMNS = {"status", "started_at", "wall_s"}
 """What of an outcome has a column, and does not stand in the record again."""
+
+
+class UnreadableError(AssayError):
+    """A campaign's stored experiment has a form that this version of Assay does not know."""
 
 
 class Store:
@@ -121,12 +125,20 @@ class Store:
 
         Raises:
             AssayError: there is no such campaign.
+            UnreadableError: another version of Assay wrote it.
         """
         statement = select(campaign.c.resolved, campaign.c.source).where(campaign.c.id == campaign_id)
         with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             row = connection.execute(statement).one()
-        return Experiment.model_validate_json(row.resolved).model_copy(update={"source": row.source})
+        try:
+            resolved = Experiment.model_validate_json(row.resolved)
+        except ValidationError as error:
+            raise UnreadableError(
+                f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}:"
+                " use that one, or run it again; `assay list`, `show` and `query` read its trials"
+            ) from error
+        return resolved.model_copy(update={"source": row.source})
 
     def decide(self, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()) -> None:
         """Write a decision and, in the same transaction, add the trials that it asks for to the plan.
