@@ -372,7 +372,7 @@ def begun(path: Path, source: str, directory: Path, *, identical: bool = False) 
 def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
     page = begun(tmp_path, EXPERIMENT, tmp_path, identical=True)
     alarms = part(page, "<strong>Identical code", "<table")
-    assert alarms.startswith("Identical code under two names. No comparison of identical code has come")
+    assert alarms.startswith("Identical code under two names. No comparison of identical code has enough")
     assert "0 of 10 blocks have ended, and verdicts rest on all of them" in alarms
 
 

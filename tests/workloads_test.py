@@ -198,7 +198,7 @@ def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
             'distribution = { kind = "empirical", file = "none" }',
             r"19: trial\.distribution\.file: there is no file",
         ),
-        ("[[trial.roles]]\nname = 'a'", r"19: trial\.roles: the role a has no threads; give it some"),
+        ("[[trial.roles]]\nname = 'a'", r"19: trial\.roles: the role a has no threads; give it threads"),
         ("arrivals = { rate = 0 }", r"19: trial\.arrivals\.rate: 0 is too small; use more than 0"),
         (
             'engine = { name = "rdrand", reseed_every = 5 }',

@@ -151,7 +151,8 @@ sums churn(any_entry_set& set, unsigned self, std::uint64_t seed) {
   std::mt19937_64 draw(seed + self);
   const auto handle = set.attach();
   sums mine;
-  for (number i = 0; i < 4000 / slowdown; ++i) {
+  // With large nodes few calls allocate, and chance may spare them all: so until one has failed.
+  for (number i = 0; i < 4000 / slowdown || (mine.failures == 0 && i < 8'000); ++i) {
     const number key = draw() % 100 * per_key;
     if (draw() % 4 == 0) allocations.fail_after(draw() % 3);
     try {
