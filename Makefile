@@ -6,9 +6,11 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
-SOAKED_TESTS := trees_test reclaim_test bt_map_test bt_map_failures_test bt_map_capacities_test rig_bt_map_test \
-  elb_tree_test elb_failures_test rig_elb_test
+SOAKED_TESTS := trees_test reclaim_test bt_map_test rig_bt_map_test elb_tree_test rig_elb_test
+SOAKED_WITHOUT_THREADS := bt_map_failures_test bt_map_all_capacities_test elb_failures_test
+soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS))
 VENV := .venv/bin
+UV := VIRTUAL_ENV=.venv $(VENV)/uv --quiet pip
 BUILD_PACKAGES := tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
 
@@ -35,22 +37,26 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
-	for preset in release asan tsan; do \
-	  cmake --build --preset $$preset --parallel $(JOBS) --target assay-rig $(SOAKED_TESTS); \
-	done
-	TSAN_OPTIONS=halt_on_error=1 tools/soak build/{release,asan,tsan}/bin/assay-rig \
-	  --tests $(foreach preset,release asan tsan,$(SOAKED_TESTS:%=build/$(preset)/bin/%)) --minutes $(SOAK_MINUTES)
+	$(foreach preset,release asan tsan,cmake --build --preset $(preset) --parallel $(JOBS) \
+	  --target assay-rig $(call soaked_in,$(preset)) &&) true
+	cmake --build --preset release --parallel $(JOBS) --target assay-rig-sound
+	tools/check-sound-maps build/release/bin/assay-rig-sound --seeds 1
+	TSAN_OPTIONS=halt_on_error=1 tools/soak build/{release,asan,tsan}/bin/assay-rig --minutes $(SOAK_MINUTES) \
+	  --tests $(foreach preset,release asan tsan,$(addprefix build/$(preset)/bin/,$(call soaked_in,$(preset))))
 
 .PHONY: lint
-lint: develop ## Check format, types and known mistakes in all code.
+lint: develop build/lint/build.ninja ## Check format, types and known mistakes in all code.
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
-	cmake --build --preset asan --parallel $(JOBS) --target assay_build_info_header
-	run-clang-tidy-22 -quiet -j $(JOBS) -p build/asan "$(CURDIR)/native/.*" > build/clang-tidy.log 2>&1 \
-	  || { grep -E 'error:|warning:' build/clang-tidy.log | sort -u; exit 1; }
+	cmake --build --preset lint --parallel $(JOBS)
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
 	$(VENV)/lint-imports --no-logo
+	tools/check-modules
+
+.PHONY: lint-all
+lint-all: lint build/lint-all/build.ninja ## The same, and clang-tidy's static analyser over tests, subjects and benchmarks.
+	cmake --build --preset lint-all --parallel $(JOBS)
 
 .PHONY: bench
 bench: build ## Measure Assay itself; prints ratios with intervals.
@@ -63,8 +69,8 @@ calibration: build ## Prove verdicts by simulation, then try them in real trials
 
 .PHONY: lock
 lock: .venv/.ready ## Renew requirements.lock from pyproject.toml.
-	$(VENV)/pip-compile --quiet --upgrade --all-extras --generate-hashes --allow-unsafe --no-annotate \
-	  --no-header --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
+	$(UV) compile --upgrade --all-extras --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  -o requirements.lock pyproject.toml
 
 .PHONY: clean
 clean: ## Remove what was built; results stay.
@@ -89,6 +95,8 @@ build/%/build.ninja: | packages
 .venv/.ready: requirements.lock pyproject.toml | packages
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"error: Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name another: make PYTHON=...")'
 	$(PYTHON) -m venv --clear .venv
-	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(VENV)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.lock
+	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
+	$(UV) install --require-hashes -r requirements.lock
+	$(UV) install --no-deps --no-build-isolation -e .
 	touch $@

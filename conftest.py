@@ -12,13 +12,15 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from assay import programs
+from assay.runner import load
 
 # An example may take as long as the machine needs: no test is about time.
 settings.register_profile("assay", deadline=None)
 settings.load_profile("assay")
 
-# Tests send themselves and others this signal, which is ignored where all runs under nohup.
+# Tests send themselves and others these signals, which are ignored under nohup and in a script's background.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CALIBRATION = {
     "protocol": 1,
@@ -27,6 +29,12 @@ CALIBRATION = {
     "unavailable": {"core_to_core_ns": "a test's"},
     "elapsed_ms": 1,
 }
+
+
+@pytest.fixture(autouse=True)
+def host_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the host for quiet, as far as trials go: tests run beside each other."""
+    monkeypatch.setattr(load, "counts", lambda: None)
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
-    Aggregate,
     Analysis,
     Comparison,
     Look,
@@ -31,7 +30,7 @@ from assay.analysis import (
     summarise,
 )
 from assay.analysis.aa import binomial_interval
-from assay.analysis.verdicts import Question, decide, estimates
+from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -45,7 +44,7 @@ CAMPAIGNS = 4000
 
 LEVEL = 0.05
 ERRORS = 3
-"""A promise is broken where a rate is so many standard errors of the simulation beyond it."""
+"""A promise is broken where a rate is this many standard errors of the simulation beyond it."""
 
 SIZES = (8, 12, 20, 30, 60)
 EFFECTS = (0.01, 0.02, 0.05)
@@ -247,18 +246,18 @@ def judged(data: Array, look: Look, smallest_effect: float = 0) -> Judged:
         data: log ratios, shape (campaigns, comparisons, blocks); the comparisons of a campaign are a family.
         smallest_effect: without one, nothing is equivalent.
     """
-    campaigns, family, blocks = data.shape
-    question = Question(100 * smallest_effect, "holm", look).of(family)
-    tested = estimates(list(data.reshape(-1, blocks)), ["higher"] * (campaigns * family), question)
-    families = [tested[start : start + family] for start in range(0, len(tested), family)]
+    campaigns, family, _ = data.shape
+    question = Question(100 * smallest_effect, "holm", look)
+    families = [decide(list(campaign), ["higher"] * family, question) for campaign in data]
+    estimates = [estimate for estimates in families for estimate in estimates]
     ends = [
         (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        for interval in (one.estimate.interval for one in tested)
+        for interval in (estimate.interval for estimate in estimates)
     ]
     low, high = np.log(ends).T.reshape(2, campaigns, family)
     return Judged(
-        verdict=np.array([[said.verdict for said in decide(each, question)] for each in families]),
-        p=np.array([one.estimate.p for one in tested]).reshape(campaigns, family),
+        verdict=np.array([estimate.verdict for estimate in estimates]).reshape(campaigns, family),
+        p=np.array([estimate.p for estimate in estimates]).reshape(campaigns, family),
         low=low,
         high=high,
     )
@@ -274,8 +273,8 @@ def wrong_verdicts(effect: float, smallest_effect: float) -> tuple[Verdict, ...]
 def fixed(noise: str, blocks: int, campaigns: int) -> Row:
     """One comparison after a fixed number of blocks."""
     data = log_ratios(NOISES[noise], _rng("fixed", noise, blocks), campaigns, blocks)
-    said = judged(data, looks(Blocks(most=blocks))[-1])
-    low, high = said.low[:, 0], said.high[:, 0]
+    result = judged(data, looks(Blocks(most=blocks))[-1])
+    low, high = result.low[:, 0], result.high[:, 0]
     others = {"Student": student_interval(data[:, 0]), "Wilcoxon": wilcoxon_interval(data[:, 0])}
     width, best, coverage = min(
         (_width(*ends), name, coverage)
@@ -285,7 +284,7 @@ def fixed(noise: str, blocks: int, campaigns: int) -> Row:
     return (
         noise,
         blocks,
-        Rate.of(np.isin(said.verdict, wrong_verdicts(0, 0)), "at most 5%"),
+        Rate.of(np.isin(result.verdict, wrong_verdicts(0, 0)), "at most 5%"),
         _coverage(low, high, "at least 95%"),
         _width(low, high),
         best,
@@ -299,9 +298,10 @@ def early(noise: str, campaigns: int) -> Row:
     """Identical code, with looks."""
     data = log_ratios(NOISES[noise], _rng("early", noise), campaigns, EARLY.most)
     planned = looks(EARLY)
-    said = [judged(data[..., : look.blocks], look) for look in planned]
-    alarms = [np.isin(each.verdict, wrong_verdicts(0, 0)) for each in said]
-    low, high = np.array([each.low[:, 0] for each in said]), np.array([each.high[:, 0] for each in said])
+    results = [judged(data[..., : look.blocks], look) for look in planned]
+    alarms = [np.isin(result.verdict, wrong_verdicts(0, 0)) for result in results]
+    low = np.array([result.low[:, 0] for result in results])
+    high = np.array([result.high[:, 0] for result in results])
     wanted = next(_width(*ends) for *ends, look in zip(low, high, planned, strict=True) if look.blocks > 20)
     narrow = 100 * np.expm1(high - low) <= wanted
     narrow[-1] = True
@@ -309,7 +309,7 @@ def early(noise: str, campaigns: int) -> Row:
     return (
         noise,
         Rate.of(np.any(alarms, axis=0), "at most 5%"),
-        Rate.of(np.any([each.p <= LEVEL for each in said], axis=0), "above 5%"),
+        Rate.of(np.any([result.p <= LEVEL for result in results], axis=0), "above 5%"),
         wanted,
         _coverage(low[at], high[at], "at least 95%"),
         float(np.mean([planned[look].blocks for look in at[0]])),
@@ -341,7 +341,7 @@ def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row
     planted = np.tile([0.1, 0.1, 0, 0], 4)
     look = looks(Blocks(most=blocks))[-1]
     data = log_ratios(NOISES[noise], rng, campaigns, blocks, contexts=4, levels=5)
-    said = judged(data, look)
+    identical = judged(data, look)
     half = judged(data + planted[:, None], look)
     early: Cell = ""
     if early_campaigns:
@@ -351,15 +351,15 @@ def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row
     return (
         noise,
         blocks,
-        Rate.of((said.p <= LEVEL).any(axis=1), "above 5%"),
-        Rate.of(_any_alarm(said), "at most 5%"),
+        Rate.of((identical.p <= LEVEL).any(axis=1), "above 5%"),
+        Rate.of(_any_alarm(identical), "at most 5%"),
         Rate.of(np.isin(half.verdict[:, planted == 0], wrong_verdicts(0, 0)).any(axis=1), "at most 5%"),
         early,
     )
 
 
-def _any_alarm(said: Judged) -> NDArray[np.bool_]:
-    alarms: NDArray[np.bool_] = np.any(np.isin(said.verdict, wrong_verdicts(0, 0)), axis=1)
+def _any_alarm(result: Judged) -> NDArray[np.bool_]:
+    alarms: NDArray[np.bool_] = np.any(np.isin(result.verdict, wrong_verdicts(0, 0)), axis=1)
     return alarms
 
 
@@ -372,33 +372,41 @@ def two_modes(blocks: Blocks, effect: float, campaigns: int) -> Row:
     wrong_of: Mapping[Level, tuple[Verdict, ...]] = {
         level: wrong_verdicts(by, TINY_EFFECT) for level, by in faster.items()
     }
-    ended = [_ended(host_campaign(rng, experiment, effects), experiment) for _ in range(campaigns)]
-    two = [_planted(each.comparisons, threads=2) for each in ended]
-    main = [one.interval for one in two if one.interval is not None]
-    every = [one.all_groups.interval for one in two if one.all_groups.interval is not None]
+    analyses = [_at_end(host_campaign(rng, experiment, effects), experiment) for _ in range(campaigns)]
+    planted = [_planted(analysis.comparisons, threads=2) for analysis in analyses]
+    intervals = [comparison.interval for comparison in planted if comparison.interval is not None]
+    of_all_groups = [
+        comparison.all_groups.interval for comparison in planted if comparison.all_groups.interval is not None
+    ]
+    wrong = [
+        any(answer.verdict in wrong_of[answer.level] for answer in analysis.answers) for analysis in analyses
+    ]
     return (
         f"{blocks.most}" if blocks.until is None else f"until a verdict, at most {blocks.most}",
         f"{100 * effect:g}%",
+        Rate.of(wrong, "at most 5%"),
+        Rate.of([interval.low <= 1 + effect <= interval.high for interval in intervals], "at least 95%"),
+        Rate.of([interval.low <= 1 + effect <= interval.high for interval in of_all_groups], "at least 95%"),
+        float(np.median([100 * (interval.high / interval.low - 1) for interval in intervals])),
+        float(np.median([100 * (interval.high / interval.low - 1) for interval in of_all_groups])),
+        Rate.of([comparison.verdict != "undecided" for comparison in planted]),
         Rate.of(
-            [any(one.verdict in wrong_of[one.level] for one in _all(each)) for each in ended], "at most 5%"
-        ),
-        Rate.of([each.low <= 1 + effect <= each.high for each in main], "at least 95%"),
-        Rate.of([each.low <= 1 + effect <= each.high for each in every], "at least 95%"),
-        float(np.median([100 * (each.high / each.low - 1) for each in main])),
-        float(np.median([100 * (each.high / each.low - 1) for each in every])),
-        Rate.of([one.verdict != "undecided" for one in two]),
-        Rate.of(
-            [one.verdict != "undecided" for each in ended for one in each.aggregates if one.level == "b"]
+            [
+                aggregate.verdict != "undecided"
+                for analysis in analyses
+                for aggregate in analysis.aggregates
+                if aggregate.level == "b"
+            ]
         ),
     )
 
 
-def _all(analysis: Analysis) -> tuple[Comparison | Aggregate, ...]:
-    return (*analysis.comparisons, *analysis.aggregates)
-
-
 def _planted(comparisons: Sequence[Comparison], threads: int) -> Comparison:
-    return next(one for one in comparisons if one.level == "b" and one.context["threads"] == threads)
+    return next(
+        comparison
+        for comparison in comparisons
+        if comparison.level == "b" and comparison.context["threads"] == threads
+    )
 
 
 def ways(scatter: float, effect: float, comparisons: int, campaigns: int) -> Row:
@@ -417,7 +425,7 @@ def ways(scatter: float, effect: float, comparisons: int, campaigns: int) -> Row
 
 
 def _first(data: Array, planned: Sequence[Look], comparisons: int) -> NDArray[np.int64]:
-    """Return when one among so many comparisons is decided, each look by itself."""
+    """Return when one among this many comparisons is decided, each look by itself."""
     decided = np.full(len(data), NEVER)
     for look in reversed(planned):
         tested = sign_flips(data[:, : look.blocks], look.confidence, BOUND, comparisons)
@@ -462,11 +470,11 @@ def host_experiment(blocks: Blocks) -> Experiment:
     )
 
 
-def _ended(trials: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
+def _at_end(trials: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
     """Return the analysis at the look at which the campaign ends."""
     blocks = experiment.design.blocks
     analysis = summarise(trials, experiment)
-    for look in looks(blocks, len(analysis.comparisons) + len(analysis.aggregates))[:-1]:
+    for look in looks(blocks, len(analysis.answers))[:-1]:
         seen = summarise([trial for trial in trials if trial.block < look.blocks], experiment)
         assert seen.look == look
         if settled(seen, blocks):
@@ -505,7 +513,7 @@ def markdown(table: Table, rows: Sequence[Row]) -> str:
         *([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows),
     ]
     return "\n".join(
-        [f"### {table.title}", "", table.text, "", *(f"| {' | '.join(each)} |" for each in lines)]
+        [f"### {table.title}", "", table.text, "", *(f"| {' | '.join(line)} |" for line in lines)]
     )
 
 
@@ -520,8 +528,10 @@ def main() -> None:
     shown, wrong = [], []
     with ProcessPoolExecutor() as pool:
         # The last tables have the rows that take longest: with those first, no process waits long at the end.
-        asked = [(table, [pool.submit(row) for row in table.rows]) for table in reversed(tables(CAMPAIGNS))]
-        for table, waiting in reversed(asked):
+        submitted = [
+            (table, [pool.submit(row) for row in table.rows]) for table in reversed(tables(CAMPAIGNS))
+        ]
+        for table, waiting in reversed(submitted):
             rows = [row.result() for row in waiting]
             shown.append(markdown(table, rows))
             wrong += broken(table, rows)

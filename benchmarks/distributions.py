@@ -6,8 +6,6 @@ Every picture shows keys that the trial's own generators drew, counted here:
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from io import StringIO
@@ -20,9 +18,9 @@ import pandas as pd
 import vl_convert
 
 from assay.report.charts.style import COLORS, PAPER
+from harness import output
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/release/bin/drawn_operations"
 PICTURES = ROOT / "docs/guide/distributions"
 
 KEYS = 10_000
@@ -109,18 +107,14 @@ def draw(
         "duration_ms": 1,
         "interval_ms": 1,
     }
-    done = subprocess.run(  # noqa: S603
-        [PROGRAM, str(count)], input=json.dumps(request), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(done.stderr)
-    return pd.read_csv(StringIO(done.stdout), sep=" ", names=["thread", "operation", "key"])
+    drawn = output("drawn_operations", str(count), given=json.dumps(request))
+    return pd.read_csv(StringIO(drawn), sep=" ", names=["thread", "operation", "key"])
 
 
 def shares(
     distributions: dict[str, dict[str, Any]], keys: int = KEYS, cells: int = CELLS
 ) -> alt.VConcatChart:
-    """Show what percentage of the operations falls into each of so many equal parts of the key range."""
+    """Show what percentage of the operations falls into each of this many equal parts of the key range."""
     charts = []
     for (name, distribution), color in zip(distributions.items(), COLORS, strict=False):
         drawn = draw(distribution, keys, DRAWS, SEARCHES)["key"]

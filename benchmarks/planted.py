@@ -47,7 +47,7 @@ PLANTED = (
 )
 
 
-def found(comparisons: Sequence[Mapping[str, Any]], pairs: int) -> bool:
+def all_slower(comparisons: Sequence[Mapping[str, Any]], pairs: int) -> bool:
     """Tell whether every verdict is slower, from all groups and from those of each mode with enough pairs."""
     modes = [estimate for comparison in comparisons for estimate in comparison["modes"].values()]
     return (
@@ -77,61 +77,62 @@ def _rows(store: Path) -> Iterator[tuple[str, bool]]:
     """Yield a table row for each experiment, and whether its promise was kept."""
     yield identical(_assay("aa", "experiments/aa.toml", store))
     for planted in PLANTED:
-        comparisons = _assay("run", f"experiments/{planted.name}.toml", store)["analysis"]["comparisons"]
-        modes = [estimate for comparison in comparisons for estimate in comparison["modes"].values()]
-        enough = [estimate for estimate in modes if estimate["pairs"] >= planted.pairs]
-        kept = found(comparisons, planted.pairs)
-        yield (
-            _row(
-                planted.name,
-                f"{planted.what}, {len(comparisons)}",
-                f"slower: {_slower(comparisons)}",
-                f"{min(map(_ratio, comparisons)):.3f} to {max(map(_ratio, comparisons)):.3f}",
-                f"slower: {_slower(enough)} of {len(enough)} with {planted.pairs} pairs or more",
-                "kept" if kept else "BROKEN",
-            ),
-            kept,
-        )
+        report = _assay("run", f"experiments/{planted.name}.toml", store)
+        yield different(planted, report["analysis"]["comparisons"])
 
 
-def identical(said: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the row of identical code, from what `assay aa` says, and whether its promise was kept."""
-    alarms, kept = said["false_alarms"], bool(said["compatible"])
-    low, high = (alarms["interval"][end] for end in ("low", "high"))
+def identical(report: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the row of identical code, from what `assay aa` prints, and whether its promise was kept."""
+    alarms, kept = report["false_alarms"], bool(report["compatible"])
+    rate = "no comparison has enough pairs"
+    if alarms["interval"] is not None:
+        low, high = (alarms["interval"][end] for end in ("low", "high"))
+        rate = f"rate of false alarms before correction: {low:.1%} to {high:.1%}"
     row = _row(
         "aa",
         f"identical code, {alarms['comparisons']}",
         f"different: {alarms['uncorrected']} before correction, {alarms['verdicts']} verdicts",
-        f"rate of false alarms before correction: {low:.1%} to {high:.1%}",
+        rate,
         "",
         "kept" if kept else "BROKEN",
     )
     return row, kept
 
 
-def _slower(judged: Sequence[Mapping[str, Any]]) -> int:
-    return sum(each["verdict"] == "slower" for each in judged)
+def different(planted: Planted, comparisons: Sequence[Mapping[str, Any]]) -> tuple[str, bool]:
+    """Return the row of code that differs, from its comparisons, and whether its promise was kept."""
+    ratios = [comparison["ratio"] for comparison in comparisons if comparison["ratio"] is not None]
+    modes = [estimate for comparison in comparisons for estimate in comparison["modes"].values()]
+    enough = [estimate for estimate in modes if estimate["pairs"] >= planted.pairs]
+    kept = all_slower(comparisons, planted.pairs)
+    row = _row(
+        planted.name,
+        f"{planted.what}, {len(comparisons)}",
+        f"slower: {_slower(comparisons)}",
+        f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "none",
+        f"slower: {_slower(enough)} of {len(enough)} with {planted.pairs} pairs or more",
+        "kept" if kept else "BROKEN",
+    )
+    return row, kept
+
+
+def _slower(estimates: Sequence[Mapping[str, Any]]) -> int:
+    return sum(estimate["verdict"] == "slower" for estimate in estimates)
 
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _ratio(comparison: Mapping[str, Any]) -> float:
-    ratio = comparison["ratio"]
-    assert isinstance(ratio, float)
-    return ratio
-
-
 def _assay(command: str, experiment: str, store: Path) -> dict[str, Any]:
     """Run a command of assay and return what it prints as JSON, whatever its exit code."""
     words = [sys.executable, "-m", "assay", command, experiment, "--store", str(store), "--json"]
-    ended = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=False)  # noqa: S603
+    completed = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=False)  # noqa: S603
     try:
-        said: dict[str, Any] = json.loads(ended.stdout)
+        printed: dict[str, Any] = json.loads(completed.stdout)
     except ValueError:
-        sys.exit(f"error: assay {command} {experiment} ended with {ended.returncode} and no result")
-    return said
+        sys.exit(f"error: assay {command} {experiment} ended with {completed.returncode} and no result")
+    return printed
 
 
 if __name__ == "__main__":

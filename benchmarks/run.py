@@ -5,29 +5,28 @@ sides of a ratio ran in alternation: trials of campaigns of Assay's own, or turn
 programs that measure a data structure.
 """
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product
-from operator import truediv
+from operator import sub
 from pathlib import Path
-from statistics import median
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+import race as beside_hyperfine
 import store
-from assay.analysis import Analysis, median_interval
+from assay.analysis import Analysis, median
 from assay.report.gather import gather
-from assay.runner.allocators import library_of
 from assay.store import Store
+from harness import Groups, Variants, by_turns, compared, figure, line, measure, medians, variants_of
 
 HERE = Path(__file__).parent
-PROGRAMS = HERE.parent / "build/release/bin"
 PROCESSES = 15
-SAMPLING_PROCESSES = 9  # of some 6 s each
+SAMPLING_PROCESSES = 9  # of some 10 s each
 PROCESSES_OF_MAPS = 9
+VALUES_MIXES = {"searches": "0,0,100,50", "mixed": "20,20,60,50", "updates": "50,50,0,50"}
 
 TREES = ("natarajan_mittal_bst", "ticket_bst")
 PEERS_OF_TREES = ("cds_rcu_skip_list", "cds_bronson_avl_tree")
@@ -58,7 +57,7 @@ QUEUES_OF_OTHERS = (
 
 def main() -> None:
     """Run the benchmarks that are named, or all, and print their figures."""
-    every = (generation, sampling, reclamation, trees, bt_map, elb_trees, trials, stores)
+    every = (generation, sampling, values, reclamation, trees, bt_map, elb_trees, trials, stores, race)
     parts = {part.__name__: part for part in every}
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(f"usage: benchmarks/run.py [PART...], all without one, of {', '.join(parts)}")
@@ -79,7 +78,9 @@ def trials() -> None:
         with measured("trial_overhead.toml", folder) as opened:
             trial_overhead(opened)
         with measured("probes_idle.toml", folder) as opened:
-            probes_idle(gather(opened, 1).analysis)
+            goal = "goal: 1 is inside, less than 1% either way"
+            title = f"time per operation with an idle probe / compiled out ({goal})"
+            times(title, gather(opened, 1).analysis, "std::map")
         with measured("probes_recorded.toml", folder) as opened:
             probes_recorded(opened)
 
@@ -89,62 +90,60 @@ def stores() -> None:
     store.main()
 
 
-def answers(program: str, processes: int, *arguments: str, allocator: str = "") -> list[dict[str, Any]]:
-    """Return what each of some processes of a program prints as JSON.
-
-    An allocator is loaded before the C library's, and the program is told to look for it.
-    """
-    command = [str(PROGRAMS / program), *arguments]
-    environment = dict(os.environ)
-    if allocator:
-        command += ["--allocator", allocator]
-        environment["LD_PRELOAD"] = library_of(allocator)
-    done: list[dict[str, Any]] = []
-    for _ in range(processes):
-        ran = subprocess.run(command, env=environment, check=False, stdout=subprocess.PIPE)  # noqa: S603
-        if ran.returncode:
-            sys.exit(ran.returncode)
-        done.append(json.loads(ran.stdout))
-    return done
+def race() -> None:
+    """Print how long a race takes beside hyperfine: some eight minutes."""
+    beside_hyperfine.main()
 
 
-def sampling() -> None:
-    """Print what sampling latency costs on maps of a million keys: medians over processes."""
-    done = answers("sampling_benchmark", SAMPLING_PROCESSES)
-    print("\ntime per operation, one latency in 64 taken / none, 1 million keys (goal: at most 1.03)")
-    for subject in done[0]:
-        figure(subject, [ratios[subject] for ratios in done])
+def processes(number: int, program: str, *arguments: str, allocator: str = "") -> list[Groups]:
+    """Return what this many processes of a program measured."""
+    return [measure(program, *arguments, allocator=allocator) for _ in range(number)]
 
 
 def generation() -> None:
-    """Print how long it takes to fill a batch, in several ways and from several distributions.
-
-    A process alternates between all of them and gives the median of each; what is printed are medians over
-    processes.
-    """
-    done = answers("generation_benchmark", PROCESSES)
+    """Print how long it takes to fill a batch, in several ways and from several distributions."""
+    done = processes(PROCESSES, "generation_benchmark")
+    filled = variants_of(done, "ns of an operation, a batch filled in one pass")
     print(
         "\nfilling a batch, uniform keys and three kinds, ns per operation (goal: at most 0.4 with AVX-512)"
     )
-    for name in done[0]:
-        if name.startswith("fill_"):
-            figure(name.removeprefix("fill_"), [each[name] for each in done])
+    for name in filled[0]:
+        figure(name, medians(filled, name))
+    drawn = variants_of(done, "ns of an operation, by distribution")
     print("\nfilling a batch from 10^9 keys, time per operation / from the uniform distribution")
-    for name in done[0]:
-        if name.startswith("distribution_"):
-            ratios = [each[name] / each["distribution_uniform"] for each in done]
-            figure(name.removeprefix("distribution_"), ratios)
+    for name in drawn[0]:
+        figure(name, compared(drawn, name, "uniform"))
     print("\ntime per draw from Zipf's law, 0.99 over 10^9 keys, exact / formula of YCSB (goal: at most 0.5)")
-    figure("zipf", [each["zipf_exact"] / each["zipf_gray"] for each in done])
+    figure("zipf", compared(variants_of(done, "ns of a draw from Zipf's law"), "exact", "gray"))
 
 
-def figure(name: str, values: list[float]) -> None:
-    """Print the median of one value a process with its interval."""
-    interval = median_interval(values)
-    if interval is None:
-        sys.exit(f"error: no interval for {name}: too few values")
-    middle = f"{median(values):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]"
-    print(f"  {name:64} {middle}   {len(values)} processes")
+def sampling() -> None:
+    """Print what sampling latency costs on maps of a million keys."""
+    subjects = ("std_map_mutex", "absl_btree_shared_mutex", "tbb_hash_map")
+    entrants = [f"{subject}:1{one_in}" for subject, one_in in product(subjects, ("", ":64"))]
+    turns = ("--rounds=31", "--warm-up-ms=10", "--measured-ms=25")
+    arguments = ("1000000", *entrants, "--mix=all=10,10,80,50", *turns)
+    rates = variants_of(processes(SAMPLING_PROCESSES, "maps_benchmark", *arguments), "all")
+    print("\ntime per operation, one latency in 64 taken / none, 1 million keys (goal: at most 1.03)")
+    for subject in subjects:
+        figure(subject, compared(rates, f"{subject}:1", f"{subject}:1:64"))
+
+
+def values() -> None:
+    """Print what it costs that values say who drew them and when, and that threads watch for stale ones."""
+    title = "time per operation, values that say who drew them and when / that depend on the key alone"
+    print(f"\n{title} (goal: at most 1.02)")
+    cells = {"noop": (20_000,), "tbb_hash_map": (20_000,), "bt_map": (100, 20_000, 1_000_000)}
+    for subject, sizes in cells.items():
+        for keys in sizes:
+            entrants = [f"{subject}:{threads}{more}" for threads, more in product((1, 2), ("", ":signed"))]
+            mixes = [f"--mix={name}={mix}" for name, mix in VALUES_MIXES.items()]
+            turns = ("--rounds=15", "--warm-up-ms=5", "--measured-ms=20")
+            done = processes(PROCESSES_OF_MAPS, "maps_benchmark", str(keys), *entrants, *mixes, *turns)
+            for mix, threads in product(VALUES_MIXES, (1, 2)):
+                rates = variants_of(done, mix)
+                name = f"{subject}, {keys:,} keys, {mix}, threads: {threads}"
+                figure(name, compared(rates, f"{subject}:{threads}", f"{subject}:{threads}:signed"))
 
 
 def measured(experiment: str, folder: str) -> Store:
@@ -162,16 +161,15 @@ def measured(experiment: str, folder: str) -> Store:
     return Store.open(path, create=False)
 
 
-def times(title: str, analysis: Analysis) -> None:
-    """Print the time of an operation over that of the baseline, in each context."""
+def times(title: str, analysis: Analysis, alone: str = "") -> None:
+    """Print the time of an operation over that of the baseline, in each context, or in one that is alone."""
     print(f"\n{title}")
-    for each in analysis.comparisons:
-        if each.ratio is None or each.interval is None:
-            sys.exit(f"error: no interval for {named(each.context)}: too few valid trials")
-        low, high = 1 / each.interval.high, 1 / each.interval.low
-        print(
-            f"  {named(each.context):40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs"
-        )
+    for comparison in analysis.comparisons:
+        name = named(comparison.context) or alone
+        if comparison.ratio is None or comparison.interval is None:
+            sys.exit(f"error: no interval for {name}: too few valid trials")
+        ends = (1 / comparison.interval.high, 1 / comparison.interval.low)
+        line(name, 1 / comparison.ratio, ends, f"{comparison.pairs} pairs")
 
 
 def named(context: Mapping[str, object]) -> str:
@@ -191,38 +189,22 @@ def trial_overhead(opened: Store) -> None:
     left_out = 0
     trials = opened.trials(1)
     records = {record["trial"]: record for record in opened.records_of([trial.id for trial in trials])}
-    for one, following in pairwise(trials):
-        calibrations = (one.calibration_after, following.calibration_before)
-        if one.status != "valid" or not all(calibrations):
+    for trial, following in pairwise(trials):
+        calibrations = (trial.calibration_after, following.calibration_before)
+        if trial.status != "valid" or not all(calibrations):
             left_out += 1
             continue
         excepted = (
-            records[one.id]["request"]["duration_ms"]
-            + one.metrics["prefill_ms"]
+            records[trial.id]["request"]["duration_ms"]
+            + trial.metrics["prefill_ms"]
             + sum(calibration["elapsed_ms"] for calibration in calibrations)
         )
-        between = (following.started_at - one.started_at).total_seconds() * 1e3
-        overheads.setdefault(named(one.levels), []).append(between - excepted)
+        between = (following.started_at - trial.started_at).total_seconds() * 1e3
+        overheads.setdefault(named(trial.levels), []).append(between - excepted)
     if left_out:
         print(f"  {left_out} trials are left out: not valid, or without a calibration")
     for name, values in sorted(overheads.items()):
-        interval = median_interval(values)
-        if interval is None:
-            sys.exit(f"error: no interval for {name}: too few valid trials")
-        middle = f"{median(values):6.1f}   [{interval.low:.1f}, {interval.high:.1f}]"
-        print(f"  {name:40} {middle}   {len(values)} trials")
-
-
-def probes_idle(analysis: Analysis) -> None:
-    """Print the time of an operation with a probe that does not record over that without the probe."""
-    print(
-        "\ntime per operation with an idle probe / compiled out (goal: 1 is inside, less than 1% either way)"
-    )
-    for each in analysis.comparisons:
-        if each.ratio is None or each.interval is None:
-            sys.exit("error: no interval for idle probes: too few valid trials")
-        low, high = 1 / each.interval.high, 1 / each.interval.low
-        print(f"  {'std::map':40} {1 / each.ratio:6.3f}   [{low:.3f}, {high:.3f}]   {each.pairs} pairs")
+        figure(name, values, "trials", digits=1)
 
 
 def probes_recorded(opened: Store) -> None:
@@ -235,68 +217,85 @@ def probes_recorded(opened: Store) -> None:
             blocks.setdefault(trial.block, {})[str(trial.levels["subject"])] = took_ns
     pairs = [times for times in blocks.values() if len(times) == 2]
     values = [times["loop_probed"] - times["loop_unprobed"] for times in pairs]
-    interval = median_interval(values)
-    if interval is None:
-        sys.exit("error: no interval for counters: too few valid trials")
-    floor = median(times["loop_unprobed"] for times in pairs)
-    middle = f"{median(values):6.2f}   [{interval.low:.2f}, {interval.high:.2f}]"
-    print(f"  {f'over a floor of {floor:.2f}':40} {middle}   {len(values)} pairs")
+    floor = median([times["loop_unprobed"] for times in pairs])
+    figure(f"over a floor of {floor:.2f}", values, "pairs", digits=2)
 
 
 def reclamation() -> None:
-    """Print what reclamation costs and how much waits for it: medians over processes."""
-    done = answers("reclamation_benchmark", PROCESSES)
-    for title, figures in done[0].items():
+    """Print what reclamation costs and how much waits for it."""
+    done = processes(PROCESSES, "reclamation_benchmark")
+    print("\ntime of an operation, 200 keys; that reclamation adds to it, ns (goal: epochs at most 3)")
+    policies = {"lock-free tree": ("epochs",), "ticket tree": ("epochs", "hazard pointers")}
+    for name, group in {"searches": "ns of a search", "updates": "ns of an update"}.items():
+        variants = variants_of(done, group)
+        for tree, beside in policies.items():
+            figure(f"{name}, {tree}", medians(variants, tree))
+            for policy in beside:
+                added = compared(variants, f"{tree}, {policy}", tree, by=sub)
+                figure(f"{name}, {tree}, {policy}", added)
+    titles = {
+        "ns of a call": "time of the calls of a policy by themselves, ns",
+        "nodes that wait": "nodes that wait after a million were retired",
+    }
+    for group, title in titles.items():
         print(f"\n{title}")
-        for name in figures:
-            figure(name, [each[title][name] for each in done])
+        variants = variants_of(done, group)
+        for name in variants[0]:
+            figure(name, medians(variants, name))
 
 
 def trees() -> None:
-    """Print the throughput of each tree over that of each peer, two threads: medians over processes."""
+    """Print the throughput of each tree over that of each peer, two threads."""
     entrants = [f"{subject}:2" for subject in (*TREES, *PEERS_OF_TREES)]
-    mixes = [
-        f"--mix={updates}={updates / 2},{updates / 2},{100 - updates},50" for updates in (0, 10, 50, 100)
-    ]
-    for keys in (20_000, 2_000_000):
-        done = answers("maps_benchmark", PROCESSES_OF_MAPS, str(keys), *entrants, *mixes)
+    mixes = {updates: f"{updates / 2},{updates / 2},{100 - updates},50" for updates in (0, 10, 50, 100)}
+    arguments = (*entrants, *(f"--mix={updates}={mix}" for updates, mix in mixes.items()))
+    turns = {keys: partial(measure, "maps_benchmark", str(keys), *arguments) for keys in (20_000, 2_000_000)}
+    for keys, done in by_turns(turns, PROCESSES_OF_MAPS).items():
         print(f"\nthroughput, tree / peer, {keys:,} keys, two threads (goal: above 1)")
-        for updates in sorted(done[0], key=int):
+        for updates in mixes:
+            rates = variants_of(done, str(updates))
             for tree, peer in product(TREES, PEERS_OF_TREES):
-                name = f"{tree} / {peer}, {updates}% updates"
-                figure(name, ratios([rates[updates] for rates in done], f"{tree}:2", f"{peer}:2"))
+                figure(f"{tree} / {peer}, {updates}% updates", compared(rates, f"{tree}:2", f"{peer}:2"))
 
 
-def ratios(done: list[dict[str, list[float]]], one: str, other: str) -> list[float]:
-    """Return the median ratio of what two did by turns, for each process."""
-    return [median(map(truediv, rates[one], rates[other])) for rates in done]
-
-
-Cells: TypeAlias = dict[tuple[str, int, str], list[dict[str, list[float]]]]
-"""Operations per second: layout of keys, key range and workload -> a process each -> entrant -> rounds."""
+Cells: TypeAlias = dict[tuple[str, int, str], Variants]
+"""Operations per second of entrants, by layout of keys, key range and workload."""
 
 
 def cells_of(entrants: Sequence[str], workloads: Sequence[str]) -> Cells:
     """Return what entrants did by turns, on dense and sparse keys of three ranges."""
     mixes = [f"--mix={name}={WORKLOADS[name]}" for name in workloads]
-    cells: Cells = {}
-    for layout, keys in product(("dense", "sparse"), (100, 10_000, 1_000_000)):
-        # A large map takes longer to come back into the caches after others' turns.
-        turns = ("--rounds=3", "--warm-up-ms=30", "--measured-ms=60")
-        if keys < 1_000_000:
-            turns = ("--rounds=4", "--warm-up-ms=5", "--measured-ms=30")
-        arguments = (str(keys), *entrants, *mixes, f"--layout={layout}", *turns)
-        done = answers("maps_benchmark", PROCESSES_OF_BT_MAP, *arguments, allocator="jemalloc")
-        for workload in workloads:
-            cells[layout, keys, workload] = [rates[workload] for rates in done]
-    return cells
+    turns = {
+        (layout, keys): partial(
+            measure,
+            "maps_benchmark",
+            *(str(keys), *entrants, *mixes, f"--layout={layout}", *turns_on(keys)),
+            allocator="jemalloc",
+        )
+        for layout, keys in product(("dense", "sparse"), (100, 10_000, 1_000_000))
+    }
+    done = by_turns(turns, PROCESSES_OF_BT_MAP)
+    return {
+        (*cell, workload): variants_of(done[cell], workload) for cell, workload in product(done, workloads)
+    }
 
 
-def table(title: str, cells: Cells, one: str, other: str, goal: Callable[[int, str], str]) -> None:
+def turns_on(entries: int) -> tuple[str, ...]:
+    """Return how often and how long each is measured on this many entries, and runs before that.
+
+    A large map takes longer to come back into the caches after others' turns.
+    """
+    if entries < 1_000_000:
+        return ("--rounds=4", "--warm-up-ms=5", "--measured-ms=30")
+    return ("--rounds=3", "--warm-up-ms=30", "--measured-ms=60")
+
+
+def table(title: str, cells: Cells, entrant: str, other: str, goal: Callable[[int, str], str]) -> None:
     """Print the throughput of one entrant over that of another in each cell, with the goal for it."""
     print(f"\nthroughput, {title}")
     for (layout, keys, workload), rates in cells.items():
-        figure(f"{layout}, {keys:9,} keys, {workload:8}   {goal(keys, workload)}", ratios(rates, one, other))
+        name = f"{layout}, {keys:9,} keys, {workload:8}   {goal(keys, workload)}"
+        figure(name, compared(rates, entrant, other))
 
 
 def at_least(small: float, constant: float, others: float) -> Callable[[int, str], str]:
@@ -310,7 +309,7 @@ def at_least(small: float, constant: float, others: float) -> Callable[[int, str
 
 
 def bt_map() -> None:
-    """Print what bt_map does beside other maps: medians over processes.
+    """Print what bt_map does beside other maps.
 
     About a quarter of an hour, most of which it takes to fill maps of a million keys.
     """
@@ -340,21 +339,31 @@ def bt_map() -> None:
     title = "bt_map / tbb_hash_map, threads: 2"
     table(title, updates, "bt_map:2", "tbb_hash_map:2", lambda *_: "goal: above 1")
 
-    alone = answers("bt_map_benchmark", PROCESSES_OF_BT_MAP, allocator="jemalloc")
-    for title, figures in alone[0].items():
-        print(f"\n{title}")
-        for name in figures:
-            figure(name, [each[title][name] for each in alone])
+    alone = processes(PROCESSES_OF_BT_MAP, "bt_map_benchmark", allocator="jemalloc")
+    print("\nresident memory of a million keys, bt_map / absl::btree_map filled in random order")
+    held = variants_of(alone, "bytes of a million keys")
+    goals = {
+        "inserted in random order": " (goal: at most 1.4)",
+        "loaded from sorted data": " (goal: at most 1.1)",
+        "inserted in ascending order": "",
+    }
+    for how, goal in goals.items():
+        figure(how + goal, compared(held, f"bt_map, {how}", "absl::btree_map, inserted in random order"))
+    print("\nthroughput with a million keys, one thread")
+    ratios = compared(variants_of(alone, "ns of a search"), "find", "find_many")
+    figure("find_many / find (goal: at least 2)", ratios)
 
 
 def elb_trees() -> None:
-    """Print what ELB-trees do beside other multimaps and queues: medians over processes.
+    """Print what ELB-trees do beside other multimaps and queues.
 
     The paper's experiments (Bonnichsen 2016, section 5.5), but for a time instead of n operations.
     """
     multimaps = ["std_multimap_unsynchronised:1"]
-    multimaps += [f"{each}:{threads}" for each, threads in product((*MULTIMAPS, MAP), THREADS_OF_ELB_TREES)]
-    raced = {n: races(n, multimaps, "20,20,60,50") for n in SIZES_OF_ELB_TREES}
+    multimaps += [
+        f"{subject}:{threads}" for subject, threads in product((*MULTIMAPS, MAP), THREADS_OF_ELB_TREES)
+    ]
+    raced = races(multimaps, "20,20,60,50")
     goals = {10_000: "goal: at least 0.8", 1_000_000: "goal: at least 1.4"}
     peers("elb_multimap", raced, "std_multimap_unsynchronised", (1,), goals)
     goals = {100_000: "goal: at least 1.8", 1_000_000: "goal: at least 1.8"}
@@ -363,7 +372,7 @@ def elb_trees() -> None:
             print(f"\nthroughput, {multimap}, threads: {more} / {few}")
             for n, done in raced.items():
                 goal = goals.get(n, "") if multimap == "elb_multimap" and more == 2 else ""
-                figure(f"{n:9,} entries   {goal}", ratios(done, f"{multimap}:{more}", f"{multimap}:{few}"))
+                figure(f"{n:9,} entries   {goal}", compared(done, f"{multimap}:{more}", f"{multimap}:{few}"))
     peers("elb_multimap", raced, "std_multimap_mutex", THREADS_OF_ELB_TREES, {})
     goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: at least 0.6")
     for other in ("bt_multimap", MAP):
@@ -372,43 +381,50 @@ def elb_trees() -> None:
         peers(other, raced, "elb_multimap", THREADS_OF_ELB_TREES, {})
 
     subjects = (*QUEUES, "elb_priority_queue_narrow", *QUEUES_OF_OTHERS)
-    queues = [f"{each}:{threads}" for each, threads in product(subjects, THREADS_OF_ELB_TREES)]
-    raced = {n: races(n, queues, "50,50,0,50") for n in SIZES_OF_ELB_TREES}
+    queues = [f"{subject}:{threads}" for subject, threads in product(subjects, THREADS_OF_ELB_TREES)]
+    raced = races(queues, "50,50,0,50")
     for queue, peer, threads in product(QUEUES, QUEUES_OF_OTHERS, THREADS_OF_ELB_TREES):
         has_goal = (queue, peer, threads) == ("elb_priority_queue", "std_priority_queue_mutex", 2)
         goals = dict.fromkeys(SIZES_OF_ELB_TREES, "goal: above 1") if has_goal else {}
         peers(queue, raced, peer, (threads,), goals)
     for other in ("elb_priority_queue_near", "elb_priority_queue_narrow"):
         peers(other, raced, "elb_priority_queue", THREADS_OF_ELB_TREES, {})
-    for n in SIZES_OF_ELB_TREES:
-        ranks = answers("queue_ranks", PROCESSES_OF_ELB_TREES, str(n), allocator="jemalloc")
+    turns = {n: partial(measure, "queue_ranks", str(n), allocator="jemalloc") for n in SIZES_OF_ELB_TREES}
+    for n, ranks in by_turns(turns, PROCESSES_OF_ELB_TREES).items():
         print(f"\nlower entries in elb_priority_queue when one is popped, {n:,} entries")
-        for name in ranks[0]:
-            figure(name, [done[name] for done in ranks])
+        for pop in ranks[0]:
+            variants = variants_of(ranks, pop)
+            for name in variants[0]:
+                figure(f"{pop}, {name}", medians(variants, name))
 
 
-def races(n: int, entrants: Sequence[str], mix: str) -> list[dict[str, list[float]]]:
-    """Return what entrants did by turns on n entries, for each process."""
-    turns = ("--rounds=3", "--warm-up-ms=30", "--measured-ms=60")
-    if n < 1_000_000:
-        turns = ("--rounds=4", "--warm-up-ms=5", "--measured-ms=30")
-    arguments = (str(2 * n), *entrants, f"--mix=all={mix}", "--numbers=32", *turns)
-    done = answers("maps_benchmark", PROCESSES_OF_ELB_TREES, *arguments, allocator="jemalloc")
-    return [rates["all"] for rates in done]
+def races(entrants: Sequence[str], mix: str) -> dict[int, Variants]:
+    """Return what entrants did by turns, for each number of entries."""
+    turns = {
+        n: partial(
+            measure,
+            "maps_benchmark",
+            *(str(2 * n), *entrants, f"--mix=all={mix}", "--numbers=32", *turns_on(n)),
+            allocator="jemalloc",
+        )
+        for n in SIZES_OF_ELB_TREES
+    }
+    done = by_turns(turns, PROCESSES_OF_ELB_TREES)
+    return {n: variants_of(answers, "all") for n, answers in done.items()}
 
 
 def peers(
-    one: str,
-    raced: Mapping[int, list[dict[str, list[float]]]],
+    entrant: str,
+    raced: Mapping[int, Variants],
     other: str,
     numbers: Sequence[int],
     goals: Mapping[int, str],
 ) -> None:
     """Print the throughput of one over that of another, with the same numbers of threads."""
     for threads in numbers:
-        print(f"\nthroughput, {one} / {other}, threads: {threads}")
+        print(f"\nthroughput, {entrant} / {other}, threads: {threads}")
         for n, done in raced.items():
-            rates = ratios(done, f"{one}:{threads}", f"{other}:{threads}")
+            rates = compared(done, f"{entrant}:{threads}", f"{other}:{threads}")
             figure(f"{n:9,} entries   {goals.get(n, '')}", rates)
 
 

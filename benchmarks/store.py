@@ -4,23 +4,23 @@ The pages are drawn by Debian's Chromium, driven by Playwright: each from openin
 """
 
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from assay.analysis import median_interval
 from assay.experiment import parse
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
+from harness import by_turns, figure
 
 TRIALS = 20_000
 RUNS = 9
@@ -77,20 +77,24 @@ def main() -> None:
         seconds = _fill(path)
         size = path.stat().st_size / 2**20
         print(f"\na store of {TRIALS} trials, {size:.0f} MiB, recorded in {seconds:.1f} s; seconds:")
-        _print("assay query", [_time(["query", QUERY], path)[1] for _ in range(RUNS)], 1)
-        _print("assay list", [_time(["list"], path)[1] for _ in range(RUNS)], 1)
-        verdicts, site = zip(
-            *(_time(["report", "--campaign", "1"], path) for _ in range(REPORTS)), strict=True
-        )
-        _print("assay report, until the verdicts are printed", verdicts, 10)
-        _print("assay report, until the site is written", site, 30)
+        commands = {"assay query": ["query", QUERY], "assay list": ["list"]}
+        turns = {name: partial(_time, arguments, path) for name, arguments in commands.items()}
+        for name, runs in by_turns(turns, RUNS).items():
+            _print(name, [ended for _, ended in runs], 1)
+        reports = [_time(["report", "--campaign", "1"], path) for _ in range(REPORTS)]
+        _print("assay report, until the verdicts are printed", [printed for printed, _ in reports], 10)
+        _print("assay report, until the site is written", [ended for _, ended in reports], 30)
         _print_size(path.parent / "assay-report")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", chromium_sandbox=False)
             print("\npages in Chromium, seconds until they are drawn:")
-            for what, (address, drawn) in PAGES.items():
-                url = f"{(path.parent / 'assay-report').as_uri()}/{address}"
-                _print(what, [_time_page(browser, url, drawn) for _ in range(RUNS)], 2)
+            site = (path.parent / "assay-report").as_uri()
+            pages = {
+                what: partial(_time_page, browser, f"{site}/{address}", drawn)
+                for what, (address, drawn) in PAGES.items()
+            }
+            for what, seconds_of_page in by_turns(pages, RUNS).items():
+                _print(what, seconds_of_page, 2)
             browser.close()
 
 
@@ -112,13 +116,8 @@ def _time_page(browser: Browser, url: str, drawn: str) -> float:
     return seconds
 
 
-def _print(what: str, seconds: Sequence[float], goal: float | None = None) -> None:
-    interval = median_interval(seconds)
-    assert interval is not None
-    print(
-        f"  {what:45} {statistics.median(seconds):6.3f}   [{interval.low:.3f}, {interval.high:.3f}]   "
-        f"{len(seconds)} runs" + (f", goal: less than {goal:g}" if goal else "")
-    )
+def _print(what: str, seconds: Sequence[float], goal: float) -> None:
+    figure(what, seconds, f"runs, goal: less than {goal:g}")
 
 
 def _time(arguments: Sequence[str], store: Path) -> tuple[float, float]:

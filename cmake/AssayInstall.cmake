@@ -1,42 +1,58 @@
 # `cmake --install`: the programs, the public headers and a CMake package.
 #
-#   find_package(assay)                              assay::assay, headers that depend on nothing, and
-#                                                    assay::workload, which draws operations, and
-#                                                    assay::probe, for probes in measured code, and
-#                                                    assay::reclaim, when to free what was unlinked
-#   find_package(assay REQUIRED COMPONENTS trial)    assay::trial as well, a main() that runs trials
+#   find_package(assay)                              assay::assay, headers with nothing to link
+#                                                    assay::random, engines and streams of numbers
+#                                                    assay::workload, which draws operations
+#                                                    assay::probe, for probes in measured code
+#                                                    assay::reclaim, for the maps and for maps of your own
+#   find_package(assay REQUIRED COMPONENTS trial rig)
+#                                                    assay::trial as well, a main() that runs trials,
+#                                                    assay::rig, a main() that checks maps (`assay check`),
+#                                                    assay_subject(), which makes both programs of one source
 #
-# A project that takes Assay in by add_subdirectory has the same two targets, and installs nothing of it.
+# These need a compiler and nothing else, but for assay::trial and assay::rig, whose libraries AssayDependencies.cmake finds.
+# A project that takes Assay in by add_subdirectory has the same, and installs nothing of Assay.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
 install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/reclaim native/assay/sync
-    native/assay/maps
+    native/assay/maps native/assay/subject
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
-  FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE)
-install(FILES native/assay/trial/subject.h native/assay/trial/measured_map.h
-    native/assay/trial/measured_bag.h native/assay/trial/tally.h native/assay/trial/datum.h
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/trial")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE PATTERN "test_*" EXCLUDE)
 install(FILES native/assay/host/compiled_as.h native/assay/host/instruction_set.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
-install(TARGETS assay_host assay_trial_loop assay_trial EXPORT assay-trial-targets)
-install(TARGETS assay-trial assay-calibrate assay-engines assay-meter)
+install(TARGETS assay_input assay_host assay_fixture assay_subject assay_trial_loop assay_trial assay_rig_checks assay_rig
+  EXPORT assay-trial-targets)
+install(TARGETS assay-trial assay-calibrate assay-engines assay-meter assay-rig)
+install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
+
+# The sources of these libraries, which projects with sanitizers compile anew.
+set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")
+install(FILES CMakeLists.txt DESTINATION "${source_dir}")
+install(DIRECTORY cmake DESTINATION "${source_dir}")
+install(FILES native/CMakeLists.txt DESTINATION "${source_dir}/native")
+install(DIRECTORY native/assay DESTINATION "${source_dir}/native"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "CMakeLists.txt"
+  PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE
+  PATTERN "judge" EXCLUDE PATTERN "linearizability" EXCLUDE)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}/assay-config.cmake"
-  INSTALL_DESTINATION "${package_dir}")
+  INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_BINDIR source_dir)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
-  cmake/AssayDependencies.cmake
+  cmake/AssayDependencies.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME consumer COMMAND "${CMAKE_COMMAND}"
     "-DBUILD=${PROJECT_BINARY_DIR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DGENERATOR=${CMAKE_GENERATOR}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/test.cmake")
-  set_tests_properties(consumer PROPERTIES TIMEOUT 300 COST 100)  # the longest begin first
+  string(REPLACE ";" "\\;" launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
+  set_tests_properties(consumer PROPERTIES TIMEOUT 300 COST 100  # the longest begin first
+    ENVIRONMENT "CMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
 endif()

@@ -1,15 +1,19 @@
 # How this project's own targets are built. Nothing here is installed or reaches a consumer.
 
 add_library(assay_warnings INTERFACE)
-# After Bonnichsen's thesis, listing 2.1, less what C++20 compilers turn on by themselves and less
-# the attribute suggestions, which the two compilers do not share.
-target_compile_options(assay_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-align -Wcast-qual
-  -Wold-style-cast -Woverloaded-virtual -Wnon-virtual-dtor -Wnull-dereference -Wdouble-promotion
-  -Wformat=2 -Wimplicit-fallthrough -Wundef -Wextra-semi
-  $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wuseless-cast
-    -Wsuggest-override -Wformat-signedness -Wstrict-overflow=1 -Wtrampolines>
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wsuggest-override -Wnewline-eof>)
+if(PROJECT_IS_TOP_LEVEL)
+  # After Bonnichsen's thesis, listing 2.1, less what C++20 compilers turn on by themselves and less
+  # the attribute suggestions, which the two compilers do not share.
+  target_compile_options(assay_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-align -Wcast-qual
+    -Wold-style-cast -Woverloaded-virtual -Wnon-virtual-dtor -Wnull-dereference -Wdouble-promotion
+    -Wformat=2 -Wimplicit-fallthrough -Wundef -Wextra-semi
+    $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wuseless-cast
+      -Wsuggest-override -Wformat-signedness -Wstrict-overflow=1 -Wtrampolines>
+    $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wsuggest-override -Wnewline-eof>)
+else()
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)  # a warning in Assay is not the project's mistake
+endif()
 
 # assay_library(name SOURCE... LIBRARIES lib...): one static library that is installed with the package.
 # LIBRARIES are those that its headers need too; what only its sources need is linked PRIVATE afterwards.
@@ -20,34 +24,65 @@ function(assay_library name)
     PRIVATE "$<BUILD_INTERFACE:assay_warnings>")
 endfunction()
 
-# assay_test(name SOURCE... LIBRARIES lib...): one GoogleTest program, which ctest runs as a whole: a process for each
-# of its tests takes half as long again under sanitizers.
+# Which sanitizer this build has: address, thread, or empty where code is as it is measured.
+set(ASSAY_SANITIZER "")
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=(address|thread)")
+  set(ASSAY_SANITIZER ${CMAKE_MATCH_1})
+endif()
+
+# Whether models and refusals to compile are tested here: once, not with each sanitizer again.
+set(ASSAY_MODELS OFF)
+if(ASSAY_TESTS AND NOT ASSAY_SANITIZER AND NOT ASSAY_LINT)
+  set(ASSAY_MODELS ON)
+endif()
+
+# assay_test(name SOURCE... [LIBRARIES lib...] [DEFINITIONS definition...] [SANITIZERS kind...] [SANITIZED] [SOAK] [UNOPTIMISED]):
+# one GoogleTest program, which ctest runs as a whole: a process for each of its tests takes half as long again under sanitizers.
+# It is built without sanitizers and with those named (or `none`), by default both: a test of one thread has nothing to show to
+# ThreadSanitizer. Of one that is SANITIZED, `make test` has no run without them, which would show no more; `make soak` has.
+# One of the SOAK only `make soak` builds. Tests are optimised little: what they test is in libraries that are, or is tested so
+# by the rig; UNOPTIMISED not at all, where compiling takes longer than running: that halves it, or better.
 function(assay_test name)
-  if(NOT ASSAY_TESTS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED;SOAK;UNOPTIMISED" "" "LIBRARIES;DEFINITIONS;SANITIZERS")
+  if(NOT DEFINED arg_SANITIZERS)
+    set(arg_SANITIZERS address thread)
+  endif()
+  if(NOT ASSAY_TESTS OR (ASSAY_SANITIZER AND NOT ASSAY_SANITIZER IN_LIST arg_SANITIZERS))
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} assay_warnings GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  if(arg_UNOPTIMISED)
+    target_compile_options(${name} PRIVATE -O0)
+  else()
+    assay_optimise_little(${name})
+    assay_precompile(${name})
+  endif()
+  if(arg_SOAK OR (arg_SANITIZED AND NOT ASSAY_SANITIZER AND NOT ASSAY_LINT))
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  else()
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+  endif()
 endfunction()
 
-# Tests that take a third to a half longer to compile where they are optimised as what is measured is, and need not be:
-# what they test is in libraries that are, or is tested so by the rig.
+# Half a second instead of two for what nearly every test includes first.
+function(assay_precompile target)
+  if(NOT TARGET assay_precompiled)
+    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
+    add_library(assay_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
+    target_link_libraries(assay_precompiled PRIVATE assay_warnings GTest::gmock)
+    assay_optimise_little(assay_precompiled)
+    target_precompile_headers(assay_precompiled PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <array> <atomic>
+      <chrono> <functional> <map> <memory> <optional> <random> <set> <string> <thread> <utility> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM assay_precompiled)
+endfunction()
+
+# What takes a third to a half longer to compile where it is optimised as what is measured is, and is not measured.
 function(assay_optimise_little)
   foreach(target ${ARGN})
-    if(TARGET ${target})
-      target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
-    endif()
-  endforeach()
-endfunction()
-
-# What tests spend most of their time in, which AddressSanitizer's preset does not optimise otherwise: it compiles fast.
-function(assay_optimise_under_asan)
-  foreach(target ${ARGN})
-    if(TARGET ${target} AND CMAKE_CXX_FLAGS MATCHES "sanitize=address")
-      target_compile_options(${target} PRIVATE -O1)
-    endif()
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
   endforeach()
 endfunction()

@@ -2,7 +2,7 @@
 
 set(COMMIT unknown)
 find_program(git git)
-if(git)
+if(git AND EXISTS "${SOURCE_DIR}/.git")  # installed sources have none
   execute_process(
     COMMAND "${git}" describe --always --dirty --abbrev=40 --exclude=*
     WORKING_DIRECTORY "${SOURCE_DIR}" RESULT_VARIABLE failed OUTPUT_VARIABLE described

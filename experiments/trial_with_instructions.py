@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 METRIC = "instructions_per_operation"
 EVENTS = {
@@ -36,13 +36,13 @@ ARRAY = 100_000
 def trial_program() -> str:
     """Return assay-trial: that of this tree, or one on the PATH."""
     built = Path(__file__).resolve().parents[1] / "build" / "release" / "bin" / "assay-trial"
-    found = shutil.which(built) or shutil.which("assay-trial")
-    if found is None:
+    program = shutil.which(built) or shutil.which("assay-trial")
+    if program is None:
         refuse(f"there is no {built}; run make build")
-    return found
+    return program
 
 
-def refuse(why: str) -> Any:
+def refuse(why: str) -> NoReturn:
     """End as the protocol says of a request that cannot be carried out."""
     print(f"error: {why}", file=sys.stderr)
     sys.exit(2)
@@ -50,13 +50,13 @@ def refuse(why: str) -> Any:
 
 def run(command: list[str], request: dict[str, Any]) -> dict[str, Any]:
     """Return the result of a trial; what it says and how it ends is passed on where there is none."""
-    ended = subprocess.run(  # noqa: S603
+    completed = subprocess.run(  # noqa: S603
         command, input=json.dumps(request), capture_output=True, text=True, check=False
     )
-    if ended.returncode != 0:
-        sys.stderr.write(ended.stderr)
-        sys.exit(ended.returncode if ended.returncode > 0 else 1)
-    result: dict[str, Any] = json.loads(ended.stdout)
+    if completed.returncode != 0:
+        sys.stderr.write(completed.stderr)
+        sys.exit(completed.returncode if completed.returncode > 0 else 1)
+    result: dict[str, Any] = json.loads(completed.stdout)
     return result
 
 
@@ -78,7 +78,7 @@ def counted_per_operation(program: str, request: dict[str, Any], misses: bool) -
         lines = dict(re.findall(r"^(events|totals): (.*)", counted.read_text(encoding="utf-8"), re.MULTILINE))
     totals = dict(zip(lines["events"].split(), map(int, lines["totals"].split()), strict=False))
     operations = sum(
-        each["attempted"] for thread in result["threads"] for each in thread["operations"].values()
+        count["attempted"] for thread in result["threads"] for count in thread["operations"].values()
     )
     if result["status"] != "valid" or not totals.get("Ir") or operations == 0:
         refuse(f"callgrind counted nothing in {MEASURED}, in a trial that was {result['status']}")

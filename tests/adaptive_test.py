@@ -111,6 +111,16 @@ def rows(sql: str) -> list[tuple[Any, ...]]:
         return store.query(sql)[1]
 
 
+def nothing_to_resume(*words: str) -> bool:
+    return json.loads(assay("resume", *words, "--json").stdout)["campaign"] is None
+
+
+def reason_to_stop() -> str:
+    """Return why the campaign ended early, as the store has it."""
+    [(reason,)] = rows("select reason from decision where kind = 'stop'")
+    return str(reason)
+
+
 def begun() -> int:
     """Return how many trials have begun, killed ones among them."""
     return Path("begun").read_text().count("\n")
@@ -176,18 +186,20 @@ def check_repetitions() -> None:
     assert len(decided) >= 2
     planned = rows("select count(*), count(distinct request ->> 'seed') from planned_trial")
     assert planned == [(len(order), len(order))]
-    assert "Nothing to resume" in assay("resume", "--campaign", "1").stderr
+    assert nothing_to_resume("--campaign", "1")
 
 
 def test_groups_in_which_the_host_changes_its_mode_are_repeated(folder: Path) -> None:
     write("blocks = 10")
-    said = assay("run", "x.toml").stderr
+    printed = assay("run", "x.toml").stderr
     check_repetitions()
     [(repeated,)] = rows("select count(*) from decision")
     trials = 20 + 2 * repeated
-    assert f"{trials} of {trials} trials, {repeated} repeated, none left" in said
-    reason = "the host changed its mode: core_to_core_ns from 50.1 to 150.1"
-    assert rows("select distinct reason from decision") == [(reason,)]
+    assert f"{repeated} repeated" in printed
+    [campaign] = json.loads(assay("list", "--json").stdout)["campaigns"]
+    assert [campaign[key] for key in ("planned", "ended", "valid")] == [trials] * 3
+    [(reason,)] = rows("select distinct reason from decision")
+    assert all(word in reason for word in ("core_to_core_ns", "50.1", "150.1"))
     [comparison] = json.loads(assay("report", "--json").stdout)["analysis"]["comparisons"]
     assert comparison["dropped"]["host changed"] >= 1
     assert comparison["pairs"] >= 9
@@ -212,18 +224,19 @@ def test_a_campaign_killed_in_a_group_or_a_repetition_goes_on_where_it_was(folde
 
 def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> None:
     write('blocks = 30\nuntil = "verdict"\nrepeat = 0')
-    said = assay("run", "x.toml").stderr
+    printed = assay("run", "x.toml").stderr
     decided = rows("select kind, block from decision order by id")
     assert [kind for kind, _ in decided][-2:] == ["look", "stop"]
     blocks = decided[-1][1]
     assert 8 <= blocks < 30
     assert rows("select count(*) from trials") == [(2 * blocks,)]
-    reason = f"every comparison has a verdict, after {blocks} of at most 30 blocks"
-    assert f"finished early: {reason}\n" in said
-    assert " of at most 60 trials, " in said
+    reason = reason_to_stop()
+    assert f"{blocks} of " in reason
+    assert f"{reason}\n" in printed
+    assert " 60 trials" in printed
     [campaign] = json.loads(assay("list", "--json").stdout)["campaigns"]
     assert campaign["state"] == f"finished early: {reason}"
-    assert "Nothing to resume" in assay("resume").stderr
+    assert nothing_to_resume()
     assert begun() == 2 * blocks
 
 
@@ -235,16 +248,19 @@ def test_a_campaign_killed_between_look_and_stop_ends_without_another_trial(fold
     decided = rows("select kind, block from decision order by id")
     assert decided[-1][0] == "look"
     ran = begun()
-    assert "finished early: every comparison has a verdict" in assay("resume").stderr
+    assert "finished early" in assay("resume").stderr
     assert begun() == ran
     assert rows("select kind, block from decision order by id") == [*decided, ("stop", decided[-1][1])]
 
 
 def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
     write("blocks = 30\nminutes = 0.00001")
-    said = assay("run", "x.toml").stderr
+    printed = assay("run", "x.toml").stderr
     assert rows("select count(*) from trials") == [(2,)]
-    assert "of 1e-05 minutes have passed, after 1 of at most 30 blocks\n" in said
+    reason = reason_to_stop()
+    assert "minutes" in reason
+    assert "1 of " in reason
+    assert f"{reason}\n" in printed
 
 
 # Identical code
@@ -252,9 +268,8 @@ def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
 
 def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
     write("blocks = 12\nrepeat = 0")
-    summary = "Identical code was called different in 0 of 2 comparisons"
-    assert summary in " ".join(assay("aa", "x.toml").stdout.split())
-    assert summary in " ".join(assay("report").stdout.split())
+    assert "0 of 2" in " ".join(assay("aa", "x.toml").stdout.split())
+    assert "0 of 2" in " ".join(assay("report").stdout.split())
     printed = json.loads(assay("report", "--json").stdout)
     alarms = printed["false_alarms"]
     assert (alarms["comparisons"], alarms["uncorrected"], printed["compatible"]) == (2, 0, True)
@@ -271,8 +286,8 @@ def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
     factor = f"$(case $seed in {second}) echo 2 ;; *) echo 1 ;; esac)"
     for name in ("good", "other"):
         script(folder / name, SUBJECT.replace("FACTOR", factor), folder)
-    ended = assay("aa", "x.toml", expect=1)
-    printed = " ".join(ended.stdout.split())
-    assert "different in 2 of 2 comparisons" in printed
-    assert "is not compatible with at most 5%" in printed
+    completed = assay("aa", "x.toml", expect=1)
+    printed = " ".join(completed.stdout.split())
+    assert "2 of 2" in printed
+    assert "not compatible" in printed
     assert not planted.identical(json.loads(assay("report", "--json").stdout))[1]

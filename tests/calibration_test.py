@@ -19,6 +19,7 @@ from calibration import (
     BEGIN,
     CAMPAIGNS,
     END,
+    METHODS,
     PAGE,
     Rate,
     Row,
@@ -62,7 +63,7 @@ def test_more_is_found_of_what_differs_more_and_with_more_blocks() -> None:
         for blocks in (8, 20)
     )
     assert few == sorted(few)
-    assert all(found > before for before, found in zip(few, many, strict=True))
+    assert all(share > before for before, share in zip(few, many, strict=True))
     assert many[-1] == 1
 
 
@@ -82,11 +83,14 @@ HOSTS = (
 @pytest.mark.parametrize("simulate", HOSTS)
 def test_verdicts_are_right_on_a_host_that_changes_its_mode(simulate: Callable[[], Row]) -> None:
     row = simulate()
-    assert all(cell.holds for cell in promises(row)), row
+    kept = promises(row)
+    assert len(kept) == 3
+    assert all(cell.holds for cell in kept), row
 
 
 def test_every_way_to_look_early_finds_a_clear_difference() -> None:
     cells = ways(0.03, 0.05, 1, 8)[3:]
+    assert len(cells) == len(METHODS)
     assert all(str(cell).endswith(", 100%") for cell in cells), cells
 
 
@@ -94,9 +98,9 @@ def test_every_way_to_look_early_finds_a_clear_difference() -> None:
 
 
 def test_verdicts_without_any_correction_break_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "_adjusted", lambda p, _: [1.0 if one is None else one for one in p])
+    monkeypatch.setattr(verdicts, "_adjusted", lambda p, _: p.tolist())
     assert not promises(early("normal", 150))[0].holds
-    uncorrected, alarms, planted, looking = promises(family("normal", 12, 50, 20))
+    uncorrected, alarms, planted, looking = promises(family("normal", 12, 25, 10))
     assert uncorrected.holds
     assert not alarms.holds
     assert not planted.holds
@@ -114,14 +118,14 @@ def test_verdicts_without_holms_correction_break_the_promise_for_families(
 def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:
     def favouring(trials: Sequence[StoredTrial], experiment: Experiment) -> HostModes | None:
         """Leaves out the groups in which the baseline is the fastest."""
-        found = modes.host_modes(trials, experiment)
-        assert found is not None
+        host_modes = modes.host_modes(trials, experiment)
+        assert host_modes is not None
         best = {}
         for trial in sorted(trials, key=lambda trial: trial.metrics["throughput"]):
             best[trial.group] = trial.levels["subject"]
         out = {group for group, level in best.items() if level == "a"}
-        kept = {group: mode for group, mode in found.of_group.items() if group not in out}
-        return replace(found, of_group={**kept, **dict.fromkeys(out, "mixed")})
+        kept = {group: mode for group, mode in host_modes.of_group.items() if group not in out}
+        return replace(host_modes, of_group={**kept, **dict.fromkeys(out, "mixed")})
 
     monkeypatch.setattr(summary, "host_modes", favouring)
     row = two_modes(Blocks(most=12), 0.0, 30)
@@ -135,25 +139,32 @@ def test_results_have_no_say_in_which_groups_are_repeated_or_left_out(
 ) -> None:
     """On the same host, in the same order of trials: results of code of other speeds, and shuffled."""
     experiment = host_experiment(Blocks(most=8))
-    one, other = (
+    identical, different = (
         host_campaign(np.random.default_rng(seed), experiment, {"a": 0.0, "b": by, "c": -by})
         for by in (0.0, effect)
     )
-    results = [trial.metrics for trial in one]
+    results = [trial.metrics for trial in identical]
     chance.shuffle(results)
-    shuffled = [replace(trial, metrics=metrics) for trial, metrics in zip(one, results, strict=True)]
-    assert [(each.group, each.repeats) for each in one] == [(each.group, each.repeats) for each in other]
-    said, *others = (summarise(trials, experiment) for trials in (one, other, shuffled))
-    for each in others:
-        assert each.host_modes == said.host_modes
-        assert [a.dropped for a in each.comparisons] == [a.dropped for a in said.comparisons]
+    shuffled = [replace(trial, metrics=metrics) for trial, metrics in zip(identical, results, strict=True)]
+    order, other_order = (
+        [(trial.group, trial.repeats) for trial in trials] for trials in (identical, different)
+    )
+    assert order == other_order
+    analysis, *others = (summarise(trials, experiment) for trials in (identical, different, shuffled))
+    assert analysis.host_modes is not None
+    for other in others:
+        assert other.host_modes == analysis.host_modes
+        dropped, other_dropped = (
+            [comparison.dropped for comparison in summary.comparisons] for summary in (analysis, other)
+        )
+        assert dropped == other_dropped
 
 
 # What is planted in real trials has to be found
 
 
 def judged(verdict: str, **modes: tuple[str, int]) -> dict[str, object]:
-    estimates = {mode: {"verdict": said, "pairs": pairs} for mode, (said, pairs) in modes.items()}
+    estimates = {mode: {"verdict": word, "pairs": pairs} for mode, (word, pairs) in modes.items()}
     return {"verdict": verdict, "modes": estimates}
 
 
@@ -173,7 +184,40 @@ def judged(verdict: str, **modes: tuple[str, int]) -> dict[str, object]:
 def test_undecided_is_wrong_where_there_are_pairs_enough(
     comparisons: list[dict[str, object]], kept: bool
 ) -> None:
-    assert planted.found(comparisons, pairs=8) == kept
+    assert planted.all_slower(comparisons, pairs=8) == kept
+
+
+def estimated(verdict: str, ratio: float | None) -> dict[str, object]:
+    return {**judged(verdict), "ratio": ratio}
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "cells", "kept"),
+    [
+        (
+            [estimated("slower", 0.5), estimated("slower", 0.52)],
+            {"slower: 2", "0.500 to 0.520", "kept"},
+            True,
+        ),
+        ([estimated("slower", 0.5), estimated("undecided", None)], {"slower: 1", "BROKEN"}, False),
+        ([estimated("undecided", None)], {"slower: 0", "none", "BROKEN"}, False),
+        ([], {"slower: 0", "none", "BROKEN"}, False),
+    ],
+)
+def test_what_is_planted_has_a_row_whatever_came_of_its_trials(
+    comparisons: list[dict[str, object]], cells: set[str], kept: bool
+) -> None:
+    row, holds = planted.different(planted.PLANTED[1], comparisons)
+    assert holds == kept
+    assert cells <= set(row.strip("| ").split(" | "))
+    assert row.count("|") == planted.HEAD.splitlines()[0].count("|")
+
+
+def test_identical_code_without_an_interval_breaks_the_promise() -> None:
+    alarms = {"comparisons": 0, "uncorrected": 0, "verdicts": 0, "interval": None}
+    row, kept = planted.identical({"false_alarms": alarms, "compatible": False})
+    assert not kept
+    assert "BROKEN" in row
 
 
 # What is said of the results
@@ -206,15 +250,15 @@ def test_a_broken_promise_is_marked_and_named() -> None:
 
 def test_the_page_shows_what_the_tables_say_now_with_all_promises_kept() -> None:
     shown = PAGE.read_text().split(BEGIN)[1].split(END)[0]
-    every = tables(CAMPAIGNS)
+    current = tables(CAMPAIGNS)
     sections = re.split(r"\n\n(?=### )", shown.strip())
-    assert len(sections) == len(every)
-    for section, table in zip(sections, every, strict=True):
+    assert len(sections) == len(current)
+    for section, table in zip(sections, current, strict=True):
         top = markdown(table, [])
         assert section.startswith(f"{top}\n"), f"{table.title}: run `make calibration` with --write"
         assert section[len(top) :].count("\n") == len(table.rows)
     assert "FAIL" not in shown
-    row = markdown(every[0], [every[0].rows[0]()]).splitlines()[-1]
+    row = markdown(current[0], [current[0].rows[0]()]).splitlines()[-1]
     assert row in shown
 
 

@@ -52,11 +52,12 @@ def query(assay: Assay, sql: str) -> list[list[Any]]:
 
 def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, script="\x7fELF, and no more")
-    said = assay("run", "mine.toml", expect=2).stderr
-    assert "mine cannot be started: Exec format error; nothing is lost" in said
+    message = assay("run", "mine.toml", expect=2).stderr
+    assert re.search("mine .*Exec format error", message)
+    assert "resume --campaign 1" in message
     assert (tmp_path / "builds").read_text() == "built\n"
     write(tmp_path)
-    assert verdicts_of_all_groups(assay("resume", "--json").stdout) == ["slower"]
+    assert verdicts_of_all_groups(assay("resume", "--json", "--no-page").stdout) == ["slower"]
     assert (tmp_path / "builds").read_text() == "built\nbuilt\n"
     rows = query(
         assay, "select distinct amount, work, wall_ms > 0, peak_resident_bytes > 0 from trials order by 2"
@@ -70,14 +71,18 @@ def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: A
 
 def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, "extract = { work = '=([12])$' }\n", PRINTS + 'test -e good || echo "$1"\n')
-    said = assay("run", "mine.toml", expect=2).stderr
-    reason = "work: the pattern '=([12])$' is in the output more than once; make it match one place only"
-    assert f"error: subjects.mine.extract: {reason}. No trial of mine has been valid" in said
-    assert "work=" in assay("show", said.split()[-1]).stdout
-    assert query(assay, "select status, reason from trials") == [["invalid", reason]]
+    message = assay("run", "mine.toml", expect=2).stderr
+    [(status, reason)] = query(assay, "select status, reason from trials")
+    assert status == "invalid"
+    assert reason.startswith("work: ")
+    assert "'=([12])$'" in reason
+    assert "more than once" in reason
+    assert f"error: subjects.mine.extract: {reason}" in message
+    assert "work=" in assay("show", message.split()[-1]).stdout
     (tmp_path / "good").touch()
-    said = assay("resume", expect=1).stderr
-    assert f"1 of 12 trials are not valid and count nowhere; trial 1 invalid: {reason}; all: " in said
+    message = assay("resume", "--no-page", expect=1).stderr
+    assert "1 of 12 trials" in message
+    assert f"trial 1 invalid: {reason}" in message
 
 
 def test_hostile_output_is_kept_and_injects_nothing(assay: Assay, tmp_path: Path) -> None:
@@ -101,10 +106,12 @@ printf "work; DROP TABLE trial;--=3\nwork=1e999\nWork=1\n$1\n"
 def test_a_build_that_fails_is_shown_and_begins_no_campaign(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "mine.sh").unlink()
-    said = assay("run", "mine.toml", expect=2).stderr
-    assert "\ncp: cannot stat 'mine.sh'" in said
-    assert re.findall(r"^error: .*", said, re.MULTILINE) == [said.splitlines()[-1]]
-    assert re.search(r'error: the build "echo built .*" in .* exited with 1', said)
+    printed = assay("run", "mine.toml", expect=2).stderr
+    assert "\ncp: cannot stat 'mine.sh'" in printed
+    [error] = re.findall(r"^error: .*", printed, re.MULTILINE)
+    assert error == printed.splitlines()[-1]
+    assert '"echo built ' in error
+    assert "exited with 1" in error
     assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
 
 
@@ -118,8 +125,8 @@ def test_the_examples_run(assay: Assay, tmp_path: Path, name: str) -> None:
     file = tmp_path / "commands" / f"{name}.toml"
     text = re.sub(r"(?m)^until = .*\n", "", file.read_text())
     file.write_text(re.sub(r"(?m)^blocks = .*$", "blocks = 6", text))
-    printed = json.loads(assay("run", file, "--json", "--no-page").stdout)
-    assert printed["analysis"]["comparisons"][0]["pairs"] > 0
+    printed = json.loads(assay("run", file, "--anyway", "--json", "--no-page").stdout)
+    assert {comparison["pairs"] for comparison in printed["analysis"]["comparisons"]} == {6}
 
 
 def test_the_guide_shows_the_examples_as_they_are() -> None:

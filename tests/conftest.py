@@ -49,7 +49,7 @@ def verdicts_of_all_groups(printed: str) -> list[str]:
     which the host changed its mode, and on a busy host those may be most.
     """
     whole = json.loads(printed)
-    return [each["all_groups"]["verdict"] for each in whole.get("analysis", whole)["comparisons"]]
+    return [comparison["all_groups"]["verdict"] for comparison in whole.get("analysis", whole)["comparisons"]]
 
 
 def assay_in(folder: Path) -> Assay:
@@ -60,9 +60,9 @@ def assay_in(folder: Path) -> Assay:
     """
 
     def command(*words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        ended = run_assay(folder, *words)
-        assert ended.returncode == expect, ended.stdout + ended.stderr
-        return ended
+        completed = run_assay(folder, *words)
+        assert completed.returncode == expect, completed.stdout + completed.stderr
+        return completed
 
     return command
 
@@ -83,8 +83,8 @@ def run_assay(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[s
         ):
             try:
                 cli.main()
-            except SystemExit as ended:
-                code = ended.code
+            except SystemExit as system_exit:
+                code = system_exit.code
         texts = [(file.seek(0), file.read())[1] for file in (stdout, stderr)]
     return subprocess.CompletedProcess(
         arguments, code if isinstance(code, int) else int(code is not None), *texts
@@ -104,9 +104,9 @@ class Started(ForkProcess):
 
     def run(self) -> None:
         """Run the command; called in the new process."""
-        ended = run_assay(self._folder, *self._words)
-        self._printed.write_text(json.dumps([ended.stdout, ended.stderr]))
-        os._exit(ended.returncode)
+        completed = run_assay(self._folder, *self._words)
+        self._printed.write_text(json.dumps([completed.stdout, completed.stderr]))
+        os._exit(completed.returncode)
 
     def ended(self) -> tuple[int | None, str, str]:
         """Wait for the end, and return the exit code and what was printed."""

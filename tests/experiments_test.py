@@ -63,14 +63,13 @@ def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> 
     experiment = tiny(FOLDER / f"{name}.toml")
     (tmp_path / "x.json").write_text(experiment.model_dump_json())
     page = () if experiment.charts else ("--no-page",)
-    printed = assay("run", "x.json", "--json", *page, expect=int(name in INVALID)).stdout
+    printed = assay("run", "x.json", "--anyway", "--json", *page, expect=int(name in INVALID)).stdout
     analysis = json.loads(printed)["analysis"]
-    told = {
-        str(each["levels"][experiment.comparison.factor]): each["counts"] for each in analysis["conditions"]
-    }
     assert len(analysis["conditions"]) == len(experiment.conditions())
-    for level, counts in told.items():
-        assert counts == {"invalid" if level in INVALID.get(name, ()) else "valid": 1}, level
+    for condition in analysis["conditions"]:
+        level = condition["levels"][experiment.comparison.factor]
+        status = "invalid" if level in INVALID.get(name, ()) else "valid"
+        assert condition["counts"] == {status: 1}, condition
     assert len(analysis["comparisons"]) > 0
 
 
@@ -83,8 +82,8 @@ def test_the_smallest_file_of_the_reference_runs(assay: Assay, tmp_path: Path) -
     assert text.count("\n") <= 10
     tiny = text.replace("[trial]\n", "[trial]\nduration_ms = 2\n") + "[design]\nblocks = 1\nrepeat = 0\n"
     (tmp_path / "smallest.toml").write_text(tiny)
-    analysis = json.loads(assay("run", "smallest.toml", "--json", "--no-page").stdout)["analysis"]
-    assert [each["counts"] for each in analysis["conditions"]] == [{"valid": 1}] * 2
+    analysis = json.loads(assay("run", "smallest.toml", "--anyway", "--json", "--no-page").stdout)["analysis"]
+    assert [condition["counts"] for condition in analysis["conditions"]] == [{"valid": 1}] * 2
 
 
 def counted(parameters: dict[str, Any], expect: int = 0) -> "subprocess.CompletedProcess[str]":
@@ -101,9 +100,11 @@ def counted(parameters: dict[str, Any], expect: int = 0) -> "subprocess.Complete
         "duration_ms": 2,
         "interval_ms": 1,
     }
-    ended = subprocess.run([COUNTING], input=json.dumps(request), capture_output=True, text=True, check=False)
-    assert ended.returncode == expect, ended.stderr
-    return ended
+    completed = subprocess.run(
+        [COUNTING], input=json.dumps(request), capture_output=True, text=True, check=False
+    )
+    assert completed.returncode == expect, completed.stderr
+    return completed
 
 
 def test_twice_the_work_takes_twice_the_instructions() -> None:
@@ -118,6 +119,7 @@ def test_twice_the_work_takes_twice_the_instructions() -> None:
         assert trial["metrics"]["throughput"] > 0
         first, last = (trial["metrics"][f"{level}_misses_per_operation"] for level in ("l1", "last_level"))
         assert 0 <= last <= first < 100
+        assert first > 0  # what is touched first is in no cache
 
 
 @pytest.mark.parametrize(
@@ -125,10 +127,10 @@ def test_twice_the_work_takes_twice_the_instructions() -> None:
     [
         ({}, "error: parameters: "),
         ({"map": "noop", "hits": 1}, "error: parameters: "),
-        ({"map": "nothing_of_the_kind"}, 'error: subject: there is no "nothing_of_the_kind"'),
+        ({"map": "nothing_of_the_kind"}, "error: subject: "),
     ],
 )
 def test_what_cannot_be_counted_is_refused(parameters: dict[str, Any], message: str) -> None:
-    ended = counted(parameters, expect=2)
-    assert ended.stdout == ""
-    assert ended.stderr.startswith(message)
+    completed = counted(parameters, expect=2)
+    assert completed.stdout == ""
+    assert completed.stderr.startswith(message)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -25,14 +26,14 @@ VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
 
 FAULTS = {
     "good": (f"print('{VALID}')", "valid", ""),
-    "crashes": ("import signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "ended by SIGSEGV"),
+    "crashes": ("import signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "SIGSEGV"),
     "exits": (r"sys.exit('first words\nerror: out of luck')", "crashed", "exited with 1: error: out of luck"),
-    "hangs": ("time.sleep(3600)", "timed_out", "still ran after its time-out of 1 s"),
-    "prints_garbage": ("os.write(1, os.urandom(10_000))", "invalid", "printed something"),
-    "prints_half": (f"sys.stdout.write('{VALID[:40]}')", "invalid", "printed something"),
-    "prints_nothing": ("pass", "invalid", "printed no result"),
-    "prints_too_much": ("while True: os.write(1, b'1' * 2**20)", "invalid", "printed more than 64 MiB"),
-    "prints_nan": (f"print('{VALID}'.replace('2.5', 'NaN'))", "invalid", "NaN is not a JSON number"),
+    "hangs": ("time.sleep(3600)", "timed_out", "1 s"),
+    "prints_garbage": ("os.write(1, os.urandom(10_000))", "invalid", "is not a result"),
+    "prints_half": (f"sys.stdout.write('{VALID[:40]}')", "invalid", "which is not a result"),
+    "prints_nothing": ("pass", "invalid", "no result"),
+    "prints_too_much": ("while True: os.write(1, b'1' * 2**20)", "invalid", "64 MiB"),
+    "prints_nan": (f"print('{VALID}'.replace('2.5', 'NaN'))", "invalid", "NaN"),
     "leaks": ("kept = []\nwhile True: kept.append(bytearray(2**20))", "crashed", "MemoryError"),
     "owns_up": (
         f"""print('{VALID}'.replace('"valid"', '"invalid", "reason": "lost a key"'))""",
@@ -104,8 +105,7 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
     for name, (code, _, _) in FAULTS.items():
         script(tmp_path / name, code)
     write_experiment(tmp_path, FAULTS, blocks=2)
-    said = assay("run", "x.toml", expect=1).stderr
-    assert "20 of 22 trials" in said
+    assert "20 of 22 trials" in assay("run", "x.toml", "--anyway", expect=1).stderr
     trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:
@@ -137,7 +137,7 @@ def waiting(tmp_path: Path) -> Iterator[Started]:
     for name in ("good", "other"):
         script(tmp_path / name, WAITING)
     write_experiment(tmp_path, ("good", "other"), blocks=6)
-    runner = Started(tmp_path, "run", "x.toml")
+    runner = Started(tmp_path, "run", "x.toml", "--anyway")
     runner.start()
     try:
         wait_until(lambda: not runner.is_alive() or len(begun(tmp_path)) == 5)
@@ -163,8 +163,8 @@ def check_resumed(assay: Assay, folder: Path) -> None:
     assert after[:4] == before
     assert [status for _, status, _ in after] == ["valid"] * 12
     assert len(begun(folder)) == 13
-    assert "Nothing to resume: every campaign" in assay("resume").stderr
-    assert "Nothing to resume: campaign 1 is finished" in assay("resume", "--campaign", "1").stderr
+    for words in ((), ("--campaign", "1")):
+        assert json.loads(assay("resume", *words, "--json").stdout)["campaign"] is None
     assert len(begun(folder)) == 13
 
 
@@ -185,13 +185,11 @@ def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
 ) -> None:
     assert waiting.pid
     os.kill(waiting.pid, signum)
-    code, printed, said = waiting.ended()
+    code, printed, message = waiting.ended()
     assert (code, printed) == (exit_code, "")
-    assert "4 of 12 trials have ended and are kept" in said
-    assert said.endswith(
-        f"resume with: {shlex.join([sys.executable, '-m', 'assay', 'resume', '--campaign', '1'])}\n"
-    )
-    assert "Traceback" not in said
+    assert "4 of 12 trials" in message
+    assert message.endswith(f" {shlex.join([sys.executable, '-m', 'assay', 'resume', '--campaign', '1'])}\n")
+    assert "Traceback" not in message
     assert not alive(begun(tmp_path)[-1])
     check_resumed(assay, tmp_path)
 
@@ -199,9 +197,9 @@ def test_a_signal_ends_the_run_cleanly_and_says_how_to_resume(
 def test_a_second_runner_on_the_store_is_refused_and_the_first_goes_on(
     assay: Assay, tmp_path: Path, waiting: Started
 ) -> None:
-    for words in (("run", "x.toml"), ("resume",)):
+    for words in (("run", "x.toml", "--anyway"), ("resume",)):
         refused = assay(*words, expect=2)
-        assert f"another runner (process {waiting.pid})" in refused.stderr
+        assert f"process {waiting.pid}" in refused.stderr
     (tmp_path / "go").touch()
     assert waiting.ended()[0] == 0
     assert rows(assay, "select count(*) from trials") == [[12]]
@@ -242,7 +240,7 @@ def test_a_full_disk_ends_the_run_and_resume_goes_on_once_there_is_space(
             script(tmp_path / name, fills)
         write_experiment(tmp_path, ("good", "other"), blocks=4)
         store = ("--store", disk / "assay.sqlite")
-        stopped = assay("run", "x.toml", *store, expect=2)
+        stopped = assay("run", "x.toml", "--anyway", *store, expect=2)
         assert "is full" in stopped.stderr
         assert "assay resume --campaign 1" in stopped.stderr
         assert "Traceback" not in stopped.stderr
@@ -258,13 +256,13 @@ def test_a_mistake_in_the_file_ends_the_command_before_anything_is_stored(
     script(tmp_path / "good", f"print('{VALID}')")
     script(tmp_path / "other", f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=0)
-    refused = assay("run", "x.toml", expect=2)
-    assert refused.stderr == "error: x.toml:16: design.blocks: 0 is too small; use 1 or more\n"
+    message = assay("run", "x.toml", "--anyway", expect=2).stderr
+    assert message.startswith("error: x.toml:16: design.blocks: ")
+    assert message.count("\n") == 1
     file.write_text(file.read_text().replace("blocks = 0", "blocks = 1").replace('"other" }', '"nop" }'))
-    refused = assay("run", "x.toml", expect=2)
-    assert (
-        'x.toml:19: factors.program.other.subject: there is no subject "nop"; did you mean' in refused.stderr
-    )
+    message = assay("run", "x.toml", "--anyway", expect=2).stderr
+    assert "error: x.toml:19: factors.program.other.subject: " in message
+    assert '"nop"' in message
     assert not (tmp_path / "results").exists()
 
 
@@ -272,9 +270,10 @@ def test_a_program_that_goes_missing_spends_no_trial(assay: Assay, tmp_path: Pat
     script(tmp_path / "good", f"print('{VALID}')\nif os.path.exists('other'): os.rename('other', 'hidden')")
     script(tmp_path / "other", f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=3)
-    for words in (("run", "x.toml"), ("resume",)):
+    for words in (("run", "x.toml", "--anyway"), ("resume",)):
         stopped = assay(*words, expect=2).stderr
-        assert f"error: {tmp_path / 'other'} cannot be started: No such file or directory" in stopped
+        assert f"error: {tmp_path / 'other'} " in stopped
+        assert "No such file or directory" in stopped
         assert "assay resume --campaign 1" in stopped
         assert {status for (status,) in rows(assay, "select status from trials")} == {"valid"}
     script(tmp_path / "good", f"print('{VALID}')")
@@ -288,8 +287,8 @@ def test_a_metric_that_no_trial_gives_ends_the_run_at_once(assay: Assay, tmp_pat
         script(tmp_path / name, f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=3)
     file.write_text(file.read_text().replace('"throughput"', '"thruput"'))
-    stopped = assay("run", "x.toml", expect=2).stderr
-    assert "thruput; did you mean throughput?" in stopped
+    message = assay("run", "x.toml", "--anyway", expect=2).stderr
+    assert re.search(r"thruput.*did you mean throughput", message)
     assert rows(assay, "select count(*) from trials") == [[1]]
 
 
@@ -298,8 +297,9 @@ def test_a_processor_that_is_not_there_is_a_mistake(assay: Assay, tmp_path: Path
         script(tmp_path / name, f"print('{VALID}')")
     file = write_experiment(tmp_path, ("good", "other"), blocks=1)
     file.write_text(file.read_text().replace("key_range", "pinning = [65535]\nkey_range"))
-    refused = assay("run", "x.toml", expect=2).stderr
-    assert "error: x.toml:5: trial.pinning: there is no processor 65535 to run on" in refused
+    message = assay("run", "x.toml", "--anyway", expect=2).stderr
+    assert "error: x.toml:5: trial.pinning: " in message
+    assert "65535" in message
     assert not (tmp_path / "results").exists()
 
 
@@ -312,7 +312,7 @@ def test_a_missing_calibration_program_begins_no_campaign(
     (tmp_path / "bin").mkdir()
     shutil.copy(programs.find("assay-trial"), tmp_path / "bin")
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
-    assert "the program assay-calibrate is not in" in assay("run", "x.toml", expect=2).stderr
+    assert "assay-calibrate" in assay("run", "x.toml", "--anyway", expect=2).stderr
     assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
 
 
@@ -323,9 +323,9 @@ def test_an_output_that_cannot_be_written_is_one_message(
     for name in ("good", "other"):
         script(tmp_path / name, f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=1)
-    assay("run", "x.toml")
+    assay("run", "x.toml", "--anyway")
     with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "assay", *words],
             cwd=tmp_path,
             stdout=full,
@@ -333,8 +333,8 @@ def test_an_output_that_cannot_be_written_is_one_message(
             text=True,
             check=False,
         )
-    assert ended.returncode == 2
-    assert ended.stderr == "error: the output could not be written: No space left on device\n"
+    assert completed.returncode == 2
+    assert re.fullmatch("error: .*No space left on device\n", completed.stderr)
 
 
 def test_a_store_that_cannot_be_opened_leaves_nothing_behind(assay: Assay, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_store_that_cannot_be_opened_leaves_nothing_behind(assay: Assay, tmp_p
     write_experiment(tmp_path, ("good", "other"), blocks=1)
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.iterdir())
-    assay("run", "x.toml", "--store", "folder", expect=2)
+    assay("run", "x.toml", "--anyway", "--store", "folder", expect=2)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -354,22 +354,22 @@ def test_missing_programs_are_named_with_the_remedy(
         script(tmp_path / name, f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=1)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
-    assert "run make build" in assay("run", "x.toml", expect=2).stderr
+    assert "make build" in assay("run", "x.toml", "--anyway", expect=2).stderr
 
 
 def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path: Path) -> None:
     flawed = programs.find("assay-flawed")
-    # What these two do wrong need not show in what a map holds after a short trial: the rig finds it.
-    unseen = {"natarajan_leaks", "natarajan_lost_update"}
+    # What these do wrong need not show in a short trial: the rig finds it.
+    unseen = {"natarajan_leaks", "natarajan_lost_update", "stale_cache", "stale_late_write", "stale_revived"}
     maps = {entry["name"]: entry for entry in programs.listing(flawed) if entry["name"] not in unseen}
     assert len(maps) >= 6
-    usual = "mix = { insert = 40, erase = 40, find = 20 }"
-    every = "mix = { insert = 25, erase = 25, find = 20, range = 10, size = 10, snapshot = 10 }"
-    levels = {"right": f'{{ subject = "std_map_mutex", {usual} }}'}
+    levels = {"right": '{ subject = "std_map_mutex", mix = { insert = 40, erase = 40, find = 20 } }'}
     for name, entry in maps.items():
-        mix = every if "range" in entry["operations"] else usual
+        further = set(entry["operations"]) & {"range", "size", "snapshot", "find_many", "clone"}
+        shares = {"insert": 35, "erase": 35, "find": 30 - 5 * len(further)} | dict.fromkeys(further, 5)
+        mix = ", ".join(f"{operation} = {share}" for operation, share in shares.items())
         value = ", value_type = { bytes = 100 }" if len(entry["types"]) > 1 else ""
-        levels[name] = f'{{ subject = "{name}", timeout_s = 3, {mix}{value} }}'
+        levels[name] = f'{{ subject = "{name}", timeout_s = 3, mix = {{ {mix} }}{value} }}'
     (tmp_path / "x.toml").write_text(
         EXPERIMENT.replace('"good"', '"right"')
         .replace('factor = "subject"', 'factor = "map"')
@@ -381,7 +381,7 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
         + "".join(f"{name} = {level}\n" for name, level in levels.items())
         + "".join(f'[subjects.{name}]\nprogram = "{flawed}"\n' for name in maps)
     )
-    assay("run", "x.toml", expect=1)
+    assay("run", "x.toml", "--anyway", expect=1)
     trials = rows(assay, "select map, status, throughput is not null from trials")
     assert ["right", "valid", 1] in trials
     assert {name for name, *_ in trials} == levels.keys()

@@ -1,11 +1,13 @@
 """A dozen messages about mistakes, word for word; other tests of messages look at the line and the key."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from assay.errors import AssayError
 from assay.experiment import parse
+from conftest import Assay
 
 EXPERIMENT = """\
 name = "example"
@@ -33,16 +35,15 @@ GOLDEN = [
         'x.toml:10: design.blocks: "8" is not a whole number; write digits only, without quotes',
     ),
     (
-        "percent = 3",
-        "percent = 300",
-        "x.toml:15: comparison.smallest_effect_percent: 300 is too large; use 100 or less",
+        "key_range = 100",
+        "key_range = 2_000_000_000_000",
+        "x.toml:6: trial.key_range: 2000000000000 is too large; use 1,099,511,627,776 or less",
     ),
     (
         "duration_ms",
         "duration",
         "x.toml:8: trial.duration: unknown key in [trial]; did you mean duration_ms?",
     ),
-    ("[design]", "[desing]", "x.toml:9: desing: unknown key; did you mean design?"),
     (
         "key_range = 100\n",
         "",
@@ -83,6 +84,96 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
     with pytest.raises(AssayError) as raised:
         parse(EXPERIMENT.replace(good, mistaken), Path("x.toml"))
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["report"],
+            "there is no store at results/assay.sqlite: run an experiment first (assay run "
+            "experiments/quickstart.toml), or name the store with --store",
+        ),
+        (
+            ["list", "--store", "."],
+            ". is a folder: name a file with --store, such as results/assay.sqlite",
+        ),
+        (["compare", "1"], "assay compare: SIDE: name two or more; the first is the baseline"),
+        (
+            ["run", "x.toml"],
+            "x.toml: cannot be read: No such file or directory; name an experiment's file",
+        ),
+    ],
+)
+def test_a_command_tells_a_mistake_in_these_words(assay: Assay, words: list[str], message: str) -> None:
+    assert assay(*words, expect=2).stderr == f"error: {message}\n"
+
+
+OWN = (
+    EXPERIMENT.replace('"std_map_mutex"', '"mine"')
+    + """\
+[subjects.mine]
+program = "build/subject"
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "listed", "message"),
+    [
+        (
+            "",
+            '[{"name": "my_map"}]',
+            'mine: the program build/subject has no subject "mine"; there is only my_map',
+        ),
+        (
+            "",
+            '[{"name": "other"}, {"name": "mine_2"}]',
+            'mine: the program build/subject has no subject "mine"; did you mean mine_2?',
+        ),
+        (
+            'names = ["mine", "thine"]\n',
+            '[{"name": "mine"}, {"name": "thin"}]',
+            'mine.names: the program build/subject has no subject "thine"; did you mean thin?',
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["audit", "run"])
+def test_a_subject_that_a_program_lacks_is_told_before_anything_runs(
+    assay: Assay, tmp_path: Path, command: str, names: str, listed: str, message: str
+) -> None:
+    (tmp_path / "x.toml").write_text(OWN + names)
+    program = tmp_path / "build" / "subject"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n[ \"$*\" = --list ] && echo '{listed}'\n")
+    program.chmod(0o755)
+    line = 18 if names else 16
+    assert assay(command, "x.toml", expect=2).stderr == f"error: x.toml:{line}: subjects.{message}\n"
+    if command == "run":
+        assert json.loads(assay("list", "campaigns", "--json").stdout)["campaigns"] == []
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "exit 2",
+        "echo 'usage: subject'",
+        "echo '[1, 2]'",
+        "echo '{\"names\": []}'",
+        'cat; echo "{}"',
+        "kill -9 $$",
+        'echo \'[{"name": "mine"}]\'',
+    ],
+)
+def test_a_program_that_cannot_list_its_subjects_is_not_refused_for_that(
+    assay: Assay, tmp_path: Path, answers: str
+) -> None:
+    (tmp_path / "x.toml").write_text(OWN)
+    (tmp_path / "build").mkdir()
+    program = tmp_path / "build" / "subject"
+    program.write_text(f"#!/bin/sh\n# --list\n{answers}\n")
+    program.chmod(0o755)
+    assert "before it runs" in assay("audit", "x.toml").stdout
 
 
 def test_the_experiment_without_a_mistake_is_read() -> None:

@@ -33,7 +33,7 @@ smallest_effect_percent = 3
 
 def test_the_notebook_runs_and_shows_the_verdicts(tmp_path: Path, assay: Assay) -> None:
     (tmp_path / "maps.toml").write_text(EXPERIMENT)
-    assay("run", "maps.toml", "--no-page")
+    assay("run", "maps.toml", "--anyway", "--no-page")
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [

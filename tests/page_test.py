@@ -104,17 +104,17 @@ def unpacked(file: Path) -> list[Any]:
 def test_a_file_has_its_name_from_us_or_from_a_number(site: Path) -> None:
     campaign = site / "campaign-1"
     assert {path.name for path in campaign.iterdir()} == {
-        *("index.html", "trials.html", "trial.html", "summary.json"),
+        *("index.html", "trials.html", "trial.html", "summary.json", "summary.md"),
         *("experiment.toml", "experiment.json"),
         *("records-1.js", "series-1.js"),
         *(f"trials-{number}.js" for number in range(1, CONDITIONS + 1)),
     }
     assert {path.name for path in site.iterdir()} == {
         *("site.json", "index.html", "guide", "campaign-1", "vega.js", "style.css"),
-        *("charts.js", "campaign.js", "page.js", "trials.js", "trial.js"),
+        *("tables.js", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js"),
     }
     rules = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
-    assert {path.stem for path in (site / "guide").iterdir()} == {"index", *rules}
+    assert {path.stem for path in (site / "guide").iterdir()} == {"index", "metrics", *rules}
 
 
 def test_nothing_is_loaded_but_the_files_of_the_site(site: Path, pages: dict[str, Page]) -> None:
@@ -186,7 +186,7 @@ def test_the_tables_of_trials_have_every_trial_under_its_condition(site: Path, s
         (table,) = unpacked(site / "campaign-1" / f"trials-{number}.js")
         for values in zip(*table["values"], strict=True):
             row = dict(zip(table["columns"], values, strict=True))
-            listed[row["trial"]] = (number, row["status"], row[METRIC])
+            listed[row["trial"]] = (number, row["status"], row[f"{METRIC} (operations / s)"])
     report = gather(store, 1)
     assert listed == {
         trial.id: (
@@ -203,8 +203,8 @@ def test_every_charted_mark_leads_to_a_trial_or_a_condition(pages: dict[str, Pag
     specifications = index.script("specifications")
     trials = {trial.id for trial in store.trials(1)}
     charted = set()
-    for kind, _, columns, rows in index.script("data"):
-        assert kind in specifications or not rows
+    for kind, columns, rows in index.script("data").values():
+        assert kind in specifications
         for row in rows:
             point = dict(zip(columns, row, strict=True))
             assert point.get("condition") in {None, *range(1, CONDITIONS + 1)}
@@ -222,8 +222,8 @@ def sided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, str]:
 
 def part(page: str, start: str, end: str) -> str:
     """Return the text of a part of a page without its elements."""
-    found = page[page.index(start) :]
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found[: found.index(end)])).split())
+    rest = page[page.index(start) :]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", rest[: rest.index(end)])).split())
 
 
 def line(of: Comparison | Estimate) -> str:
@@ -248,8 +248,8 @@ def test_the_verdicts_say_on_which_look_they_rest(sided: tuple[Report, str]) -> 
     report, page = sided
     look = report.analysis.look
     assert look is not None
-    said = part(page, '<section id="verdicts"', "<table")
-    assert f"Look {look.number} of at most {look.of}, at {look.blocks} blocks; intervals of" in said
+    heading = part(page, 'id="verdicts"><summary>', "<table")
+    assert f"Look {look.number} of at most {look.of}, at {look.blocks} blocks; intervals of" in heading
 
 
 def test_a_median_that_is_not_typical_is_not_shown(sided: tuple[Report, str]) -> None:
@@ -263,11 +263,11 @@ def test_a_median_that_is_not_typical_is_not_shown(sided: tuple[Report, str]) ->
 
 def test_what_other_groups_say_is_visible_where_it_differs(sided: tuple[Report, str]) -> None:
     report, page = sided
-    assert "<details open><summary>Without exclusions" in page
+    assert '<details id="beside" open><summary>Without exclusions' in page
     beside = part(page, "<summary>Without exclusions", "</details>")
-    (one, _) = [each for each in report.analysis.comparisons if each.level == "c"]
-    assert (one.modes["fast"].verdict, one.modes["slow"].verdict) == ("faster", "slower")
-    for estimate in (one.all_groups, *one.modes.values()):
+    (contradicted, _) = [comparison for comparison in report.analysis.comparisons if comparison.level == "c"]
+    assert (contradicted.modes["fast"].verdict, contradicted.modes["slow"].verdict) == ("faster", "slower")
+    for estimate in (contradicted.all_groups, *contradicted.modes.values()):
         assert f"{estimate.verdict} {words.ratio(estimate.ratio)} {interval(estimate.interval)}" in beside
 
 
@@ -284,9 +284,9 @@ def test_further_metrics_and_decisions_have_their_tables(sided: tuple[Report, st
     assert "latency_ns of each subject over that of a" in also
     assert "lower is better" in also
     assert "Holm's correction for all comparisons of further metrics, a family of their own" in also
-    for each in report.analysis.also:
-        assert line(each) in also
-    decided = part(page, '<h3 id="decisions">', "</section>")
+    for comparison in report.analysis.also:
+        assert line(comparison) in also
+    decided = part(page, '<h3 id="decisions">', '<details class="part"')
     for decision in report.decisions:
         assert f"{decision.kind} {decision.reason}" in decided
 
@@ -324,7 +324,7 @@ design.blocks = 1
 comparison = { metric = "value_ms", factor = "subject", baseline = "one", smallest_effect_percent = 5 }
 """)
     (home / "echo.sh").write_text("#!/bin/sh\necho value_ms=1\n")
-    assay_in(home)("run", "commands.toml")
+    assay_in(home)("run", "commands.toml", "--anyway")
     (home / "commands.toml").unlink()
     site = home / "results" / "assay-report"
     (run, *_) = [text for text in Page(site / "campaign-1" / "index.html").texts["pre"] if "assay" in text]
@@ -337,10 +337,18 @@ comparison = { metric = "value_ms", factor = "subject", baseline = "one", smalle
     assert toml[0].read_text() == toml[1].read_text() != ""
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}'])
-def test_json_that_is_not_a_resolved_experiment_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "campaign's page"),
+        ("[]", "campaign's page"),
+        ("{}", "campaign's page"),
+        ('{"version": 7}', "version: 7"),
+    ],
+)
+def test_json_that_is_not_a_resolved_experiment_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "experiment.json").write_text(text)
-    with pytest.raises(AssayError, match=r"experiment\.json: .*from a campaign's page"):
+    with pytest.raises(AssayError, match=rf"experiment\.json: .*{words}"):
         load(tmp_path / "experiment.json")
 
 
@@ -378,9 +386,9 @@ def test_identical_code_comes_with_its_false_alarms(tmp_path: Path) -> None:
 
 def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], store: Store) -> None:
     index = pages["campaign-1/index.html"]
-    told = [text.rstrip("\n") for text in index.texts["td"]]
+    cells = [text.rstrip("\n") for text in index.texts["td"]]
     reasons = sum(trial.reason == ATTACK for trial in store.trials(1))
-    assert told.count(ATTACK) == reasons + 1 + 2  # those, the host's name, and one of each environment
+    assert cells.count(ATTACK) == reasons + 1 + 2  # those, the host's name, and one of each environment
     assert [text.strip() for text in index.texts["h3"] if text.startswith("Reported by ")] == [
         "Reported by 40 trials",
         "Reported by 13 trials",
@@ -426,7 +434,7 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
     print_report(gather(store, 1), Console(width=80, file=printed))
     text = printed.getvalue()
     assert max(map(len, text.splitlines())) <= 80
-    assert text.index("invalid-trials") < text.index("too-few-blocks") < text.index("Verdicts")
+    assert text.index("invalid-trials") < text.index("environment-changed") < text.index("Verdicts")
     assert "crashed" in text[text.index("Verdicts") :]
     assert "\x1b" not in text
 
@@ -435,7 +443,9 @@ def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_pat
     site = tmp_path / "site"
     done = run_assay(Path(), "report", "--campaign", "1", "--store", str(store.path), "--output", str(site))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"page: {site / 'campaign-1' / 'index.html'}"
+    page, following = done.stdout.splitlines()[-2:]
+    assert page == f"page: {site / 'campaign-1' / 'index.html'}"
+    assert following.startswith("next: ")
     assert (site / "campaign-1" / "index.html").is_file()
 
 
@@ -451,8 +461,8 @@ def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_s
     done = run_assay(Path(), "report", "--store", str(other_store.path))
     assert (done.returncode, done.stderr) == (0, "")
     site = other_store.path.parent / "assay-report"
-    assert done.stdout.startswith("Again?")
-    assert done.stdout.splitlines()[-1] == f"page: {site / 'index.html'}"
+    assert ": 0 of 60 trials " in done.stdout.splitlines()[0]
+    assert done.stdout.splitlines()[-2] == f"page: {site / 'index.html'}"
     links = [href for href in Page(site / "index.html").attributes("href") if "campaign" in href]
     assert links == ["campaign-2/index.html", "campaign-1/index.html"]  # the newest first
     for link in links:
@@ -491,10 +501,10 @@ def contents(site: Path) -> dict[Path, bytes]:
 
 
 def test_two_stores_in_one_folder_have_a_site_each(tmp_path: Path) -> None:
-    with fill(tmp_path / "one.sqlite") as one, fill(tmp_path / "two.sqlite") as two:
-        first = write_site(one).parent
+    with fill(tmp_path / "one.sqlite") as store, fill(tmp_path / "two.sqlite") as other:
+        first = write_site(store).parent
         before = contents(first)
-        second = write_site(two).parent
+        second = write_site(other).parent
     assert (first, second) == (tmp_path / "one-report", tmp_path / "two-report")
     assert contents(first) == before
 
@@ -580,7 +590,9 @@ def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: S
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     expected = gather(store, 1)
-    assert [finding["rule"] for finding in answer["findings"]] == [one.rule for one in expected.findings]
+    assert [finding["rule"] for finding in answer["findings"]] == [
+        finding.rule for finding in expected.findings
+    ]
     for shown, comparison in zip(
         answer["analysis"]["comparisons"], expected.analysis.comparisons, strict=True
     ):
@@ -601,9 +613,9 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
     with Store.open(path) as store:
         campaign = store.begin_campaign(experiment=experiment, plan=plan, host={})
         for trial in plan.trials:
-            told = {"protocol": 1, "status": "valid", "metrics": dict.fromkeys(names, 1.7e308)}
+            result = {"protocol": 1, "status": "valid", "metrics": dict.fromkeys(names, 1.7e308)}
             base = outcome(0, trial.levels)
-            store.record(campaign, trial.ordinal, replace(base, result=told))
+            store.record(campaign, trial.ordinal, replace(base, result=result))
     done = run_assay(Path(), "report", "--json", "--store", str(path))
     assert (done.returncode, done.stderr) == (0, "")
 

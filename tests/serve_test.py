@@ -18,12 +18,12 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
     tmp_path: Path, assay: Assay
 ) -> None:
     (tmp_path / "served.toml").write_text(small_experiment("served", blocks=1))
-    assay("run", "served.toml")
+    assay("run", "served.toml", "--anyway")
     words = [sys.executable, "-m", "assay", "serve", "--port", "0"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
-        said = iter(server.stderr.readline, "")
-        address = next(found[0] for line in said if (found := re.search(r"http://[\d.:]+", line)))
+        lines = iter(server.stderr.readline, "")
+        address = next(match[0] for line in lines if (match := re.search(r"http://[\d.:]+", line)))
         for path, expected in (
             ("/assay/served", "/report/campaign-1/trial.html#1"),
             ("/report/index.html", "Is it there?"),
@@ -36,4 +36,4 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
 
 
 def test_without_a_store_it_says_so(assay: Assay) -> None:
-    assert "there is no store" in assay("serve", expect=2).stderr
+    assert "no store" in assay("serve", expect=2).stderr

@@ -1,6 +1,8 @@
 """The site in a browser: everything is drawn, leads on, loads nothing, and stays text."""
 
+import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,7 +16,7 @@ from assay.report import gather
 from assay.report.site import write_page
 from assay.store import Store
 from conftest import Assay
-from hostile import ATTACK, LEVEL, fill
+from hostile import ATTACK, LEVEL, METRIC, fill
 
 CAMPAIGN = "campaign-1/index.html"
 MARKS = "canvas, svg.marks :is(.mark-symbol, .mark-rect, .mark-line, .mark-rule) :is(path, line)"
@@ -49,8 +51,12 @@ class Visitor:
         return page
 
     def campaign(self, scheme: Literal["light", "dark"] = "light", width: int = 1280) -> Page:
-        """Return the page of campaign 1 once every chart is drawn."""
-        return self.open(CAMPAIGN, "body[data-drawn=all]", scheme, width)
+        """Return the page of campaign 1, unfolded, once every chart is drawn."""
+        page = self.open(CAMPAIGN, "body[data-drawn=all]", scheme, width)
+        if not page.locator("details.part[open]").count():
+            page.locator("#unfold").click()
+            page.wait_for_selector("body[data-drawn=all]")
+        return page
 
     def shown(self, path: str, scheme: Literal["light", "dark"] = "light", width: int = 1280) -> Page:
         """Return a page about trials once it shows what its address asks for."""
@@ -66,9 +72,9 @@ class Visitor:
         self.faults.append("a dialog")
         dialog.dismiss()
 
-    def _listen(self, said: ConsoleMessage) -> None:
-        if said.type == "error":
-            self.faults.append(said.text)
+    def _listen(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.faults.append(message.text)
 
     def _let_through(self, route: Route) -> None:
         if route.request.url.startswith(("file:", "data:", "blob:")):
@@ -142,15 +148,47 @@ def valid(store: Store, threads: int) -> int:
     )
 
 
-def data(page: Page) -> Any:
-    return json.loads(page.locator("#data").inner_text())
+def data(page: Page) -> dict[str, tuple[str, list[str], list[Any]]]:
+    """Return name of figure -> its kind, columns and rows."""
+    return json.loads(page.locator("#data").inner_text())  # type: ignore[no-any-return]
 
 
 def test_every_chart_is_drawn_and_not_empty(campaign: Page) -> None:
     charts = campaign.locator(".chart").all()
-    assert len(charts) == sum(1 for _, _, _, rows in data(campaign) if rows) > 0
+    assert len(charts) == len(data(campaign)) > 0
     for chart in charts:
         assert chart.locator(MARKS).count(), chart.get_attribute("aria-label")
+
+
+def test_what_is_folded_is_drawn_once_it_is_unfolded(visitor: Visitor) -> None:
+    page = visitor.open(CAMPAIGN, "body[data-drawn=all]")
+    folded = page.locator("details.part#trials")
+    assert page.locator("#medians svg.marks").count() == page.locator("#medians .chart").count() > 0
+    assert folded.locator("svg.marks").count() == 0
+    folded.locator("summary").click()
+    for chart in folded.locator(".chart").all():
+        chart.locator("svg.marks").wait_for()
+
+
+def test_an_address_unfolds_what_it_names(visitor: Visitor) -> None:
+    page = visitor.open(f"{CAMPAIGN}#trials", "details.part#trials[open]")
+    assert page.locator("details.part[open]").count() == 1
+
+
+def test_the_first_screen_has_the_answer_and_how_far_to_trust_it(visitor: Visitor) -> None:
+    page = visitor.open(CAMPAIGN, ".picture")
+    for part in ("h1", ".answer", ".trust", ".picture >> nth=0"):
+        box = page.locator(part).first.bounding_box()
+        assert box
+        assert box["y"] + box["height"] < 800, part
+
+
+def test_a_metric_leads_to_its_definition(visitor: Visitor) -> None:
+    page = visitor.open(CAMPAIGN)
+    page.locator("#answer-title a").click()
+    page.wait_for_url("**/guide/metrics.html#metric-throughput")
+    assert page.locator("code[id='metric-throughput']").is_visible()
+    assert page.locator("a[href$='.md']").count() == 0
 
 
 def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
@@ -159,10 +197,10 @@ def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
     page = visitor.open("index.html")
     page.get_by_role("link", name="Campaign 1").click()
     page.wait_for_selector("body[data-drawn=all]")
-    place = next(
-        place for place, (_, _, columns, rows) in enumerate(data(page)) if rows and "trial" in columns
-    )
-    page.locator(f"[data-figure='{place}'] .mark-symbol path").first.click()
+    page.locator("#unfold").click()
+    page.wait_for_selector("body[data-drawn=all]")
+    name = next(name for name, (_, columns, _) in data(page).items() if "trial" in columns)
+    page.locator(f"[data-figure='{name}'] .mark-symbol path").first.click()
     page.wait_for_url("**/campaign-1/trial.html#*")
     page.wait_for_selector("body[data-shown]")
     trial = int(page.url.split("#")[1])
@@ -176,12 +214,12 @@ def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
 
 def test_a_point_of_a_condition_leads_to_its_trials(visitor: Visitor) -> None:
     page = visitor.campaign()
-    place = next(
-        place
-        for place, (_, _, columns, rows) in enumerate(data(page))
-        if rows and "condition" in columns and "trial" not in columns
+    name = next(
+        name
+        for name, (_, columns, _) in data(page).items()
+        if "condition" in columns and "trial" not in columns
     )
-    page.locator(f"[data-figure='{place}'] .mark-symbol path").first.click()
+    page.locator(f"[data-figure='{name}'] .mark-symbol path").first.click()
     page.wait_for_url("**/campaign-1/trials.html#condition-*")
 
 
@@ -282,6 +320,57 @@ def test_the_trials_of_a_condition_can_be_filtered_by_status(visitor: Visitor, s
     assert listed == [str(trial.id) for trial in of_condition if trial.status == "crashed"]
 
 
+def test_a_table_sorts_within_its_contexts(visitor: Visitor, store: Store) -> None:
+    page = visitor.shown("trials.html#condition-2")
+
+    def trials() -> list[int]:
+        return [int(text) for text in page.locator("tbody tr td:first-child").all_inner_texts()]
+
+    heading = page.get_by_role("columnheader", name="throughput")
+    values = {trial.id: trial.metrics.get(METRIC, float("inf")) for trial in store.trials(1)}
+    heading.get_by_role("button").click()
+    assert trials() == sorted(trials(), key=lambda trial: values[trial])
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    valid_first = sorted(trials(), key=lambda trial: (values[trial] == float("inf"), -values[trial]))
+    assert trials() == valid_first
+
+
+def test_a_table_can_be_filtered(visitor: Visitor) -> None:
+    page = visitor.shown("trials.html#condition-2")
+    rows = page.locator("tbody tr")
+    before = rows.count()
+    page.get_by_role("searchbox").fill("crashed")
+    assert 0 < page.locator("tbody tr:visible").count() < before
+    page.get_by_role("searchbox").fill("")
+    assert page.locator("tbody tr:visible").count() == before
+
+
+def test_a_table_copies_as_markdown_and_csv(visitor: Visitor) -> None:
+    page = visitor.campaign()
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    tools = page.locator("#verdicts .tools").first
+    tools.get_by_role("button", name="Copy as Markdown").click()
+    page.wait_for_function("window.copied")
+    lines = page.evaluate("copied").splitlines()
+    assert lines[0].startswith("| context | variant | verdict | ratio | interval |")
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+    page.evaluate("copied = undefined")
+    tools.get_by_role("button", name="Copy as CSV").click()
+    page.wait_for_function("window.copied")
+    rows = list(csv.reader(page.evaluate("copied").splitlines()))
+    assert rows[0][:3] == ["context", "variant", "verdict"]
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) == len(lines) - 1
+
+
+def test_a_table_that_is_wider_than_a_phone_says_so(visitor: Visitor) -> None:
+    page = visitor.campaign(width=390)
+    assert page.locator("#verdicts .cue").first.is_visible()
+    page.set_viewport_size({"width": 1800, "height": 900})
+    page.locator("#verdicts .cue").first.wait_for(state="hidden")
+
+
 def test_no_page_is_wider_than_a_narrow_screen(visitor: Visitor, shared: Visitor, store: Store) -> None:
     for page in (
         visitor.campaign("dark", 360),
@@ -318,8 +407,8 @@ def test_charts_take_the_colours_of_the_page(shared: Visitor, store: Store) -> N
 
 @pytest.mark.parametrize("form", ["SVG", "PNG"])
 def test_a_chart_can_be_saved(campaign: Page, form: str) -> None:
-    place, name = next((place, name) for place, (_, name, _, rows) in enumerate(data(campaign)) if rows)
-    chart = campaign.locator(f"[data-figure='{place}']")
+    name = next(iter(data(campaign)))
+    chart = campaign.locator(f"[data-figure='{name}']")
     chart.locator("details").evaluate("details => { details.open = true; }")
     link = chart.get_by_text(f"Save as {form}")
     link.dispatch_event("mousedown")  # at which the picture is made
@@ -347,20 +436,21 @@ def test_nothing_from_outside_becomes_an_element(shared: Visitor, campaign: Page
 
 
 def test_a_tooltip_is_text(campaign: Page) -> None:
-    told = []
+    tooltips = []
+    campaign.bring_to_front()  # one behind is drawn once a second
     for chart in campaign.locator(".chart").all():
         mark = chart.locator(":is(.mark-symbol, .mark-rect).role-mark path").first
         if mark.count():
             mark.hover(force=True)
             tooltip = campaign.locator("#vg-tooltip-element.visible")
-            told += tooltip.all_inner_texts()
+            tooltips += tooltip.all_inner_texts()
             assert tooltip.locator("img, script").count() == 0
-    assert any("<img src=http://a.b" in text or "http://a.b/picture.png" in text for text in told)
+    assert any("<img src=http://a.b" in text or "http://a.b/picture.png" in text for text in tooltips)
 
 
 def test_headings_regions_and_charts_have_names(shared: Visitor, campaign: Page, store: Store) -> None:
     named = """all => all.filter(
-        each => !each.ariaLabel && !document.getElementById(each.getAttribute('aria-labelledby'))
+        element => !element.ariaLabel && !document.getElementById(element.getAttribute('aria-labelledby'))
     ).length"""
     for page in (
         shared.open("index.html"),
@@ -368,12 +458,12 @@ def test_headings_regions_and_charts_have_names(shared: Visitor, campaign: Page,
         shared.shown("trials.html#condition-2"),
         shared.shown(f"trial.html#{valid(store, 2)}"),
     ):
-        levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(each => Number(each.tagName[1]))")
+        levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(h => Number(h.tagName[1]))")
         assert levels.count(1) == 1
         assert all(below - above <= 1 for above, below in pairwise(levels))
         assert page.eval_on_selector_all("[role=region], .chart, section[aria-labelledby], nav", named) == 0
-        ids = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
-        ours = [each for each in ids if not each.startswith(("gradient", "clip"))]
+        ids = page.eval_on_selector_all("[id]", "all => all.map(element => element.id)")
+        ours = [name for name in ids if not name.startswith(("gradient", "clip"))]
         assert len(ours) == len(set(ours))
 
 
@@ -405,9 +495,9 @@ comparison = { metric = "throughput", factor = "subject", baseline = "noop", sma
 """,
         encoding="utf-8",
     )
-    ran = assay("run", "real.toml")
+    ran = assay("run", "real.toml", "--anyway")
     index = tmp_path / "results" / "assay-report" / CAMPAIGN
-    assert ran.stdout.splitlines()[-1] == f"page: {index}"
+    assert ran.stdout.splitlines()[-2] == f"page: {index}"
     visitor = Visitor(browser, index.parents[1])
     page = visitor.campaign()
     for chart in page.locator(".chart").all():

@@ -116,25 +116,25 @@ def test_a_runner_killed_in_the_middle_loses_nothing_that_it_had_recorded(tmp_pa
         check_whole(path)
         with Store.open(path) as store:
             [campaign] = store.campaigns()
-            ended = [trial.ordinal for trial in store.trials(campaign.id)]
-            assert ended[: len(recorded)] == recorded == list(range(len(recorded)))
+            stored = [trial.ordinal for trial in store.trials(campaign.id)]
+            assert stored[: len(recorded)] == recorded == list(range(len(recorded)))
             # At most the trial of which it had not yet said so.
-            assert len(ended) - len(recorded) in {0, 1}
+            assert len(stored) - len(recorded) in {0, 1}
             assert [planned.ordinal for planned in store.pending(campaign.id)] == list(
-                range(len(ended), PLANNED)
+                range(len(stored), PLANNED)
             )
             assert store.record_of(1)["result"] == outcome(0).result
-            recorded = ended
-            columns, rows = store.query(f"select throughput, extra_{(len(ended) - 1) // 20} from trials")
+            recorded = stored
+            columns, rows = store.query(f"select throughput, extra_{(len(stored) - 1) // 20} from trials")
             assert len(columns) == 2
-            assert rows[-1] == (1e6 + len(ended) - 1, len(ended) - 1)
+            assert rows[-1] == (1e6 + len(stored) - 1, len(stored) - 1)
 
 
 def test_a_second_runner_is_told_whose_turn_it_is(tmp_path: Path) -> None:
     path = tmp_path / "assay.sqlite"
     with runner(path) as (process, _):
         with (
-            pytest.raises(AssayError, match=rf"process {process.pid}\) is running trials into .*: wait"),
+            pytest.raises(AssayError, match=f"process {process.pid}"),
             runner_lock(path),
         ):
             pass
@@ -211,13 +211,13 @@ def test_a_store_is_made_ready_by_several_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [(999, "from a newer Assay; this one reads"), (1, r"from an older Assay.*move it away \(mv .*--store")],
+    [(999, "newer Assay"), (1, r"older Assay.*mv .*assay\.sqlite .*--store")],
 )
 def test_a_store_of_another_version_is_refused_and_left_alone(
     tmp_path: Path, version: int, message: str
 ) -> None:
     path = tmp_path / "assay.sqlite"
-    with Store.open(path) as store, store._database._engine.begin() as connection:
+    with Store.open(path) as store, store._database.engine.begin() as connection:
         begin(store, 2)
         connection.execute(text(f"PRAGMA user_version = {version}"))
     before = path.read_bytes()
@@ -232,7 +232,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> No
     other = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(other)) as raw:
         raw.execute("create table mine (a)")
-    for path, message in ((garbage, r"move it away \(mv .*garbage.sqlite "), (other, "another program")):
+    for path, message in ((garbage, r"mv .*garbage.sqlite "), (other, "another program")):
         before = path.read_bytes()
         with pytest.raises(AssayError, match=message):
             Store.open(path)
@@ -248,7 +248,7 @@ def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in (len(whole) // 2, len(whole) - 100, 4096, 1000, 50):
         path.write_bytes(whole[:length])
-        with pytest.raises(AssayError, match=r"is damaged.*move it away"):
+        with pytest.raises(AssayError, match="damaged"):
             Store.open(path)
         assert path.read_bytes() == whole[:length]
     path.write_bytes(whole)
@@ -269,13 +269,13 @@ def test_damage_that_shows_only_when_read_is_explained(tmp_path: Path) -> None:
         file.write(b"\xff" * 4096)
     with Store.open(path) as store:
         for read in (lambda: store.trials(campaign), lambda: store.query("select * from trials")):
-            with pytest.raises(AssayError, match=r"is damaged.*move it away"):
+            with pytest.raises(AssayError, match="damaged"):
                 read()
 
 
 def test_a_missing_store_is_created_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "assay.sqlite"
-    with pytest.raises(AssayError, match=r"there is no store at .*: run an experiment first"):
+    with pytest.raises(AssayError, match=f"no store at {path}"):
         Store.open(path, create=False)
     assert not path.parent.exists()
     Store.open(path).close()
@@ -285,9 +285,7 @@ def test_a_missing_store_is_created_only_on_request(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "results" / "assay.sqlite"
-    with pytest.raises(
-        AssayError, match=r"cannot create the folder .*file/results: a part of it is a file.*--store"
-    ):
+    with pytest.raises(AssayError, match=r"file/results: .* is a file.*--store"):
         Store.open(path)
 
 
@@ -315,9 +313,7 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path) -> None
         path = disk / "assay.sqlite"
         with Store.open(path) as store:
             campaign = begin(store, 500)
-            with pytest.raises(
-                AssayError, match=rf"is full.*free space and run `assay resume --campaign {campaign}`"
-            ):
+            with pytest.raises(AssayError, match=f"full.*`assay resume --campaign {campaign}`"):
                 record_all(store, campaign)
             recorded = len(store.trials(campaign))
             assert recorded > 5
@@ -327,7 +323,7 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path) -> None
             assert [trial.ordinal for trial in trials] == list(range(recorded))
             assert store.record_of(trials[-1].id)["result"] == outcome(recorded - 1, padding=20_000).result
             assert store.query("select count(throughput) from trials")[1] == [(recorded,)]
-            with pytest.raises(AssayError, match="is full"):
+            with pytest.raises(AssayError, match="full"):
                 store.record(campaign, recorded, outcome(recorded, padding=2_000_000))
 
         subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
@@ -341,14 +337,14 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(tmp_path: Path) -> None
 def test_a_plan_that_does_not_fit_leaves_no_campaign(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with tmpfs(disk, "size=512k"), Store.open(disk / "assay.sqlite") as store:
-        with pytest.raises(AssayError, match=r"is full.*free space and run again"):
+        with pytest.raises(AssayError, match=r"full.*run again"):
             begin(store, 20_000)
         assert store.campaigns() == []
 
 
 def test_a_folder_on_a_full_disk_is_explained(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    with tmpfs(disk, "size=16k"), pytest.raises(AssayError, match=r"is full.*free space and run again"):
+    with tmpfs(disk, "size=16k"), pytest.raises(AssayError, match=r"full.*run again"):
         Store.open(disk / "assay.sqlite")
 
 
@@ -359,11 +355,11 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
         Store.open(kept).close()
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         for path in (disk / "new.sqlite", kept):
-            with pytest.raises(AssayError, match=rf"cannot open .*{path.name}.*--store"):
+            with pytest.raises(AssayError, match=rf"{path.name}.*--store"):
                 Store.open(path)
-        with pytest.raises(AssayError, match=r"cannot create the folder .*disk/deep: Read-only file system"):
+        with pytest.raises(AssayError, match="disk/deep: Read-only file system"):
             Store.open(disk / "deep" / "assay.sqlite")
-        with pytest.raises(AssayError, match=r"cannot write .*Read-only file system"), runner_lock(kept):
+        with pytest.raises(AssayError, match=r"kept\.sqlite.*Read-only file system"), runner_lock(kept):
             pass
 
 
@@ -383,7 +379,7 @@ def test_a_store_in_use_opens_through_a_link_and_keeps_its_one_lock(tmp_path: Pa
         for name in (path, link):
             with pytest.raises(AssayError, match="another runner"), runner_lock(name):
                 pass
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.sqlite", "real"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.sqlite", "real"]
 
 
 def test_a_cut_off_store_is_refused_through_a_link_too(tmp_path: Path) -> None:
@@ -393,18 +389,18 @@ def test_a_cut_off_store_is_refused_through_a_link_too(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 100)
     link.symlink_to(path)
-    with pytest.raises(AssayError, match=r"link\.sqlite is not a store, or is damaged"):
+    with pytest.raises(AssayError, match=r"link\.sqlite.*damaged"):
         Store.open(link)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("folder", "folder is a folder: name a file with --store"),
+        ("folder", "folder is a folder.*--store"),
         ("pipe", "pipe is not a regular file"),
-        ("file/assay.sqlite", "cannot create the folder .*file: a part of it is a file; choose another"),
-        ("file/deeper/assay.sqlite", "cannot create the folder .*deeper: a part of it is a file"),
-        ("x" * 300, "cannot open .*: File name too long; choose another"),
+        ("file/assay.sqlite", "file: .* is a file"),
+        ("file/deeper/assay.sqlite", "file/deeper: .* is a file"),
+        ("x" * 300, "File name too long"),
     ],
 )
 def test_a_path_that_can_be_no_store_is_explained_and_leaves_nothing_behind(

@@ -1,6 +1,7 @@
-"""Workloads on the whole path: from a TOML file through real trials to the store and the report."""
+"""Workloads on the whole path: from a TOML file through real trials to the store."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from assay import programs, protocol
 from assay.campaign import plan_trials
 from assay.errors import AssayError
-from assay.experiment import load
+from assay.experiment import load, overridden
 from conftest import ROOT, Assay
 
 HEAD = """
@@ -36,24 +37,22 @@ mix = { insert = 25, erase = 25, find = 50 }
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
-def test_every_experiment_can_be_run_and_its_requests_follow_the_schema(path: Path) -> None:
+def test_the_requests_of_every_experiment_follow_the_schema(path: Path) -> None:
     validator = protocol.validator("trial-request")
     # Those of a condition differ in their seed and a few percent of their key range.
-    trials = plan_trials(load(path)).trials
+    trials = plan_trials(overridden(load(path), blocks=1)).trials
     for request in {json.dumps(dict(trial.levels)): trial.request for trial in trials}.values():
         validator.validate(request)
 
 
-def test_roles_skew_strings_and_latency_arrive_in_the_store_and_the_report(
-    assay: Assay, tmp_path: Path
-) -> None:
+def test_roles_skew_strings_and_latency_arrive_in_the_store(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "weights").write_text("# the upper half\n0\n1\n")
     (tmp_path / "x.toml").write_text(f"""{HEAD}{TRIAL}
 threads = 3
 engine = {{ name = "pcg64", reseed_every = 1000 }}
 distribution = {{ kind = "zipf", exponent = 0.99 }}
-key_type = {{ bytes = {{ from = 8, to = 40 }} }}
-value_type = {{ bytes = 100 }}
+key_type = {{ bytes = {{ from = 8, to = 40, distribution = {{ kind = "empirical", file = "weights" }} }} }}
+value_type = {{ uint64 = {{ from = 1, to = 9, distribution = {{ kind = "zipf", exponent = 2 }} }} }}
 latency = 2
 batch = 16
 [[trial.roles]]
@@ -67,7 +66,7 @@ mix = {{ insert = 0, erase = 0, find = 90, range = 10 }}
 range = {{ length = {{ from = 1, to = 20 }}, fold = "sum" }}
 arrivals = {{ rate = 10_000 }}
 """)
-    assay("run", "x.toml")
+    assay("run", "x.toml", "--anyway", "--no-page")
     trial = json.loads(assay("show", "1", "--json").stdout)
     assert [role["threads"] for role in trial["request"]["roles"]] == [1, 2]
     protocol.validator("trial-request").validate(trial["request"])
@@ -79,7 +78,11 @@ arrivals = {{ rate = 10_000 }}
     assert updaters["operations"].get("range", {"attempted": 0})["attempted"] == 0
     assert readers["operations"]["range"]["attempted"] > 0
     assert readers["arrived"] > 0
-    timed = {(each["role"], each["operation"]) for each in result["latency"]["histograms"] if each["count"]}
+    timed = {
+        (histogram["role"], histogram["operation"])
+        for histogram in result["latency"]["histograms"]
+        if histogram["count"]
+    }
     assert timed >= {("updaters", "insert"), ("updaters", "erase"), ("readers", "find")}
     columns = "role_readers_throughput, role_readers_latency_p50_ns, role_updaters_latency_p50_ns, backlog"
     rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
@@ -120,12 +123,12 @@ def test_multimaps_and_queues_are_measured_each_against_its_own_baseline(
     assay: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(BAGS)
-    analysis = json.loads(assay("run", "x.toml", "--json").stdout)["analysis"]
-    assert [(each["level"], each["baseline"]) for each in analysis["comparisons"]] == [
+    analysis = json.loads(assay("run", "x.toml", "--anyway", "--json", "--no-page").stdout)["analysis"]
+    assert [(comparison["level"], comparison["baseline"]) for comparison in analysis["comparisons"]] == [
         ("elb_multimap", "std_multimap_mutex"),
         ("elb_priority_queue", "std_priority_queue_mutex"),
     ]
-    assert [each["counts"] for each in analysis["conditions"]] == 4 * [{"valid": 1}]
+    assert [condition["counts"] for condition in analysis["conditions"]] == 4 * [{"valid": 1}]
     columns = "subject, insert_throughput > 0, erase_throughput > 0, find_throughput > 0"
     rows = json.loads(assay("query", f"select {columns} from trials order by 1", "--json").stdout)["rows"]
     assert rows == [
@@ -140,7 +143,7 @@ def test_multimaps_and_queues_are_measured_each_against_its_own_baseline(
 
 def test_a_map_and_a_multimap_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(HEAD.replace("absl_btree_shared_mutex", "std_multimap_mutex") + TRIAL)
-    with pytest.raises(AssayError, match=r"std_multimap_mutex is a multimap, and std_map_mutex, .* a map: "):
+    with pytest.raises(AssayError, match=r"std_multimap_mutex is a multimap.* std_map_mutex,? .* a map"):
         plan_trials(load(tmp_path / "x.toml"))
 
 
@@ -150,14 +153,14 @@ def test_reclamation_tells_by_probes_what_it_holds_back(assay: Assay, tmp_path: 
     # Long enough for some epochs, also where threads get little of the processors.
     trial = TRIAL.replace("duration_ms = 20", "duration_ms = 200")
     (tmp_path / "x.toml").write_text(f"{head}{trial}\nthreads = 2\nprobes = true\n")
-    assay("run", "x.toml")
+    assay("run", "x.toml", "--anyway", "--no-page")
     columns = "subject, probe_reclaim_retired, probe_reclaim_freed, probe_reclaim_waiting"
     rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
-    told = {subject: counts for subject, *counts in rows}
-    retired, freed, waiting = told["ticket_bst"]
+    counts_of = {subject: counts for subject, *counts in rows}
+    retired, freed, waiting = counts_of["ticket_bst"]
     assert freed > 0
     assert 0 < waiting < retired
-    retired, freed, _ = told["ticket_bst_leaking"]
+    retired, freed, _ = counts_of["ticket_bst_leaking"]
     assert retired > 0
     assert not freed
 
@@ -172,41 +175,32 @@ def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
     )
     odd = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"\n[perturb]\nkey_range = 0\n'
     (tmp_path / "x.toml").write_text(text + TRIAL + odd)
-    ended = assay("run", "x.toml", expect=1)
-    assert "the prefill did not converge" in ended.stderr
+    completed = assay("run", "x.toml", "--anyway", "--no-page", expect=1)
+    assert "did not converge" in completed.stderr
     (tmp_path / "x.toml").write_text(text + TRIAL + odd.replace("fnv1a", "xoshiro256pp"))
-    assay("run", "x.toml")
+    assay("run", "x.toml", "--anyway", "--no-page")
     rows = json.loads(assay("query", "select campaign, status, reason from workloads", "--json").stdout)[
         "rows"
     ]
     assert [row[:2] for row in rows] == [[1, "invalid"]] * 2 + [[2, "valid"]] * 2
-    assert all("the prefill did not converge" in row[2] for row in rows[:2])
+    assert all("did not converge" in row[2] for row in rows[:2])
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (
-            'engine = "xoshiro256"',
-            r'19: trial\.engine: there is no engine "xoshiro256"; did you mean xoshiro256',
-        ),
-        (
-            "key_type = { bytes = 16 }",
-            r"19: trial\.key_type: arithmetic_1000 holds keys of uint64, not bytes; leave",
-        ),
-        (
-            'distribution = { kind = "empirical", file = "none" }',
-            r"19: trial\.distribution\.file: there is no file",
-        ),
-        ("[[trial.roles]]\nname = 'a'", r"19: trial\.roles: the role a has no threads; give it threads"),
-        ("arrivals = { rate = 0 }", r"19: trial\.arrivals\.rate: 0 is too small; use more than 0"),
+        ('engine = "xoshiro256"', r'19: trial\.engine: .*"xoshiro256".*did you mean xoshiro256'),
+        ("key_type = { bytes = 16 }", r"19: trial\.key_type: arithmetic_1000 .*uint64.*bytes"),
+        ('distribution = { kind = "empirical", file = "none" }', r"19: trial\.distribution\.file: .*none"),
+        ("[[trial.roles]]\nname = 'a'", r"19: trial\.roles: .*role a .*threads"),
+        ("arrivals = { rate = 0 }", r"19: trial\.arrivals\.rate: 0 "),
         (
             'engine = { name = "rdrand", reseed_every = 5 }',
-            r"19: trial\.engine(\.reseed_every: rdrand draws every|: this processor has no rdrand)",
+            r"19: trial\.engine(\.reseed_every: rdrand |: .* no rdrand)",
         ),
         (
             "threads = 4096\nengine = { name = 'pcg64', array = 60_000_000 }",
-            r"20: trial\.engine\.array: the arrays of 4096 threads take 1,875,000 MiB, and a trial may use",
+            r"20: trial\.engine\.array: .*4096 threads .*1,875,000 MiB",
         ),
     ],
 )
@@ -230,27 +224,29 @@ def request(**settings: Any) -> str:
 
 def test_keys_of_32_bits_are_no_more_than_every_structure_can_hold() -> None:
     short = {"subject": "elb_multimap", "key_type": "uint32", "value_type": "uint32"}
-    ended = subprocess.run(
+    completed = subprocess.run(
         [programs.find("assay-trial")],
         input=request(**short, key_range=2**31),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended.returncode == 2
-    assert ended.stderr == (
-        "error: key_type: uint32 has 2147483647 keys, fewer than the key range of 2147483648\n"
-    )
+    assert completed.returncode == 2
+    assert re.fullmatch("error: key_type: .*2147483647.*2147483648\n", completed.stderr)
 
 
 def test_every_engine_that_is_listed_draws_a_trial() -> None:
     trial = programs.find("assay-trial")
-    for engine in programs.engines(trial):
-        ended = subprocess.run(
+    engines = programs.engines(trial)
+    assert len(engines) > 10
+    for engine in engines:
+        completed = subprocess.run(
             [trial],
             input=request(engine={"name": engine["name"]}),
             capture_output=True,
             text=True,
             check=False,
         )
-        assert (ended.returncode == 0) == engine["available"], ended.stderr
+        assert (completed.returncode == 0) == engine["available"], completed.stderr
+        if engine["available"]:
+            assert json.loads(completed.stdout)["status"] == "valid", engine["name"]

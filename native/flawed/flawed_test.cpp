@@ -11,14 +11,16 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/trees_test_stops.h"
 #include "assay/maps/trees_test_types.h"
+#include "assay/subject/subject.h"
 #include "assay/sync/point.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
-#include "assay/trial/subject.h"
+#include "assay/workload/operations.h"
 #include "subjects/natarajan_mittal_bst_as_published.h"
 
 namespace assay::trial {
@@ -34,10 +36,10 @@ template <class K, class V>
 using natarajan_leaks = subjects::natarajan_mittal_bst_as_published<K, V>;
 
 result trial_of(const std::string& name, unsigned threads, const workload::mix& mix = {40, 40, 20},
-                const datum& value = {}, std::uint64_t keys = 10'000) {
+                const datum& value = {}, std::uint64_t keys = 10'000, std::uint64_t seed = 1) {
   const request request{
       .subject = name,
-      .seed = 1,
+      .seed = seed,
       .pinning = {},
       .key_range = keys,  // many, so that some of what goes wrong is still there at the end
       .keys = workload::key_layout::dense,
@@ -52,9 +54,9 @@ result trial_of(const std::string& name, unsigned threads, const workload::mix& 
 // ms, in which threads without a processor do little, and two may never meet.
 template <class WentWrong>
 result first_trial_where(const WentWrong& went_wrong, const std::string& name, unsigned threads,
-                         const workload::mix& mix, std::uint64_t keys) {
-  for (int trials = 0; trials < 100; ++trials) {
-    result found = trial_of(name, threads, mix, {}, keys);
+                         const workload::mix& mix, std::uint64_t keys, std::uint64_t seed = 1) {
+  for (std::uint64_t trials = 0; trials < 100; ++trials) {
+    result found = trial_of(name, threads, mix, {}, keys, seed + 1000 * trials);
     if (went_wrong(found.contents_check.value())) return found;
   }
   throw std::runtime_error("nothing went wrong in 100 trials of " + name);
@@ -90,8 +92,38 @@ TEST_P(flawed_map, that_swaps_values_has_the_right_keys_but_wrong_values) {
   EXPECT_EQ(check.found.size, check.expected.size);
   EXPECT_EQ(check.found.key_sum, check.expected.key_sum);
   EXPECT_NE(check.found.pair_sum, check.expected.pair_sum);
-  EXPECT_GT(check.wrong_values, 0);
+  EXPECT_GT(check.wrong_values.number, 0);
   EXPECT_FALSE(found.problems.empty());
+}
+
+// Those whose values are of the right keys, but of an earlier time.
+
+TEST_P(flawed_map, that_revives_old_values_is_found_out_by_what_threads_saw) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const result found =
+        first_trial_where([](const auto& check) { return check.stale_values.number > 0; },
+                          "stale_revived", GetParam(), {40, 40, 20}, 1000, seed);
+    EXPECT_THAT(found.problems, ElementsAre(HasSubstr("had been seen to be gone"))) << seed;
+  }
+}
+
+class flawed_for_threads : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, flawed_for_threads,
+                         ::testing::Values("stale_cache", "stale_late_write"));
+
+TEST_P(flawed_for_threads, is_found_out) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const result found = first_trial_where(
+        [](const auto& check) {
+          return check.stale_values.number + check.differing_searches.number > 0;
+        },
+        GetParam(), 2, {25, 25, 50}, 300, seed);
+    EXPECT_FALSE(found.problems.empty()) << seed;
+  }
+}
+
+TEST_P(flawed_for_threads, is_sound_for_one_thread) {
+  EXPECT_THAT(trial_of(GetParam(), 1, {25, 25, 50}, {}, 300).problems, IsEmpty());
 }
 
 TEST_P(flawed_map, whose_errors_keep_size_and_key_sum_is_found_out_by_its_pairs) {
@@ -109,7 +141,7 @@ TEST_P(flawed_map, that_lets_both_of_two_inserts_succeed_holds_keys_twice) {
   const result found = trial_of("both_insert", GetParam());
   const auto check = found.contents_check.value();
   EXPECT_EQ(check.found, check.expected);
-  EXPECT_GT(check.duplicate_keys, 0U);
+  EXPECT_GT(check.duplicate_keys.number, 0U);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("whose key it had met before")));
 }
 
@@ -117,7 +149,7 @@ TEST_P(flawed_map, that_never_finds_misses_what_it_holds) {
   const result found = trial_of("never_finds", GetParam());
   const auto check = found.contents_check.value();
   EXPECT_EQ(check.found, check.expected);
-  EXPECT_EQ(check.missed_searches, check.found.size);
+  EXPECT_EQ(check.missed_searches.number, check.found.size);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("found nothing")));
 }
 
@@ -125,7 +157,7 @@ TEST_P(flawed_map, that_finds_erased_keys_finds_what_it_does_not_hold) {
   const result found = trial_of("finds_erased", GetParam());
   const auto check = found.contents_check.value();
   EXPECT_EQ(check.found, check.expected);
-  EXPECT_GT(check.phantom_searches, 0U);
+  EXPECT_GT(check.phantom_searches.number, 0U);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("that the map does not hold")));
 }
 
@@ -148,21 +180,22 @@ TEST_P(flawed_map, that_throws_ends_the_trial) {
 const workload::mix with_ranges{40, 40, 10, 10};
 
 TEST_P(flawed_map, that_visits_a_range_out_of_order_is_seen_to) {
-  const result found = first_trial_where([](const auto& check) { return check.wrong_visits > 0; },
-                                         "range_out_of_order", GetParam(), with_ranges, 10'000);
+  const result found =
+      first_trial_where([](const auto& check) { return check.wrong_visits.number > 0; },
+                        "range_out_of_order", GetParam(), with_ranges, 10'000);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("out of their order")));
 }
 
 TEST_P(flawed_map, that_misses_a_key_of_a_range_differs_from_the_walk) {
   const result found = trial_of("range_misses_key", GetParam(), with_ranges);
-  EXPECT_EQ(found.contents_check.value().wrong_visits, 0U);
+  EXPECT_EQ(found.contents_check.value().wrong_visits.number, 0U);
   EXPECT_THAT(found.problems, ElementsAre(HasSubstr("a range of the map at rest came to")));
 }
 
 TEST_P(flawed_map, that_leaves_out_the_ends_of_ranges_differs_in_parts) {
   const result found = trial_of("range_without_last", GetParam(), with_ranges);
   EXPECT_EQ(found.contents_check.value().wrong_parts, 100U);
-  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("100 of 100 ranges over parts")));
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("100 of 100 visits of parts")));
 }
 
 TEST_P(flawed_map, that_counts_one_more_differs_from_the_walk) {
@@ -175,6 +208,24 @@ TEST_P(flawed_map, that_visits_one_element_twice_differs_from_the_walk) {
               ElementsAre(HasSubstr("as many elements as the walk, but different ones")));
 }
 
+// The same of operations by name.
+workload::mix with(std::string_view name, double share) {
+  workload::mix mix{40, 40, 20 - share};
+  mix.share(workload::operation_named(name).value()) = share;
+  return mix;
+}
+
+TEST_P(flawed_map, that_does_not_find_the_last_of_many_differs_in_parts) {
+  const result found = trial_of("find_many_without_last", GetParam(), with("find_many", 10));
+  EXPECT_GT(found.contents_check.value().wrong_parts, 0U);  // where the map holds the last
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr(" of 100 visits of parts")));
+}
+
+TEST_P(flawed_map, that_leaves_a_key_out_of_a_clone_differs_from_the_walk) {
+  EXPECT_THAT(trial_of("clone_misses_key", GetParam(), with("clone", 0.1)).problems,
+              ElementsAre(HasSubstr("a clone of the map at rest came to")));
+}
+
 TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) {
   const result found = trial_of("truncates_values", GetParam(), {40, 40, 20},
                                 {.type = datum::kind::bytes, .least = 9, .most = 100});
@@ -182,7 +233,7 @@ TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) 
   EXPECT_EQ(check.found.size, check.expected.size);
   EXPECT_EQ(check.found.key_sum, check.expected.key_sum);
   EXPECT_NE(check.found.pair_sum, check.expected.pair_sum);
-  EXPECT_GT(check.wrong_values, 0U);
+  EXPECT_GT(check.wrong_values.number, 0U);
 }
 
 // The flawed versions of the lock-free search tree go wrong only where threads meet: on few keys.
@@ -253,7 +304,8 @@ TEST(flawed_tree, that_leaks_loses_nothing_in_one_thread) {
 // What is not asked for is not held against a map.
 TEST_P(flawed_map, is_sound_where_its_flaw_is_not_used) {
   for (const auto* name : {"range_out_of_order", "range_without_last", "range_misses_key",
-                           "size_off_by_one", "snapshot_visits_twice", "truncates_values"}) {
+                           "size_off_by_one", "snapshot_visits_twice", "find_many_without_last",
+                           "clone_misses_key", "truncates_values"}) {
     EXPECT_THAT(trial_of(name, GetParam()).problems, IsEmpty()) << name;
   }
 }
@@ -272,24 +324,22 @@ TEST_P(flawed_map_death, by_a_segmentation_fault) {
 }
 
 // The alarm stands for the runner's time limit.
-TEST_P(flawed_map_death, by_the_time_limit_after_a_deadlock) {
+void expect_death_by_the_time_limit(const std::string& name, unsigned threads) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         alarm(1);
-        trial_of("deadlocks", GetParam());
+        trial_of(name, threads);
       },
       ::testing::KilledBySignal(SIGALRM), "");
 }
 
+TEST_P(flawed_map_death, by_the_time_limit_after_a_deadlock) {
+  expect_death_by_the_time_limit("deadlocks", GetParam());
+}
+
 TEST_P(flawed_map_death, by_the_time_limit_while_leaking) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        alarm(1);
-        trial_of("leaks", GetParam());
-      },
-      ::testing::KilledBySignal(SIGALRM), "");
+  expect_death_by_the_time_limit("leaks", GetParam());
 }
 
 }  // namespace

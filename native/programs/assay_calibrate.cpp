@@ -2,48 +2,28 @@
 // one calibration result. Both are described by the JSON Schemas in docs/reference.
 
 #include <CLI/CLI.hpp>
-#include <exception>
-#include <iostream>
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 
-#include "assay/host/build_info.h"
 #include "assay/host/calibration.h"
 #include "assay/host/clock.h"
-#include "assay/host/json_input.h"
+#include "assay/host/environment.h"
 #include "assay/host/placement.h"
+#include "assay/input/command_line.h"
+#include "assay/input/json.h"
 
 namespace {
 
 namespace host = assay::host;
+namespace input = assay::input;
 using nlohmann::json;
 
-host::placement parse(std::istream& in) {
-  std::ostringstream text;
-  text << in.rdbuf();
-  const json request = host::parse_object(text.str());
-  std::set<std::string> missing = {"protocol", "threads", "pinning"};
-  for (const auto& [key, value] : request.items()) {
-    if (missing.erase(key) == 0) {
-      throw std::invalid_argument(host::shown(key) + " is not a key of a calibration request");
-    }
-  }
-  if (!missing.empty()) {
-    throw std::invalid_argument(*missing.begin() + ": is missing");
-  }
-  const json& protocol = request["protocol"];
-  if (!protocol.is_number_integer() || protocol != 1) {
-    throw std::invalid_argument("protocol: must be 1, not " + host::shown(protocol));
-  }
-  const json& threads = request["threads"];
-  if (!threads.is_number_integer() || threads < 1 || threads > 4096) {
-    throw std::invalid_argument("threads: must be a whole number from 1 to 4096, not " +
-                                host::shown(threads));
-  }
-  return {host::parse_pinning(request["pinning"]), threads.get<unsigned>()};
+host::placement parse(const json& object) {
+  const input::json_node request(object, "");
+  request.require_keys({"protocol", "threads", "pinning"});
+  request.at("protocol").require(1);
+  const auto threads = static_cast<unsigned>(request.at("threads").whole_number(1, 4096));
+  return {host::parse_pinning(request.at("pinning").value()), threads};
 }
 
 json result_of(const host::calibration& found, std::uint64_t began) {
@@ -69,28 +49,9 @@ int main(int argc, char** argv) {
       "arithmetic.\nReads a calibration request as JSON on standard input, for example\n"
       R"(  {"protocol": 1, "threads": 2, "pinning": "compact"})"
       "\nand prints a calibration result as JSON.");
-  app.set_version_flag("--version", "assay-calibrate " + std::string(ASSAY_VERSION) + " (" +
-                                        std::string(host::build_info::commit) + ")");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& answer) {
-    return app.exit(answer);
-  } catch (const CLI::ParseError& mistake) {
-    std::cerr << "error: " << mistake.what() << '\n';
-    return 2;
-  }
-  try {
-    const host::placement place = parse(std::cin);
-    std::cout << result_of(host::calibrate(place), began) << '\n' << std::flush;
-    if (!std::cout) {
-      throw std::runtime_error("the result cannot be written to standard output");
-    }
-    return 0;
-  } catch (const std::invalid_argument& e) {
-    std::cerr << "error: " << e.what() << '\n';
-    return 2;
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << '\n';
-    return 1;
-  }
+  app.set_version_flag("--version", host::version_of("assay-calibrate"));
+  return input::run(app, argc, argv, [&] {
+    const host::placement place = parse(input::parse_object(input::standard_input()));
+    input::print(result_of(host::calibrate(place), began));
+  });
 }

@@ -3,16 +3,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <exception>
-#include <iostream>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
-#include "assay/host/build_info.h"
-#include "assay/host/json_input.h"
+#include "assay/host/environment.h"
+#include "assay/input/command_line.h"
+#include "assay/input/json.h"
 #include "assay/judge/bits.h"
 #include "assay/judge/keys.h"
 #include "assay/judge/speed.h"
@@ -22,6 +23,7 @@
 namespace {
 
 namespace host = assay::host;
+namespace input = assay::input;
 namespace judge = assay::judge;
 using nlohmann::json;
 
@@ -35,61 +37,28 @@ struct request {
   std::set<std::string> parts;
 };
 
-std::uint64_t whole(const json& value, const std::string& name, std::uint64_t from,
-                    std::uint64_t to) {
-  if (!value.is_number_unsigned() || value < from || value > to) {
-    throw std::invalid_argument(name + ": must be a whole number from " + std::to_string(from) +
-                                " to " + std::to_string(to) + ", not " + host::shown(value));
-  }
-  return value.get<std::uint64_t>();
-}
-
-std::string text(const json& value, const std::string& name) {
-  if (!value.is_string()) {
-    throw std::invalid_argument(name + ": must be a string, not " + host::shown(value));
-  }
-  return value.get<std::string>();
-}
-
-void require(const json& object, std::set<std::string> keys, const std::set<std::string>& optional,
-             const std::string& what) {
-  for (const auto& [key, value] : object.items()) {
-    if (keys.erase(key) == 0 && !optional.contains(key)) {
-      throw std::invalid_argument(host::shown(key) + " is not a key of " + what);
-    }
-  }
-  if (!keys.empty()) throw std::invalid_argument(*keys.begin() + ": is missing");
-}
-
-request parse(std::istream& in) {
-  std::ostringstream read;
-  read << in.rdbuf();
-  const json object = host::parse_object(read.str());
-  require(object, {"protocol", "engine", "seed", "numbers", "parts"}, {}, "the request");
-  whole(object["protocol"], "protocol", 1, 1);
-  const json& engine = object["engine"];
-  if (!engine.is_object()) {
-    throw std::invalid_argument("engine: must be an object, not " + host::shown(engine));
-  }
-  require(engine, {"name"}, {"reseed_every"}, "engine");
+request parse(const json& object) {
+  const input::json_node node(object, "");
+  node.require_keys({"protocol", "engine", "seed", "numbers", "parts"});
+  node.at("protocol").require(1);
+  const input::json_node engine = node.at("engine");
+  engine.require_keys({"name"}, {"reseed_every"});
   request found;
-  found.engine.name = text(engine["name"], "engine.name");
-  if (engine.contains("reseed_every")) {
-    found.engine.reseed_every = whole(engine["reseed_every"], "engine.reseed_every", 1, UINT64_MAX);
+  found.engine.name = engine.at("name").text();
+  if (engine.has("reseed_every")) {
+    found.engine.reseed_every = engine.at("reseed_every").whole_number(1, UINT64_MAX);
   }
-  found.seed = whole(object["seed"], "seed", 0, UINT64_MAX);
-  found.numbers = whole(object["numbers"], "numbers", fewest, most);
-  const json& parts = object["parts"];
-  if (!parts.is_array()) {
-    throw std::invalid_argument("parts: must be a list, not " + host::shown(parts));
+  try {
+    check(found.engine, assay::random::find_engine(found.engine.name));
+  } catch (const std::invalid_argument& error) {
+    engine.refuse(error.what());
   }
-  for (const json& each : parts) {
-    const std::string part = text(each, "parts");
-    if (part != "bits" && part != "keys" && part != "streams" && part != "speed") {
-      throw std::invalid_argument("parts: must be among bits, keys, streams and speed, not " +
-                                  host::shown(each));
-    }
-    found.parts.insert(part);
+  found.seed = node.at("seed").whole_number(0, UINT64_MAX);
+  found.numbers = node.at("numbers").whole_number(fewest, most);
+  const input::json_node parts = node.at("parts");
+  for (std::size_t i = 0; i < parts.length_of_list(); ++i) {
+    found.parts.insert(parts.at(i).one_of<const char*>(
+        {{"bits", "bits"}, {"keys", "keys"}, {"streams", "streams"}, {"speed", "speed"}}));
   }
   return found;
 }
@@ -179,11 +148,6 @@ json listing() {
   return list;
 }
 
-void print(const json& value) {
-  std::cout << value << '\n' << std::flush;
-  if (!std::cout) throw std::runtime_error("the result cannot be written to standard output");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -194,26 +158,10 @@ int main(int argc, char** argv) {
       "\n"
       R"(   "parts": ["bits", "keys", "streams", "speed"]})"
       "\nand prints the counts as JSON.");
-  app.set_version_flag("--version", "assay-engines " + std::string(ASSAY_VERSION) + " (" +
-                                        std::string(host::build_info::commit) + ")");
+  app.set_version_flag("--version", host::version_of("assay-engines"));
   bool list = false;
   app.add_flag("--list", list, "Print every engine as JSON and exit");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& wanted) {
-    return app.exit(wanted);
-  } catch (const CLI::ParseError& mistake) {
-    std::cerr << "error: " << mistake.what() << '\n';
-    return 2;
-  }
-  try {
-    print(list ? listing() : answer(parse(std::cin)));
-    return 0;
-  } catch (const std::invalid_argument& e) {  // an unknown engine is one
-    std::cerr << "error: " << e.what() << '\n';
-    return 2;
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << '\n';
-    return 1;
-  }
+  return input::run(app, argc, argv, [&] {
+    input::print(list ? listing() : answer(parse(input::parse_object(input::standard_input()))));
+  });
 }

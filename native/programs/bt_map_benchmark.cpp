@@ -1,9 +1,7 @@
 // What does assay::bt_map gain apart from threads: memory, and searches for many keys at once?
 //
 // Memory is what the process grows by for a million keys, each map in a forked child of its own, so
-// that none finds what another has freed. find_many is measured by turns with find on one map,
-// again and again, over the same keys. Prints, as JSON, what was measured and the ratios by their
-// names.
+// that none finds what another has freed. find_many and find search one map for the same keys.
 
 #include <absl/container/btree_map.h>
 #include <sys/wait.h>
@@ -13,14 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <span>
@@ -30,7 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "assay/host/allocator.h"
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/keep.h"
+#include "assay/fixture/ns_each.h"
 #include "assay/host/usage.h"
 #include "assay/maps/bt_map.h"
 #include "assay/random/permutation.h"
@@ -42,16 +37,8 @@ using namespace assay;
 constexpr std::uint64_t keys = 1'000'000;
 constexpr std::size_t searches = 1 << 18;
 constexpr std::size_t batch = 64;  // keys that find_many is given at once
-constexpr std::size_t rounds = 15;
 
 using map = bt_map<std::uint64_t, std::uint64_t>;
-using figures = nlohmann::ordered_json;  // printed in the order in which they are measured
-
-// Keeps the compiler from leaving out what gave `value`.
-template <class T>
-void use(const T& value) {
-  asm volatile("" : : "r"(&value) : "memory");
-}
 
 // The bytes in RAM that `fill` adds to a child of this process. It returns what holds them.
 template <class Fill>
@@ -64,16 +51,17 @@ double growth(Fill fill) {
   if (child == 0) {
     const auto before = static_cast<double>(host::resident_bytes());
     const auto filled = fill();
-    use(filled);
+    fixture::keep(filled);
     grown = static_cast<double>(host::resident_bytes()) - before;
     _exit(write(ends[1], &grown, sizeof grown) == sizeof grown ? 0 : 1);
   }
   close(ends[1]);
-  const bool told = read(ends[0], &grown, sizeof grown) == sizeof grown;
+  const bool reported = read(ends[0], &grown, sizeof grown) == sizeof grown;
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!told || status != 0) throw std::runtime_error("a child process did not report its memory");
+  if (!reported || status != 0)
+    throw std::runtime_error("a child process did not report its memory");
   return grown;
 }
 
@@ -89,76 +77,94 @@ double inserted(const Order& order) {
   });
 }
 
-figures memory() {
-  const random::permutation order(keys, std::random_device{}());
-  const double absl = growth([&order] {
-    absl::btree_map<std::uint64_t, std::uint64_t> held;
-    for (std::uint64_t i = 0; i < keys; ++i) held.emplace(order(i), i);
-    return held;
-  });
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> sorted(keys);
-  for (std::uint64_t i = 0; i < keys; ++i) sorted[i] = {i, i};
-  const double loaded = growth([&sorted] {
-    auto held = std::make_unique<map>();
-    held->load_sorted(sorted.begin(), sorted.end());
-    return held;
-  });
-  return {{"inserted in random order (goal: at most 1.4)", inserted(order) / absl},
-          {"loaded from sorted data (goal: at most 1.1)", loaded / absl},
-          {"inserted in ascending order", inserted([](std::uint64_t i) { return i; }) / absl}};
-}
-
-template <class Search>
-double seconds(Search search) {
-  const auto start = std::chrono::steady_clock::now();
-  search();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Half of the keys that are searched for are there.
-figures finding_many() {
-  std::mt19937_64 random(std::random_device{}());
-  const random::permutation order(2 * keys, random());
-  map held;
-  auto handle = held.attach();
-  for (std::uint64_t i = 0; i < keys; ++i) handle.insert(order(i), i);
-  std::vector<std::uint64_t> wanted(searches);
-  std::vector<std::optional<std::uint64_t>> one_by_one(searches);
-  std::vector<std::optional<std::uint64_t>> many(searches);
-  std::array<double, rounds> ratios{};
-  for (double& ratio : ratios) {
-    std::ranges::generate(wanted, [&random] { return random() % (2 * keys); });
-    const double of_find = seconds([&] {
-      for (std::size_t i = 0; i < searches; ++i) one_by_one[i] = handle.find(wanted[i]);
+void add_memory(fixture::turns& all) {
+  constexpr const char* group = "bytes of a million keys";
+  all.add(group, "absl::btree_map, inserted in random order", [](std::uint64_t seed) {
+    return growth([order = random::permutation(keys, seed)] {
+      absl::btree_map<std::uint64_t, std::uint64_t> held;
+      for (std::uint64_t i = 0; i < keys; ++i) held.emplace(order(i), i);
+      return held;
     });
-    const double of_find_many = seconds([&] {
+  });
+  all.add(group, "bt_map, inserted in random order",
+          [](std::uint64_t seed) { return inserted(random::permutation(keys, seed)); });
+  // Made once for all turns. A child would use what this process has freed again, and seem to grow
+  // by less.
+  const auto sorted = std::make_shared<std::vector<std::pair<std::uint64_t, std::uint64_t>>>(keys);
+  for (std::uint64_t i = 0; i < keys; ++i) (*sorted)[i] = {i, i};
+  all.add(group, "bt_map, loaded from sorted data", [sorted](std::uint64_t) {
+    return growth([&sorted] {
+      auto held = std::make_unique<map>();
+      held->load_sorted(sorted->begin(), sorted->end());
+      return held;
+    });
+  });
+  all.add(group, "bt_map, inserted in ascending order",
+          [](std::uint64_t) { return inserted([](std::uint64_t i) { return i; }); });
+}
+
+// A map with a million keys, and keys to search for, half of which are there.
+class searched_map {
+ public:
+  explicit searched_map(std::uint64_t seed) : order_(2 * keys, seed) {
+    for (std::uint64_t i = 0; i < keys; ++i) handle_.insert(order_(i), i);
+  }
+
+  double ns_of_find(std::uint64_t seed) {
+    draw(seed);
+    return fixture::ns_each(searches, [this] {
+      for (std::size_t i = 0; i < searches; ++i) found_[i] = handle_.find(wanted_[i]);
+    });
+  }
+
+  double ns_of_find_many(std::uint64_t seed) {
+    draw(seed);
+    return fixture::ns_each(searches, [this] {
       for (std::size_t i = 0; i < searches; i += batch) {
-        handle.find_many(std::span<const std::uint64_t>(wanted).subspan(i, batch),
-                         std::span(many).subspan(i, batch));
+        handle_.find_many(std::span<const std::uint64_t>(wanted_).subspan(i, batch),
+                          std::span(found_).subspan(i, batch));
       }
     });
-    if (one_by_one != many) throw std::logic_error("find and find_many do not agree");
-    ratio = of_find / of_find_many;
   }
-  std::ranges::nth_element(ratios, ratios.begin() + rounds / 2);
-  return {{"find_many / find (goal: at least 2)", ratios[rounds / 2]}};
+
+  // What the last searches found.
+  [[nodiscard]] const std::vector<std::optional<std::uint64_t>>& found() const { return found_; }
+
+ private:
+  void draw(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::ranges::generate(wanted_, [&random] { return random() % (2 * keys); });
+  }
+
+  random::permutation order_;
+  map map_;
+  map::handle handle_{map_.attach()};
+  std::vector<std::uint64_t> wanted_ = std::vector<std::uint64_t>(searches);
+  std::vector<std::optional<std::uint64_t>> found_ =
+      std::vector<std::optional<std::uint64_t>>(searches);
+};
+
+fixture::figures measure(const fixture::settings& settings) {
+  fixture::turns once;
+  add_memory(once);
+  fixture::figures found = once.run(1, settings.seed);  // before this process holds much itself
+
+  searched_map searched(settings.seed);
+  searched.ns_of_find(settings.seed);
+  const auto one_by_one = searched.found();
+  searched.ns_of_find_many(settings.seed);
+  if (one_by_one != searched.found()) throw std::logic_error("find and find_many do not agree");
+  fixture::turns all;
+  all.add("ns of a search", "find", [&](std::uint64_t seed) { return searched.ns_of_find(seed); });
+  all.add("ns of a search", "find_many",
+          [&](std::uint64_t seed) { return searched.ns_of_find_many(seed); });
+  found.update(all.run(settings.rounds, settings.seed));
+  return found;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  std::string allocator;
+int main(int argc, char** argv) {
   CLI::App cli("Measures bt_map's memory and its searches for many keys at once.");
-  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
-  CLI11_PARSE(cli, argc, argv);
-  if (!allocator.empty()) host::require_allocator(allocator);
-  figures told;
-  told["resident memory of a million keys, bt_map / absl::btree_map filled in random order"] =
-      memory();
-  told["throughput with a million keys, one thread"] = finding_many();
-  std::cout << told << '\n' << std::flush;
-  return std::cout ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+  return fixture::run_benchmark(cli, argc, argv, 15, measure);
 }

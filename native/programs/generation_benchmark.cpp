@@ -1,26 +1,22 @@
-// What it takes to fill batches with operations: `make bench` runs this program several times and
-// prints intervals.
+// What does it take to fill a batch with operations?
 //
-// Each contender fills batches of 512, all in turn, round after round, so that whatever slows the
-// processor meets all alike. Prints one JSON object: for each contender the median over the rounds
-// of the thread's processor time for an operation, in ns.
+// Measures, in ns of the thread's processor time for an operation: one fused pass in each set of
+// instructions, every distribution, and Zipf's law drawn exactly and by the usual formula.
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <ctime>
-#include <exception>
-#include <functional>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/keep.h"
+#include "assay/fixture/ns_each.h"
+#include "assay/host/clock.h"
 #include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/workload/generator.h"
@@ -41,12 +37,7 @@ constexpr std::uint64_t zipf_range = 1'000'000'000;
 constexpr double zipf_exponent = 0.99;
 constexpr mix usual_mix{20, 10, 70};
 
-std::uint64_t processor_time_ns() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
+using index_batch = std::array<std::uint64_t, operation_batch::capacity>;
 
 // The sum of k^-s for k from 1 to n, by the Euler-Maclaurin formula after the first 10,000 terms.
 double generalised_harmonic(double n, double s) {
@@ -70,7 +61,7 @@ class gray_zipf {
         alpha_(1 / (1 - exponent)),
         eta_((1 - std::pow(2 / range, 1 - exponent)) / (1 - second_ / zeta_)) {}
 
-  void fill(std::array<std::uint64_t, operation_batch::capacity>& indices) {
+  void fill(index_batch& indices) {
     assay::random::xoshiro256pp engine = engine_;
     const gray_zipf law = *this;  // local copies stay in registers
     for (auto& index : indices) index = law.index(static_cast<double>(engine() >> 11) * 0x1p-53);
@@ -93,38 +84,40 @@ class gray_zipf {
   double eta_;
 };
 
-struct contender {
-  std::string name;
-  std::function<void()> fill;  // a batch
-  std::vector<double> rounds{};
-};
-
-// Whatever was written is taken to be read.
-template <class T>
-void keep(T& written) {
-  asm volatile("" ::"r"(&written) : "memory");
-}
-
-std::vector<contender> contenders() {
-  std::vector<contender> all;
+assay::fixture::figures measure(const assay::fixture::settings& settings) {
+  using assay::fixture::keep;
+  assay::fixture::turns all;
+  // `fill` is told to fill a batch.
+  const auto add = [&all](const char* group, const std::string& variant, auto fill) {
+    all.add(group, variant, [fill](std::uint64_t) {
+      constexpr std::size_t batches = 256;
+      return assay::fixture::ns_each(
+          batches * operation_batch::capacity,
+          [&fill] {
+            for (std::size_t i = 0; i < batches; ++i) fill();
+          },
+          assay::host::processor_time_ns);
+    });
+  };
   const auto batch = std::make_shared<operation_batch>();
-  const auto add = [&](std::string name, const std::shared_ptr<assay::workload::generator>& next) {
-    all.push_back({std::move(name), [batch, next] {
-                     next->fill(*batch, operation_batch::capacity);
-                     keep(*batch);
-                   }});
+  const auto filled_by = [&batch](std::shared_ptr<assay::workload::generator> next) {
+    return [batch, next = std::move(next)] {
+      next->fill(*batch, operation_batch::capacity);
+      keep(*batch);
+    };
   };
 
-  const key_space small(20'000, key_layout::dense, 1);
+  const key_space small(20'000, key_layout::dense, settings.seed);
   for (const auto instructions :
        {instruction_set::scalar, instruction_set::avx2, instruction_set::avx512}) {
     if (instructions > assay::host::best_instruction_set()) break;
-    add("fill_" +
-            std::string(assay::host::instruction_set_names[static_cast<std::size_t>(instructions)]),
-        std::make_shared<assay::workload::uniform_lanes>(small, usual_mix, 1, instructions));
+    add("ns of an operation, a batch filled in one pass",
+        std::string(assay::host::instruction_set_names[static_cast<std::size_t>(instructions)]),
+        filled_by(std::make_shared<assay::workload::uniform_lanes>(small, usual_mix, settings.seed,
+                                                                   instructions)));
   }
 
-  const key_space large(zipf_range, key_layout::dense, 1);
+  const key_space large(zipf_range, key_layout::dense, settings.seed);
   const std::vector<std::pair<std::string, distribution>> distributions{
       {"uniform", {.kind = distribution_kind::uniform}},
       {"zipf", {.kind = distribution_kind::zipf, .exponent = zipf_exponent, .scrambled = true}},
@@ -137,49 +130,32 @@ std::vector<contender> contenders() {
       {"empirical", {.kind = distribution_kind::empirical, .weights = {1, 4, 9, 16, 9, 4, 1}}},
   };
   for (const auto& [name, keys] : distributions) {
-    add("distribution_" + name,
-        assay::workload::make_generator(large, {.keys = keys, .mix = usual_mix}, 1));
+    add("ns of an operation, by distribution", name,
+        filled_by(assay::workload::make_generator(large, {.keys = keys, .mix = usual_mix},
+                                                  settings.seed)));
   }
 
-  const auto indices = std::make_shared<std::array<std::uint64_t, operation_batch::capacity>>();
-  const auto fractions = std::make_shared<std::array<std::uint64_t, operation_batch::capacity>>();
+  const auto indices = std::make_shared<index_batch>();
+  const auto fractions = std::make_shared<index_batch>();
   const std::shared_ptr<assay::workload::index_source> exact = assay::workload::make_index_source(
-      large, {.keys = {.kind = distribution_kind::zipf, .exponent = zipf_exponent}}, 1, {});
-  all.push_back({"zipf_exact", [indices, fractions, exact] {
-                   exact->fill(*indices, *fractions);
-                   keep(*indices);
-                   keep(*fractions);
-                 }});
-  const auto gray = std::make_shared<gray_zipf>(zipf_range, zipf_exponent, 1);
-  all.push_back({"zipf_gray", [indices, gray] {
-                   gray->fill(*indices);
-                   keep(*indices);
-                 }});
-  return all;
+      large, {.keys = {.kind = distribution_kind::zipf, .exponent = zipf_exponent}}, settings.seed,
+      {});
+  add("ns of a draw from Zipf's law", "exact", [indices, fractions, exact] {
+    exact->fill(*indices, *fractions);
+    keep(*indices);
+    keep(*fractions);
+  });
+  const auto gray = std::make_shared<gray_zipf>(zipf_range, zipf_exponent, settings.seed);
+  add("ns of a draw from Zipf's law", "gray", [indices, gray] {
+    gray->fill(*indices);
+    keep(*indices);
+  });
+  return all.run(settings.rounds, settings.seed);
 }
 
 }  // namespace
 
-int main() try {
-  constexpr std::size_t batches = 256;
-  constexpr std::size_t rounds = 31;
-  auto all = contenders();
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (auto& each : all) {
-      const std::uint64_t start = processor_time_ns();
-      for (std::size_t i = 0; i < batches; ++i) each.fill();
-      each.rounds.push_back(static_cast<double>(processor_time_ns() - start) /
-                            static_cast<double>(batches * operation_batch::capacity));
-    }
-  }
-  nlohmann::json medians;
-  for (auto& each : all) {
-    std::ranges::nth_element(each.rounds, each.rounds.begin() + rounds / 2);
-    medians[each.name] = each.rounds[rounds / 2];
-  }
-  std::cout << medians << '\n' << std::flush;
-  return std::cout ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  CLI::App cli("Measures what it takes to draw operations.");
+  return assay::fixture::run_benchmark(cli, argc, argv, 31, measure);
 }

@@ -11,56 +11,62 @@
 // keys, is measured of one and the same map, so that it differs in nothing else. Of libcds only
 // maps that reclaim memory alike can be named together: it attaches a thread to the collectors
 // there are, once, and sets aside as many hazard pointers as its first map needs. Multimaps and
-// queues are measured as trials do it (assay/trial/measured_bag.h).
+// queues are measured as trials do it (assay/subject/erased_bag.h).
 //
-// Prints operations per second as JSON: mix -> subject:threads -> a number for each round, where
-// what has the same place ran within seconds.
+// A subject named as std_map_mutex:1:64 is measured while one operation in 64 is timed, as trials
+// do it to sample latencies. One named as std_map_mutex:1:signed is a map of its own, with values
+// that say who drew them and when, as those of trials do (assay/subject/witness.h); values of others
+// depend on their keys alone. Gives operations per second.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
-#include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <random>
+#include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "assay/host/allocator.h"
-#include "assay/host/clock.h"
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/common_start.h"
 #include "assay/host/placement.h"
 #include "assay/random/permutation.h"
-#include "assay/trial/crew.h"
-#include "assay/trial/subject.h"
+#include "assay/random/splitmix64.h"
+#include "assay/subject/subject.h"
+#include "assay/subject/witness.h"
+#include "assay/sync/crew.h"
 #include "assay/trial/worker.h"
 #include "assay/workload/generator.h"
 
 namespace {
 
 using namespace assay;
+using namespace std::string_literals;
 using std::chrono::milliseconds;
 
-using crews = std::map<unsigned, trial::crew>;  // by their numbers of threads
+using crews = std::map<unsigned, sync::crew>;  // by their numbers of threads
 
-// A subject and how many threads are to work on it.
+// A subject, how many threads are to work on it, which of their operations are timed, and what
+// their values say.
 struct entrant {
+  std::string name;
   std::string subject;
   unsigned threads;
+  trial::latency_sampling sampling;  // one in this many, or none if it is 0
+  bool is_signed;
 };
 
 struct named_mix {
@@ -95,13 +101,18 @@ std::pair<std::string, std::string> divide(const std::string& text, char separat
 }
 
 entrant parse_entrant(const std::string& text) {
-  const auto [subject, number] = divide(text, ':', text, "SUBJECT:THREADS");
+  auto [subject, rest] =
+      divide(text, ':', text, "SUBJECT:THREADS, SUBJECT:THREADS:ONE_IN or SUBJECT:THREADS:signed");
+  const bool has_more = rest.find(':') != std::string::npos;
+  const auto [number, more] = has_more ? divide(rest, ':', text, "") : std::pair(rest, "0"s);
+  const bool is_signed = more == "signed";
   const auto threads = parse<unsigned>(number, text);
-  const auto most = trial::find_subject(subject).max_threads.value_or(1024);
+  const auto most = find_subject(subject).max_threads.value_or(1024);
   if (threads < 1 || threads > most) {
     throw std::invalid_argument(text + ": the threads must be 1 to " + std::to_string(most));
   }
-  return {subject, threads};
+  return {text, std::move(subject), threads,
+          is_signed ? 0 : parse<trial::latency_sampling>(more, text), is_signed};
 }
 
 named_mix parse_mix(const std::string& text) {
@@ -133,12 +144,15 @@ named_mix parse_mix(const std::string& text) {
 class filled_map {
  public:
   // `numbers` are those of the threads of the crews; the largest fills the map.
-  filled_map(const trial::subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
-             const workload::key_space& space, const trial::datum& numbers_of, double filled,
-             std::uint64_t seed)
+  filled_map(const subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
+             const workload::key_space& space, const datum& numbers_of, double filled,
+             bool is_signed, std::uint64_t seed)
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
+    if (is_signed)
+      rules_.emplace(0, numbers_of, attached, std::span(subject.reserved_values), space, true);
+    unsigned writer = 0;
     map_ = subject.build(
         {.key_range = space.range(), .threads = attached, .key = numbers_of, .value = numbers_of});
     for (const unsigned number : numbers) {
@@ -146,7 +160,9 @@ class filled_map {
       crews_.at(number).run([&](unsigned i) {
         team[i].series.resize(1);
         team[i].handle = map_->attach();
+        if (rules_) team[i].seen.emplace(*rules_, writer + i);
       });
+      writer += number;
     }
     fill(*numbers.rbegin(), filled, seed);
   }
@@ -155,36 +171,41 @@ class filled_map {
   ~filled_map() = delete;  // main() says why
 
   // Operations per second in one turn.
-  double measure(unsigned threads, const workload::mix& mix, const turn& turn, std::uint64_t seed) {
+  double measure(const entrant& entrant, const workload::mix& mix, const turn& turn,
+                 std::uint64_t seed) {
     double rate = 0;
     // A turn in which other programs had all processors tells nothing.
-    while (rate == 0) rate = try_to_measure(threads, mix, turn, seed);
+    while (rate == 0) rate = try_to_measure(entrant, mix, turn, seed);
     return rate;
   }
 
  private:
-  double try_to_measure(unsigned threads, const workload::mix& mix, const turn& turn,
+  double try_to_measure(const entrant& entrant, const workload::mix& mix, const turn& turn,
                         std::uint64_t seed) {
-    std::vector<trial::worker>& team = teams_.at(threads);
-    trial::timetable times{
-        .start_ns = 0,
-        .warm_up_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(turn.warm_up).count()),
-        .interval_ns = UINT64_MAX};
-    std::stop_source stop;
-    std::barrier common_start(static_cast<std::ptrdiff_t>(threads) + 1,
-                              [&times]() noexcept { times.start_ns = host::now_ns(); });
-    crews_.at(threads).start([&](unsigned i) {
+    std::vector<trial::worker>& team = teams_.at(entrant.threads);
+    sync::crew& threads = crews_.at(entrant.threads);
+    threads.run([&](unsigned i) {
       trial::worker& self = team[i];
       self.operations = workload::make_generator(space_, {.mix = mix}, seed + i);
+      self.latency.reset();
+      if (entrant.sampling > 0) self.latency.emplace(entrant.sampling, mix, ~(seed + i));
       self.meter.emplace();
       self.measured = {};
-      common_start.arrive_and_wait();
-      trial::measure(self, times, 0, stop.get_token());
     });
-    common_start.arrive_and_wait();
+    const auto warm_up_ns =
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(turn.warm_up).count());
+    std::stop_source stop;
+    fixture::common_start start(std::size_t{entrant.threads} + 1);
+    threads.start([&](unsigned i) {
+      trial::measure(
+          team[i],
+          {.start_ns = start.arrive(), .warm_up_ns = warm_up_ns, .interval_ns = UINT64_MAX}, 0,
+          stop.get_token());
+    });
+    static_cast<void>(start.arrive());
     std::this_thread::sleep_for(turn.warm_up + turn.measured);
     stop.request_stop();
-    crews_.at(threads).wait();
+    threads.wait();
     double rate = 0;
     for (const trial::worker& each : team) {
       rate += static_cast<double>(each.measured.operations()) * 1e9 /
@@ -200,109 +221,102 @@ class filled_map {
     std::vector<trial::worker>& team = teams_.at(threads);
     crews_.at(threads).run([&](unsigned i) {
       trial::worker& self = team[i];
-      trial::tally sums;
+      const task task{.seen = self.seen ? &*self.seen : nullptr};
+      tally sums;
       for (std::uint64_t next = i; next < present;) {
         self.batch.size = 0;
         for (; self.batch.size < self.batch.capacity && next < present; next += threads) {
           self.batch.keys[self.batch.size] = space_.key(order(next));
           self.batch.kinds[self.batch.size++] = workload::operation::insert;
         }
-        self.handle->perform(self.batch, 0, self.batch.size, {}, sums);
+        self.handle->perform(self.batch, 0, self.batch.size, task, sums);
       }
       if (filled == 0 || filled == 100) return;  // what no updates keep
       const auto updates =
           workload::make_generator(space_, {.mix = {filled, 100 - filled, 0}}, ~(seed + i));
       for (std::uint64_t done = 0; done < space_.range() / threads; done += self.batch.size) {
         updates->fill(self.batch, self.batch.capacity);
-        self.handle->perform(self.batch, 0, self.batch.size, {}, sums);
+        self.handle->perform(self.batch, 0, self.batch.size, task, sums);
       }
     });
   }
 
   crews& crews_;
   const workload::key_space& space_;
-  std::unique_ptr<trial::measured_map> map_;
+  std::optional<value_rules> rules_;  // none: values depend on keys alone
+  std::unique_ptr<any_map> map_;
   std::map<unsigned, std::vector<trial::worker>> teams_;  // by their numbers of threads
 };
 
-nlohmann::json measure(const std::vector<entrant>& entrants, const std::vector<named_mix>& mixes,
-                       const workload::key_space& space, const trial::datum& numbers_of,
-                       const turn& turn, std::size_t rounds) {
-  std::mt19937_64 random(std::random_device{}());
+struct choice {
+  std::vector<entrant> entrants;
+  std::vector<named_mix> mixes;
+  turn length;
+};
+
+fixture::figures measure(const choice& chosen, const workload::key_space& space,
+                         const datum& numbers_of, const fixture::settings& settings) {
+  random::splitmix64 seeds(settings.seed);
   crews all;
   std::map<std::string, std::set<unsigned>> numbers;  // of threads, by subject
-  for (const auto& [subject, threads] : entrants) {
-    numbers[subject].insert(threads);
-    if (all.contains(threads)) continue;
-    const host::placement place(host::parse_pinning("cores_first"), threads);
-    all.try_emplace(threads, threads).first->second.run([&place](unsigned i) {
+  for (const entrant& each : chosen.entrants) {
+    numbers[each.subject].insert(each.threads);
+    if (all.contains(each.threads)) continue;
+    const host::placement place(host::parse_pinning("cores_first"), each.threads);
+    all.try_emplace(each.threads, each.threads).first->second.run([&place](unsigned i) {
       place.bind_this_thread(i);
     });
   }
-  std::map<std::pair<std::string, double>, filled_map*> maps;  // by subject and percent filled
-  for (const named_mix& each : mixes) {
-    for (const auto& [subject, threads] : numbers) {
-      filled_map*& map = maps[{subject, each.filled}];
-      if (map != nullptr) continue;
-      map = new filled_map(trial::find_subject(subject), threads, all, space, numbers_of,
-                           each.filled, random());
-    }
-  }
-  nlohmann::json told;
-  std::vector<entrant> order = entrants;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (const auto& [name, mix, filled] : mixes) {
-      std::ranges::shuffle(order, random);
-      for (const auto& [subject, threads] : order) {
-        const double rate = maps[{subject, filled}]->measure(threads, mix, turn, random());
-        told[name][subject + ":" + std::to_string(threads)].push_back(rate);
+  // By subject, percent filled and what values say.
+  std::map<std::tuple<std::string, double, bool>, filled_map*> maps;
+  fixture::turns turns;
+  for (const named_mix& mix : chosen.mixes) {
+    for (const entrant& each : chosen.entrants) {
+      filled_map*& map = maps[{each.subject, mix.filled, each.is_signed}];
+      if (map == nullptr) {
+        map = new filled_map(find_subject(each.subject), numbers[each.subject], all, space,
+                             numbers_of, mix.filled, each.is_signed, seeds());
       }
+      turns.add(mix.name, each.name, [&, map](std::uint64_t seed) {
+        return map->measure(each, mix.mix, chosen.length, seed);
+      });
     }
   }
-  return told;
+  return turns.run(settings.rounds, settings.seed);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   std::uint64_t keys = 0;
   std::vector<std::string> named;
   std::vector<std::string> mixes_named;
   std::string layout = "dense";
   unsigned bits = 64;
-  std::string allocator;
-  std::size_t rounds = 5;
   unsigned warm_up_ms = 20;
   unsigned measured_ms = 50;
   CLI::App cli("Measures maps by turns.");
   cli.add_option("keys", keys)->required()->check(CLI::Range(UINT64_C(2), UINT64_C(1) << 40));
-  cli.add_option("subjects", named, "SUBJECT:THREADS...")->required();
+  cli.add_option("subjects", named, "SUBJECT:THREADS[:ONE_IN|:signed]...")->required();
   cli.add_option("--mix", mixes_named, "NAME=INSERTS,ERASES,SEARCHES,FILLED, in percent")
       ->required()
       ->allow_extra_args(false);
   cli.add_option("--layout", layout)->check(CLI::IsMember({"dense", "sparse"}));
   cli.add_option("--numbers", bits, "bits of keys and values")->check(CLI::IsMember({32U, 64U}));
-  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
-  cli.add_option("--rounds", rounds)->check(CLI::Range(1U, 1000U));
   cli.add_option("--warm-up-ms", warm_up_ms, "of each turn")->check(CLI::Range(0U, 10'000U));
   cli.add_option("--measured-ms", measured_ms, "of each turn")->check(CLI::Range(1U, 10'000U));
-  CLI11_PARSE(cli, argc, argv);
-
-  if (!allocator.empty()) host::require_allocator(allocator);
-  std::vector<entrant> entrants(named.size());
-  std::ranges::transform(named, entrants.begin(), parse_entrant);
-  std::vector<named_mix> mixes(mixes_named.size());
-  std::ranges::transform(mixes_named, mixes.begin(), parse_mix);
-  const auto key_layout =
-      layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
-  const workload::key_space space(keys, key_layout, std::random_device{}());
-  const turn turn{milliseconds(warm_up_ms), milliseconds(measured_ms)};
-  const trial::datum numbers_of{.type = bits == 32 ? trial::datum::kind::uint32
-                                                   : trial::datum::kind::uint64};
-  std::cout << measure(entrants, mixes, space, numbers_of, turn, rounds) << '\n' << std::flush;
+  const int code = fixture::run_benchmark(cli, argc, argv, 5, [&](const auto& settings) {
+    choice chosen{.entrants = std::vector<entrant>(named.size()),
+                  .mixes = std::vector<named_mix>(mixes_named.size()),
+                  .length = {milliseconds(warm_up_ms), milliseconds(measured_ms)}};
+    std::ranges::transform(named, chosen.entrants.begin(), parse_entrant);
+    std::ranges::transform(mixes_named, chosen.mixes.begin(), parse_mix);
+    const auto key_layout =
+        layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
+    const workload::key_space space(keys, key_layout, settings.seed);
+    const datum numbers_of{.type = bits == 32 ? datum::kind::uint32 : datum::kind::uint64};
+    return measure(chosen, space, numbers_of, settings);
+  });
   // Without destroying the maps: two of libcds share a collector, which the first would take along.
-  std::_Exit(std::cout ? 0 : 1);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+  std::_Exit(code);
 }

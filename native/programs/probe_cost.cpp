@@ -7,7 +7,7 @@
 
 #include "assay/maps/plain_handle.h"
 #include "assay/probe/probe.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 namespace {
 
@@ -73,12 +73,12 @@ class map {
 
 constexpr bool probed = assay::probe::compiled_in;
 
-const assay::trial::subject<loop> registered_loop{
+const assay::subject<loop> registered_loop{
     probed ? "loop_probed" : "loop_unprobed",
     probed ? "no map: a counter alone" : "no map: a counter that is compiled out"};
-const assay::trial::subject<map> registered_map{
-    probed ? "map_probed" : "map_unprobed",
-    probed ? "std::map for one thread, with a counter"
-           : "std::map for one thread, a counter compiled out"};
+const assay::subject<map> registered_map{probed ? "map_probed" : "map_unprobed",
+                                         probed
+                                             ? "std::map for one thread, with a counter"
+                                             : "std::map for one thread, a counter compiled out"};
 
 }  // namespace

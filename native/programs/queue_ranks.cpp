@@ -9,28 +9,24 @@
 // there from the return of the push on, what is popped until the pop begins. So where threads work
 // at the same time, ranks above 0 are due to time as well.
 //
-// Prints, as JSON, the means, the 99th percentiles and the greatest ranks by their names.
+// Gives the means, the 99th percentiles and the greatest ranks.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
-#include <iostream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "assay/host/allocator.h"
+#include "assay/fixture/benchmark.h"
 #include "assay/host/clock.h"
 #include "assay/host/placement.h"
 #include "assay/maps/elb_priority_queue.h"
-#include "assay/trial/crew.h"
+#include "assay/sync/crew.h"
 
 namespace {
 
@@ -95,8 +91,8 @@ std::vector<event> work(queue& shared, std::uint32_t n, std::uint32_t first_valu
 }
 
 template <class Pop>
-std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
-  std::mt19937_64 random(std::random_device{}());
+std::vector<int> ranks(std::uint32_t n, unsigned threads, std::uint64_t seed, const Pop& pop) {
+  std::mt19937_64 random(seed);
   queue shared;
   std::vector<event> all;
   {
@@ -107,14 +103,14 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
       all.push_back({0, key, 1});
     }
   }
-  trial::crew crew(threads);
+  sync::crew crew(threads);
   const host::placement place(host::parse_pinning("cores_first"), threads);
   std::vector<std::vector<event>> seen(threads);
   const std::uint32_t part = n / threads;
-  const std::uint64_t seed = random();
+  const std::uint64_t first_seed = random();
   crew.run([&](unsigned i) {
     place.bind_this_thread(i);
-    seen[i] = work(shared, n, n + i * part, part, seed + i, pop);
+    seen[i] = work(shared, n, n + i * part, part, first_seed + i, pop);
   });
   for (const auto& each : seen) all.insert(all.end(), each.begin(), each.end());
   // At one and the same time a thread's push has returned before its pop begins.
@@ -129,33 +125,31 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, const Pop& pop) {
   return found;
 }
 
+template <class Pop>
+void measure(std::uint32_t n, const fixture::settings& settings, const Pop& pop,
+             fixture::figures& found) {
+  for (const unsigned threads : {1U, 2U, 4U}) {
+    const std::string of = "threads: " + std::to_string(threads) + ", ";
+    for (std::size_t round = 0; round < settings.rounds; ++round) {
+      const std::vector<int> popped = ranks(n, threads, settings.seed + round, pop);
+      const double sum = std::accumulate(popped.begin(), popped.end(), 0.0);
+      found[of + "mean"].push_back(sum / static_cast<double>(popped.size()));
+      found[of + "99%"].push_back(popped[popped.size() * 99 / 100]);
+      found[of + "greatest"].push_back(popped.back());
+    }
+  }
+}
+
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   std::uint32_t n = 0;
-  std::string allocator;
   CLI::App cli("Measures how many lower entries there are when one is popped.");
   cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
-  cli.add_option("--allocator", allocator, "the allocator that must be in the process");
-  CLI11_PARSE(cli, argc, argv);
-
-  if (!allocator.empty()) host::require_allocator(allocator);
-  nlohmann::ordered_json told;
-  const auto tell = [&told, n](const std::string& name, const auto& pop) {
-    for (const unsigned threads : {1U, 2U, 4U}) {
-      const std::vector<int> found = ranks(n, threads, pop);
-      const double sum = std::accumulate(found.begin(), found.end(), 0.0);
-      const std::string named = name + ", threads: " + std::to_string(threads);
-      told[named + ", mean"] = sum / static_cast<double>(found.size());
-      told[named + ", 99%"] = found[found.size() * 99 / 100];
-      told[named + ", greatest"] = found.back();
-    }
-  };
-  tell("try_pop", [](queue::handle& handle) { return handle.try_pop(); });
-  tell("try_pop_near", [](queue::handle& handle) { return handle.try_pop_near(); });
-  std::cout << told << '\n' << std::flush;
-  return std::cout ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+  return fixture::run_benchmark(cli, argc, argv, 1, [&n](const fixture::settings& settings) {
+    fixture::figures found;
+    measure(n, settings, [](auto& handle) { return handle.try_pop(); }, found["try_pop"]);
+    measure(n, settings, [](auto& handle) { return handle.try_pop_near(); }, found["try_pop_near"]);
+    return found;
+  });
 }

@@ -1,29 +1,26 @@
 // What does a policy of reclamation cost: time, and memory that waits?
 //
-// Some nanoseconds, where the same tree in another process, or at another place in memory, differs
-// by as much. So this program builds small trees anew, again and again, with each policy in turn,
-// measures each for a short while, and takes the medians of the differences from the tree without
-// reclamation, and what that tree took itself. It times the calls of the policies by themselves,
-// and counts how many nodes wait when a thread has stalled. All of it is printed as JSON: what was
-// measured, and each figure by its name.
+// Some nanoseconds, where the same tree at another place in memory differs by as much. So small
+// trees are built anew for each turn, with each policy, and measured for a short while: what a
+// policy adds is a difference between two of a group. The calls of the policies are timed by
+// themselves, and the nodes that wait when a thread has stalled are counted.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <functional>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/keep.h"
+#include "assay/fixture/ns_each.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/ticket_bst.h"
 #include "assay/reclaim/concept.h"
@@ -34,13 +31,11 @@
 namespace {
 
 using namespace assay;
+using fixture::keep;
 
 constexpr std::uint32_t key_range = 200;  // so that an operation is short
-constexpr std::size_t operations = 1 << 16;
-constexpr std::size_t rounds = 31;
 
 using draws = std::vector<std::uint32_t>;
-using values = std::array<double, rounds>;
 
 // Searches for each of the keys, or inserts and erases them by turns.
 template <class Handle>
@@ -58,132 +53,78 @@ template <class Handle>
   return succeeded;
 }
 
-// Nanoseconds per operation of a tree that holds about half of the keys.
-template <class Map>
-double measure(const draws& keys, bool updates) {
-  Map map;
-  auto handle = map.attach();
-  std::size_t succeeded = perform(handle, keys, true) + perform(handle, keys, updates);
-  const auto start = std::chrono::steady_clock::now();
-  succeeded += perform(handle, keys, updates);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  if (succeeded == 0) throw std::logic_error("no operation succeeded");
-  return took.count() / static_cast<double>(keys.size());
-}
-
-double median(values all) {
-  std::ranges::nth_element(all, all.begin() + rounds / 2);
-  return all[rounds / 2];
-}
-
-double median_difference(const values& one, const values& other) {
-  values differences{};
-  std::ranges::transform(one, other, differences.begin(), std::minus<>());
-  return median(differences);
-}
-
 template <template <class, class, class, class> class Tree, class Reclaim>
 using tree = Tree<std::uint32_t, std::uint32_t, Reclaim, std::less<>>;
 
-using figures = nlohmann::ordered_json;  // printed in the order in which they are measured
-
-figures trees() {
-  std::mt19937_64 random(std::random_device{}());
-  draws keys(operations);
-  figures told;
-  for (const bool updates : {false, true}) {
-    values lock_free_none{};
-    values lock_free_epochs{};
-    values ticket_none{};
-    values ticket_epochs{};
-    values ticket_hazard{};
-    for (std::size_t round = 0; round < rounds; ++round) {
-      std::ranges::generate(keys, [&random] { return random() % key_range; });
-      lock_free_none[round] = measure<tree<natarajan_mittal_bst, reclaim::none>>(keys, updates);
-      lock_free_epochs[round] = measure<tree<natarajan_mittal_bst, reclaim::epochs>>(keys, updates);
-      ticket_none[round] = measure<tree<ticket_bst, reclaim::none>>(keys, updates);
-      ticket_epochs[round] = measure<tree<ticket_bst, reclaim::epochs>>(keys, updates);
-      ticket_hazard[round] = measure<tree<ticket_bst, reclaim::hazard_pointers>>(keys, updates);
-    }
-    const std::string of = updates ? "updates, " : "searches, ";
-    told[of + "lock-free tree"] = median(lock_free_none);
-    told[of + "lock-free tree, epochs"] = median_difference(lock_free_epochs, lock_free_none);
-    told[of + "ticket tree"] = median(ticket_none);
-    told[of + "ticket tree, epochs"] = median_difference(ticket_epochs, ticket_none);
-    told[of + "ticket tree, hazard pointers"] = median_difference(ticket_hazard, ticket_none);
-  }
-  return told;
+// Nanoseconds per operation of a tree that holds about half of the keys.
+template <class Map>
+double ns_of_operation(bool updates, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  draws keys(1 << 16);
+  std::ranges::generate(keys, [&random] { return random() % key_range; });
+  Map map;
+  auto handle = map.attach();
+  std::size_t succeeded = perform(handle, keys, true) + perform(handle, keys, updates);
+  const double ns =
+      fixture::ns_each(keys.size(), [&] { succeeded += perform(handle, keys, updates); });
+  if (succeeded == 0) throw std::logic_error("no operation succeeded");
+  return ns;
 }
 
-// Keeps the compiler from leaving out what gave `value`.
-template <class T>
-void use(const T& value) {
-  asm volatile("" : : "r"(value) : "memory");
+void add_trees(fixture::turns& all) {
+  for (const bool updates : {false, true}) {
+    const auto add = [&]<class Map>(const char* variant, std::type_identity<Map>) {
+      all.add(updates ? "ns of an update" : "ns of a search", variant,
+              [updates](std::uint64_t seed) { return ns_of_operation<Map>(updates, seed); });
+    };
+    using std::type_identity;
+    add("lock-free tree", type_identity<tree<natarajan_mittal_bst, reclaim::none>>());
+    add("lock-free tree, epochs", type_identity<tree<natarajan_mittal_bst, reclaim::epochs>>());
+    add("ticket tree", type_identity<tree<ticket_bst, reclaim::none>>());
+    add("ticket tree, epochs", type_identity<tree<ticket_bst, reclaim::epochs>>());
+    add("ticket tree, hazard pointers",
+        type_identity<tree<ticket_bst, reclaim::hazard_pointers>>());
+  }
 }
 
 // Nanoseconds per call, of many.
 template <class Call>
-double time(Call call) {
-  constexpr std::size_t calls = 1 << 14;
-  const auto start = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < calls; ++i) call();
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  return took.count() / calls;
+double ns_of_call(const Call& call) {
+  constexpr std::size_t times = 1 << 14;
+  return fixture::ns_each(times, [&call] {
+    for (std::size_t i = 0; i < times; ++i) call();
+  });
 }
 
 // What the calls of one policy take.
 template <class Reclaim>
-class calls {
- public:
-  void measure(std::size_t round) {
-    pin_[round] = time([this] {
-      auto guard = me_.pin();
-      use(&guard);
+void add_calls(fixture::turns& all, const std::string& policy) {
+  struct state {
+    Reclaim domain;
+    typename Reclaim::participant me{domain.join()};
+    std::unique_ptr<int> node{std::make_unique<int>()};
+    std::atomic<int*> source{node.get()};
+  };
+  const auto shared = std::make_shared<state>();
+  all.add("ns of a call", "a guard, " + policy, [shared](std::uint64_t) {
+    return ns_of_call([&my = *shared] {
+      auto guard = my.me.pin();
+      keep(guard);
     });
-    protect_[round] = time([this] {
-      auto guard = me_.pin();
-      use(guard.protect(0, source_));
+  });
+  all.add("ns of a call", "a guard and a protect, " + policy, [shared](std::uint64_t) {
+    return ns_of_call([&my = *shared] {
+      auto guard = my.me.pin();
+      keep(guard.protect(0, my.source));
     });
-    retire_[round] = time([this] {
+  });
+  all.add("ns of a call", "a guard, new and retire, " + policy, [shared](std::uint64_t) {
+    return ns_of_call([&my = *shared] {
       int* const node = new int;
-      use(node);
-      me_.pin().retire(node);
+      keep(node);
+      my.me.pin().retire(node);
     });
-  }
-
-  void tell(const std::string& policy, figures& told) const {
-    told["a guard, " + policy] = median(pin_);
-    told["a guard and a protect, " + policy] = median(protect_);
-    told["a guard, new and retire, " + policy] = median(retire_);
-  }
-
- private:
-  Reclaim domain_;
-  typename Reclaim::participant me_{domain_.join()};
-  std::unique_ptr<int> node_{std::make_unique<int>()};
-  std::atomic<int*> source_{node_.get()};
-  values pin_{};
-  values protect_{};
-  values retire_{};
-};
-
-figures calls_alone() {
-  calls<reclaim::none> none;
-  calls<reclaim::epochs> epochs;
-  calls<reclaim::hazard_pointers> hazard_pointers;
-  values allocation{};
-  for (std::size_t round = 0; round < rounds; ++round) {
-    none.measure(round);
-    epochs.measure(round);
-    hazard_pointers.measure(round);
-    allocation[round] = time([] { use(std::make_unique<int>().get()); });
-  }
-  figures told;
-  none.tell("none", told);
-  epochs.tell("epochs", told);
-  hazard_pointers.tell("hazard pointers", told);
-  told["new and delete"] = median(allocation);
-  return told;
+  });
 }
 
 template <class Participant>
@@ -195,12 +136,15 @@ void retire_a_million(Participant& me) {
 // stopped inside a guard, which protects what it can; and after a million more since that one went
 // on.
 template <class Reclaim>
-void count_waiting(const std::string& policy, figures& told) {
+void count_waiting(const std::string& policy, fixture::figures& waiting) {
+  const auto tell = [&](const std::string& when, const Reclaim& domain) {
+    waiting[when + ", " + policy].push_back(domain.unfreed());
+  };
   {
     Reclaim domain;
     auto me = domain.join();
     retire_a_million(me);
-    told["nobody stalled, " + policy] = domain.unfreed();
+    tell("nobody stalled", domain);
   }
   Reclaim domain;
   auto me = domain.join();
@@ -213,31 +157,31 @@ void count_waiting(const std::string& policy, figures& told) {
       me.pin().retire(source.load());
     }
     retire_a_million(me);
-    told["another thread stalled, " + policy] = domain.unfreed();
+    tell("another thread stalled", domain);
   }
   retire_a_million(me);
-  told["a million later, " + policy] = domain.unfreed();
+  tell("a million later", domain);
 }
 
-figures waiting() {
-  figures told;
-  count_waiting<reclaim::none>("none", told);
-  count_waiting<reclaim::epochs>("epochs", told);
-  count_waiting<reclaim::hazard_pointers>("hazard pointers", told);
-  return told;
+fixture::figures measure(const fixture::settings& settings) {
+  fixture::turns all;
+  add_trees(all);
+  add_calls<reclaim::none>(all, "none");
+  add_calls<reclaim::epochs>(all, "epochs");
+  add_calls<reclaim::hazard_pointers>(all, "hazard pointers");
+  all.add("ns of a call", "new and delete",
+          [](std::uint64_t) { return ns_of_call([] { keep(std::make_unique<int>().get()); }); });
+  fixture::figures found = all.run(settings.rounds, settings.seed);
+  fixture::figures& waiting = found["nodes that wait"];
+  count_waiting<reclaim::none>("none", waiting);
+  count_waiting<reclaim::epochs>("epochs", waiting);
+  count_waiting<reclaim::hazard_pointers>("hazard pointers", waiting);
+  return found;
 }
 
 }  // namespace
 
-int main() try {
-  figures told;
-  told["time of an operation, 200 keys; that reclamation adds to it, ns (goal: epochs at most 3)"] =
-      trees();
-  told["time of the calls of a policy by themselves, ns"] = calls_alone();
-  told["nodes that wait after a million were retired"] = waiting();
-  std::cout << told << '\n' << std::flush;
-  return std::cout ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  CLI::App cli("Measures what policies of reclamation cost.");
+  return fixture::run_benchmark(cli, argc, argv, 31, measure);
 }

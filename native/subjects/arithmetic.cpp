@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 // Each operation is `Steps` times one multiplication and one addition, each of which needs the
 // result of the last, so that no processor can do two at a time.
@@ -39,9 +39,9 @@ class arithmetic {
   void for_each(Visit&&) {}
 };
 
-static const assay::trial::subject<arithmetic<1000>> registered_1000{
+static const assay::subject<arithmetic<1000>> registered_1000{
     "arithmetic_1000",
     "no map at all: 1,000 dependent steps of arithmetic (multiply, add) an operation"};
-static const assay::trial::subject<arithmetic<1030>> registered_1030{
+static const assay::subject<arithmetic<1030>> registered_1030{
     "arithmetic_1030",
     "arithmetic_1000 with 1,030 steps: 3% more of the same work, apart from the trial loop's own"};

@@ -1,15 +1,16 @@
 #include "bt_map.h"
 
+#include <cstdint>
 #include <mutex>
 
 template <class K, class V>
 using optimistic = bt_subject<K, V, assay::bt::optimistic>;
-static const assay::trial::subject_template<optimistic> registered{
+static const assay::subject_template<optimistic> registered{
     "bt_map",
     "assay::bt_map: the multiway search tree of Bonnichsen (BT-tree) with optimistic locks, "
     "reclaiming by epochs"};
 
-template <class K, class V>
-using under_mutex = bt_subject<K, V, assay::bt::coarse<std::mutex>>;
-static const assay::trial::subject_template<under_mutex> registered_mutex{
+// A policy for comparison: numbers alone.
+using under_mutex = bt_subject<std::uint64_t, std::uint64_t, assay::bt::coarse<std::mutex>>;
+static const assay::subject<under_mutex> registered_mutex{
     "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex"};

@@ -8,7 +8,7 @@
 #include "assay/maps/bt_map.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/reclaim/epochs.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 template <class K, class V, class Synchronisation, class Settings = assay::bt_settings>
 class bt_subject

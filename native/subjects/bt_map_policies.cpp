@@ -1,6 +1,6 @@
 // bt_map with other policies: numbers alone, as they have nothing of their own to do with other
-// types. And with nodes so small that they are balanced all the time: also with byte strings as
-// keys, whose records are shared by leaves and separators.
+// types. And with nodes so small that they are balanced all the time: for the rig, also with byte
+// strings as keys, whose records are shared by leaves and separators.
 
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@ using numbers = bt_subject<std::uint64_t, std::uint64_t, Synchronisation, Settin
 
 using small_nodes = assay::bt_capacities<6, 6>;
 using under_spin_lock = assay::bt::coarse<assay::sync::spin_lock>;
+using assay::subject;
+using assay::subject_template;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
-using assay::trial::subject;
-using assay::trial::subject_template;
 
 static const subject<numbers<optimistic_replacing, assay::bt_settings>> replacing{
     "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it"};
@@ -25,11 +25,17 @@ static const subject<numbers<under_spin_lock, assay::bt_settings>> spin{
 
 template <class K, class V>
 using small_optimistic = bt_subject<K, V, optimistic, small_nodes>;
-static const subject_template<small_optimistic, std::uint64_t, std::string> small{
-    "bt_map_6", "bt_map with nodes of 6"};
 template <class K, class V>
 using small_optimistic_replacing = bt_subject<K, V, optimistic_replacing, small_nodes>;
-static const subject_template<small_optimistic_replacing, std::uint64_t, std::string>
-    small_replacing{"bt_map_replacing_6", "bt_map_replacing with nodes of 6"};
+#if ASSAY_FEW_TYPES
+template <template <class, class> class Map>
+using small_subject = subject_template<Map, std::uint64_t, std::string>;
+#else
+template <template <class, class> class Map>
+using small_subject = subject<Map<std::uint64_t, std::uint64_t>>;
+#endif
+static const small_subject<small_optimistic> small{"bt_map_6", "bt_map with nodes of 6"};
+static const small_subject<small_optimistic_replacing> small_replacing{
+    "bt_map_replacing_6", "bt_map_replacing with nodes of 6"};
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6"};

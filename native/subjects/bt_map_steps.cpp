@@ -39,9 +39,9 @@ struct with_fetches : with_full_leaves {
   static constexpr bool fetches_to_write = true;
 };
 
+using assay::subject;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
-using assay::trial::subject;
 
 static const subject<numbers<optimistic_replacing, thesis>> step_0{
     "bt_map_step_0", "bt_map as the thesis lays it out, 32 and 32, with optimistic locks"};

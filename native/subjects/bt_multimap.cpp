@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "assay/maps/bt_map.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 template <class K, class V>
 class bt_multimap {
@@ -51,5 +51,5 @@ class bt_multimap {
   map all_;
 };
 
-static const assay::trial::bag_subject<bt_multimap, std::uint32_t> registered{
+static const assay::bag_subject<bt_multimap, std::uint32_t> registered{
     "bt_multimap", "assay::bt_map as a multimap: its keys are keys with values"};

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "assay/maps/concept.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 // Buffered, because of libcds's other kinds of user-space RCU one waits for all readers at every
 // erase, one frees in a thread of its own, which would take a processor from the measured threads,
@@ -41,14 +41,14 @@ struct cds_collector;
 
 template <class Map>
 struct cds_collector<Map, cds_rcu> {
-  explicit cds_collector(const assay::trial::map_hints&) {}
+  explicit cds_collector(const assay::map_hints&) {}
   cds_rcu collector;
 };
 
 template <class Map>
 struct cds_collector<Map, cds::gc::HP> {
   // One more thread, as the one that builds the map also walks and destroys it.
-  explicit cds_collector(const assay::trial::map_hints& hints)
+  explicit cds_collector(const assay::map_hints& hints)
       : collector(Map::c_nHazardPtrCount, hints.threads + 1) {}
   cds::gc::HP collector;
 };
@@ -83,7 +83,7 @@ class cds_map {
 
   // `arguments` are those of libcds's map. The thread that builds the map also destroys it.
   template <class... Arguments>
-  explicit cds_map(const assay::trial::map_hints& hints, Arguments... arguments)
+  explicit cds_map(const assay::map_hints& hints, Arguments... arguments)
       : collector_(hints), map_(arguments...) {}
 
   handle attach() { return handle(map_); }
@@ -104,6 +104,22 @@ class cds_map {
   cds_collector<Map, typename Map::gc> collector_;
   cds_thread attached_;
   Map map_;
+};
+
+// For maps of Michael's lists, whose erase leaves a marked node linked when others have changed what
+// is before it, and whose iterators do not look at marks (cds/intrusive/impl/michael_list.h). A
+// search does, and unlinks the marked nodes that it meets.
+template <class Map>
+class cds_list_map : public cds_map<Map> {
+ public:
+  using cds_map<Map>::cds_map;
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    cds_map<Map>::for_each([&](const auto& key, const auto& value) {
+      if (this->map().contains(key)) visit(key, value);
+    });
+  }
 };
 
 #endif  // ASSAY_SUBJECTS_CDS_MAP_H_

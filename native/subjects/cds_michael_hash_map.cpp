@@ -20,16 +20,17 @@ struct map_traits : cds::container::michael_map::traits {
   using hash = std::hash<K>;
 };
 template <class K, class V>
-using michael = cds_map<cds::container::MichaelHashMap<cds::gc::HP, list<K, V>, map_traits<K>>>;
+using michael =
+    cds_list_map<cds::container::MichaelHashMap<cds::gc::HP, list<K, V>, map_traits<K>>>;
 
 // Its number of buckets is fixed when it is built: as many as there may be keys.
 template <class K, class V>
 class michael_hash_map : public michael<K, V> {
  public:
-  explicit michael_hash_map(assay::trial::map_hints hints)
+  explicit michael_hash_map(const assay::map_hints& hints)
       : michael<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::trial::subject_template<michael_hash_map> registered{
+static const assay::subject_template<michael_hash_map> registered{
     "cds_michael_hash_map",
     "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers"};

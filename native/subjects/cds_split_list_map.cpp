@@ -13,17 +13,18 @@ struct split_list_traits : cds::container::split_list::traits {
   };
 };
 template <class K, class V>
-using split_list = cds_map<cds::container::SplitListMap<cds::gc::HP, K, V, split_list_traits<K>>>;
+using split_list =
+    cds_list_map<cds::container::SplitListMap<cds::gc::HP, K, V, split_list_traits<K>>>;
 
-// Its table may grow up to the number of buckets that it is told of when built: as many as there
-// may be keys.
+// Its table grows up to the number of buckets that its constructor is given: one for each key of
+// the range.
 template <class K, class V>
 class split_list_map : public split_list<K, V> {
  public:
-  explicit split_list_map(assay::trial::map_hints hints)
+  explicit split_list_map(const assay::map_hints& hints)
       : split_list<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::trial::subject_template<split_list_map> registered{
+static const assay::subject_template<split_list_map> registered{
     "cds_split_list_map",
     "libcds's split-ordered list, a growing lock-free hash map, reclaiming by hazard pointers"};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "assay/reclaim/hazard_pointers.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 #include "elb_layout.h"
 
 template <class K, class V, class Nodes>
@@ -12,13 +12,13 @@ using queue_of =
     assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers, elb_layout<Nodes, K>>;
 template <class K, class V>
 using queue = queue_of<K, V, assay::elb_queue_settings>;
-static const assay::trial::bag_subject<queue> registered{
+static const assay::bag_subject<queue> registered{
     "elb_priority_queue",
     "assay::elb_priority_queue: a lock-free ELB-tree whose leaves are joined late"};
 
 template <class K, class V>
 using narrow_queue = queue_of<K, V, assay::elb_narrow>;
-static const assay::trial::bag_subject<narrow_queue> registered_narrow{
+static const assay::bag_subject<narrow_queue> registered_narrow{
     "elb_priority_queue_narrow",
     "elb_priority_queue with nodes of up to 16 entries or children, as in the paper"};
 
@@ -38,6 +38,6 @@ class near_queue : public queue<K, V> {
 
   handle attach() { return handle(*this); }
 };
-static const assay::trial::bag_subject<near_queue> registered_near{
+static const assay::bag_subject<near_queue> registered_near{
     "elb_priority_queue_near",
     "elb_priority_queue that pops one of the lowest, of which there are up to a node's capacity"};

@@ -4,14 +4,16 @@
 #define ASSAY_SUBJECTS_LOCKED_MAP_H_
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <type_traits>
+#include <utility>
 
 #include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 // The lock of a map that one thread has to itself.
 struct no_lock {
@@ -31,6 +33,9 @@ class locked_map {
 
  public:
   static constexpr bool ordered = requires(const Map& map, const K& key) { map.lower_bound(key); };
+
+  locked_map() = default;
+  explicit locked_map(Map map) : map_(std::move(map)) {}
 
   bool insert(assay::parameter<K> key, assay::parameter<V> value) {
     const std::scoped_lock guard(lock_);
@@ -66,6 +71,11 @@ class locked_map {
   template <class Visit>
   void iterate(Visit visit) {
     snapshot(visit);
+  }
+
+  std::unique_ptr<locked_map> clone() {
+    const read_guard guard(lock_);
+    return std::make_unique<locked_map>(map_);
   }
 
   auto attach() { return assay::plain_handle(*this); }

@@ -15,13 +15,14 @@
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/epochs.h"
+#include "assay/sync/sanitizers.h"
 
 namespace assay::subjects {
 
 struct steps_that_leak_chains : natarajan_mittal_steps {
   template <class Node, class Guard>
   static void retire_in_chain([[maybe_unused]] Node* node, Guard& /*guard*/) {
-#if ASSAY_LEAKS_ARE_FOUND
+#if ASSAY_ADDRESS_SANITIZER
     __lsan_ignore_object(node);  // the leak is meant
 #endif
   }

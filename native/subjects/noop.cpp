@@ -1,6 +1,6 @@
 #include "noop.h"
 
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
-static const assay::trial::subject_template<noop_of> registered{
-    "noop", "no map at all: the trial loop's floor"};
+static const assay::subject_template<noop_of> registered{"noop",
+                                                         "no map at all: the trial loop's floor"};

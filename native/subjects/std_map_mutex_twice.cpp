@@ -6,7 +6,7 @@
 
 #include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 // Two trees behind one mutex. Each operation is done in the first and then, with the mutex taken
 // anew, in the second: twice the searches, allocations and acquisitions of the same mutex. The
@@ -55,6 +55,6 @@ class std_map_mutex_twice {
   tree second_;
 };
 
-static const assay::trial::subject_template<std_map_mutex_twice> registered{
+static const assay::subject_template<std_map_mutex_twice> registered{
     "std_map_mutex_twice",
     "std_map_mutex doing every operation twice, in two trees behind one std::mutex"};

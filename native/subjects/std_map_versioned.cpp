@@ -4,12 +4,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 
 #include "assay/maps/concept.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/probe/probe.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 static assay::probe::counter restarts{"restarts", "visits of several elements that began again"};
 
@@ -49,33 +48,32 @@ class std_map_versioned {
   }
 
   template <class Visit>
-  bool range(const K& first, const K& last, Visit visit, const std::stop_token& stop) {
-    return visit_unchanged([&] { return map_.lower_bound(first); },
-                           [&](const K& key) { return last < key; }, visit, stop);
+  void range(const K& first, const K& last, Visit visit) {
+    visit_unchanged([&] { return map_.lower_bound(first); },
+                    [&](const K& key) { return last < key; }, visit);
   }
   template <class Visit>
-  bool snapshot(Visit visit, const std::stop_token& stop) {
-    return visit_unchanged([&] { return map_.begin(); }, [](const K&) { return false; }, visit,
-                           stop);
+  void snapshot(Visit visit) {
+    visit_unchanged([&] { return map_.begin(); }, [](const K&) { return false; }, visit);
   }
-  std::optional<std::uint64_t> size(const std::stop_token& stop) {
+  std::uint64_t size() {
     std::uint64_t elements = 0;
-    return snapshot(counter(elements), stop) ? std::optional(elements) : std::nullopt;
+    snapshot(counter(elements));
+    return elements;
   }
 
   template <class Visit>
-  bool iterate(Visit visit, const std::stop_token& stop) {
+  void iterate(Visit visit) {
     std::optional<K> met;
-    while (!stop.stop_requested()) {
+    for (;;) {
       const std::scoped_lock guard(mutex_);
       auto next = met ? map_.upper_bound(*met) : map_.begin();
       for (int i = 0; i < elements_at_a_time && next != map_.end(); ++i, ++next) {
         visit(next->first, next->second);
         met = next->first;
       }
-      if (next == map_.end()) return true;
+      if (next == map_.end()) return;
     }
-    return false;
   }
 
   auto attach() { return assay::plain_handle(*this); }
@@ -110,20 +108,18 @@ class std_map_versioned {
     return succeeded;
   }
 
-  // Visits the elements from `begin()` to the first whose key is `beyond`, as of one instant. Says
-  // whether it finished before the stop.
+  // Visits the elements from `begin()` to the first whose key is `beyond`, as of one instant.
   template <class Begin, class Beyond, class Visit>
-  bool visit_unchanged(Begin begin, Beyond beyond, Visit visit, const std::stop_token& stop) {
+  void visit_unchanged(Begin begin, Beyond beyond, Visit visit) {
     std::unique_lock guard(mutex_);
     for (;; visit.begin_again(), restarts.add()) {
       const std::uint64_t version = version_;
       for (auto next = begin(); version_ == version;) {
         for (int i = 0; i < elements_at_a_time; ++i, ++next) {
-          if (next == map_.end() || beyond(next->first)) return true;
+          if (next == map_.end() || beyond(next->first)) return;
           visit(next->first, next->second);
         }
         guard.unlock();
-        if (stop.stop_requested()) return false;
         guard.lock();
       }
     }
@@ -134,7 +130,7 @@ class std_map_versioned {
   std::uint64_t version_ = 0;  // how many updates succeeded
 };
 
-static const assay::trial::subject_template<std_map_versioned> registered{
+static const assay::subject_template<std_map_versioned> registered{
     "std_map_versioned",
     "std::map behind one std::mutex, whose range, size and snapshot are atomic and begin again "
     "after every update, so that they may starve"};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "assay/maps/plain_handle.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 #include "locked_map.h"
 
 // Of the values of a key, the one that was inserted first is found and erased.
@@ -44,12 +44,12 @@ class std_multimap {
 
 template <class K, class V>
 using under_mutex = std_multimap<K, V, std::mutex>;
-static const assay::trial::bag_subject<under_mutex> registered{
+static const assay::bag_subject<under_mutex> registered{
     "std_multimap_mutex", "std::multimap behind one std::mutex; every operation is atomic"};
 
 template <class K, class V>
 struct unsynchronised : std_multimap<K, V, no_lock> {
   static constexpr unsigned max_threads = 1;
 };
-static const assay::trial::bag_subject<unsynchronised> registered_unsynchronised{
+static const assay::bag_subject<unsynchronised> registered_unsynchronised{
     "std_multimap_unsynchronised", "std::multimap without any lock, for one thread"};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "assay/maps/plain_handle.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 template <class K, class V>
 class std_priority_queue_mutex {
@@ -40,5 +40,5 @@ class std_priority_queue_mutex {
   heap heap_;
 };
 
-static const assay::trial::bag_subject<std_priority_queue_mutex> registered{
+static const assay::bag_subject<std_priority_queue_mutex> registered{
     "std_priority_queue_mutex", "std::priority_queue, a binary heap, behind one std::mutex"};

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "assay/maps/concept.h"
+#include "assay/subject/subject.h"
 #include "assay/sync/asymmetric_fence.h"
-#include "assay/trial/subject.h"
 #include "assay/workload/operation_batch.h"
 
 namespace {
@@ -109,7 +109,7 @@ class tbb_map {
   tbb::concurrent_map<K, V, std::less<>, std::allocator<std::pair<const K, V>>> map_;
 };
 
-const assay::trial::subject_template<tbb_map> registered{
+const assay::subject_template<tbb_map> registered{
     "tbb_map",
     "oneTBB's concurrent_map, a skip list: an erase has the map to itself and takes linear time"};
 

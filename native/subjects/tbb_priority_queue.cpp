@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "assay/maps/plain_handle.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 #include "drained_walk.h"
 
 template <class K, class V>
@@ -32,7 +32,7 @@ class tbb_priority_queue {
   tbb::concurrent_priority_queue<entry, std::greater<>, std::allocator<entry>> queue_;
 };
 
-static const assay::trial::bag_subject<tbb_priority_queue> registered{
+static const assay::bag_subject<tbb_priority_queue> registered{
     "tbb_priority_queue",
     "oneTBB's concurrent_priority_queue: a binary heap on which one thread carries out what the "
     "others ask for"};

@@ -17,7 +17,7 @@ def test_the_folder_of_the_environment_variable_is_the_only_one_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path))
-    with pytest.raises(AssayError, match=r"sh is not in .*, which ASSAY_PROGRAMS names; run make build"):
+    with pytest.raises(AssayError, match=r"sh .* ASSAY_PROGRAMS .*make build"):
         programs.find("sh")
     program = script(tmp_path / "sh", "")
     assert programs.find("sh") == program
@@ -26,7 +26,7 @@ def test_the_folder_of_the_environment_variable_is_the_only_one_searched(
 def test_without_it_the_path_is_searched_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_PROGRAMS", raising=False)
     assert programs.find("sh").name in {"sh", "dash", "bash"}
-    with pytest.raises(AssayError, match=r"assay-none is not in .* or on the PATH; run make build"):
+    with pytest.raises(AssayError, match=r"assay-none .* PATH; .*make build"):
         programs.find("assay-none")
 
 
@@ -38,8 +38,9 @@ def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
         "max_threads": None,
         "types": [],
         "operations": ["size"],
+        "holds_nothing": False,
     }
-    program = script(tmp_path / "x", f"echo '{json.dumps([entry | {'holds_nothing': False}])}'")
+    program = script(tmp_path / "x", f"echo '{json.dumps([entry | {'further': 1}])}'")
     assert programs.listing(program) == [entry]
 
 
@@ -51,5 +52,5 @@ def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ["exit 3", "echo '{'", 'echo \'[{"name": "a"}]\'', "echo 5"])
 def test_a_program_that_does_not_say_so_is_named(tmp_path: Path, code: str) -> None:
-    with pytest.raises(AssayError, match=r"x --list does not answer .*; run make build"):
+    with pytest.raises(AssayError, match=r"x --list .*make build"):
         programs.listing(script(tmp_path / "x", code))

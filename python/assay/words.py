@@ -17,6 +17,10 @@ NAMES_AT_MOST = 10
 """The most names that a hint lists if none is near."""
 
 
+_SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+"""Unit of time -> seconds."""
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with this many digits, and a suffix if it is large: 12.35M.
 
@@ -76,10 +80,29 @@ def duration(seconds: float) -> str:
     if seconds < 10:
         return "a few seconds"
     if seconds < 90:
-        return f"about {round(seconds, -1):.0f} s"
+        return f"about {round(seconds, -1):.0f} seconds"
     if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.1f} h"
+        return f"about {seconds / 60:.0f} minutes"
+    if seconds < 48 * 3600:
+        return f"about {number(seconds / 3600, 2)} hours"
+    return f"about {seconds / 86400:.0f} days"
+
+
+def elapsed(seconds: float) -> str:
+    """Return a length of time that is over, as exactly as anybody reads it: 126 s, 3.1 s, 0.06 s."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{round(seconds, 1 if seconds >= 1 else 2):g} s"
+
+
+def in_unit(value: float, unit: str, digits: int = 3) -> str:
+    """Return a number with its unit, as people say it: 12 µs for 12,000 ns, 10.5M op/s, 3 MiB."""
+    if unit in _SECONDS:
+        seconds = value * _SECONDS[unit]
+        shown = next((name for name in ("s", "ms", "µs") if abs(seconds) >= _SECONDS[name]), "ns")
+        return f"{number(seconds / _SECONDS[shown], digits)} {shown}"
+    if unit == "bytes":
+        power = next((power for power in range(3) if value < 1000 * 1024**power), 3)
+        return f"{number(value / 1024**power, digits)} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+    return f"{number(value, digits)} {unit}".rstrip()
 
 
 def counted(things: Sized | int, singular: str, plural: str = "") -> str:
@@ -167,6 +190,11 @@ def shortened(text: str, length: int = 60) -> str:
 def one_line(text: str, length: int = 120) -> str:
     """Return text on one line, and no more than its start."""
     return shortened(" ".join(text.split()), length)
+
+
+def quoted(text: str) -> str:
+    """Show what someone else printed: its start, in one line and in quotes."""
+    return f"'{printable(shortened(text.strip()))}'"
 
 
 def printable(text: str) -> str:

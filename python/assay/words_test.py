@@ -56,7 +56,7 @@ def test_p_values_have_two_digits(value: float | None, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "text"),
     [
         ("widest_percent", 453.6048370650314, ("widest", "454%")),
         ("worst_percent", -6.394, ("worst", "-6%")),
@@ -65,8 +65,8 @@ def test_p_values_have_two_digits(value: float | None, written: str) -> None:
         ("shortest_ms", 2e3, ("shortest ms", "2k")),
     ],
 )
-def test_evidence_is_rounded_and_has_units(name: str, value: float, said: tuple[str, str]) -> None:
-    assert words.quantity(name, value) == said
+def test_evidence_is_rounded_and_has_units(name: str, value: float, text: tuple[str, str]) -> None:
+    assert words.quantity(name, value) == text
 
 
 def test_a_hint_lists_ten_names_at_most() -> None:
@@ -91,3 +91,28 @@ def test_json_holds_findings_paths_moments_and_half_surrogate_pairs() -> None:
     assert value["f"]["message"] == "half \ud800 a pair"
     assert value["f"]["evidence"] == {"ratio": None}
     assert (value["p"], value["t"]) == ("x", "2025-01-31T00:00:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [(0.0, "0 s"), (0.0612, "0.06 s"), (0.25, "0.25 s"), (3.0, "3 s"), (3.14, "3.1 s"), (126.4, "126 s")],
+)
+def test_a_length_of_time_is_written_without_powers_of_ten(seconds: float, written: str) -> None:
+    assert words.elapsed(seconds) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (12_000, "ns", "12 µs"),
+        (0.5, "ns", "0.5 ns"),
+        (10_500_000, "op/s", "10.5M op/s"),
+        (0, "bytes", "0 bytes"),
+        (999, "bytes", "999 bytes"),
+        (1023, "bytes", "0.999 KiB"),
+        (3 * 2**20, "bytes", "3 MiB"),
+        (3 * 2**30, "bytes", "3 GiB"),
+    ],
+)
+def test_a_number_has_the_unit_that_people_say(value: float, unit: str, text: str) -> None:
+    assert words.in_unit(value, unit) == text

@@ -1,6 +1,6 @@
-// Which malloc serves this process. An allocator is put under a program by the dynamic linker
-// (LD_PRELOAD), which goes on without it where it cannot load it: that one was asked for does not
-// say that it is there. So the linker is asked where malloc is.
+// Which malloc serves this process. The dynamic linker puts an allocator under a program
+// (LD_PRELOAD), and goes on without it if it cannot load it. So that an allocator was asked for
+// does not mean that it is there: the linker is asked where malloc is.
 
 #ifndef ASSAY_HOST_ALLOCATOR_H_
 #define ASSAY_HOST_ALLOCATOR_H_

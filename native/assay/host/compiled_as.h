@@ -4,6 +4,8 @@
 #ifndef ASSAY_HOST_COMPILED_AS_H_
 #define ASSAY_HOST_COMPILED_AS_H_
 
+#include "assay/sync/sanitizers.h"
+
 namespace assay::host {
 
 struct compilation {
@@ -28,20 +30,8 @@ struct compilation {
 #if !defined(NDEBUG)
   found.assertions = true;
 #endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  found.address_sanitizer = true;
-#endif
-#if __has_feature(thread_sanitizer)
-  found.thread_sanitizer = true;
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-  found.address_sanitizer = true;
-#endif
-#if defined(__SANITIZE_THREAD__)
-  found.thread_sanitizer = true;
-#endif
+  found.address_sanitizer = ASSAY_ADDRESS_SANITIZER;
+  found.thread_sanitizer = ASSAY_THREAD_SANITIZER;
   return found;
 }
 

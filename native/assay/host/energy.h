@@ -1,5 +1,5 @@
 // How much energy the processors and their memory took, by the counters that Linux shows through
-// its powercap interface (RAPL: Intel since Sandy Bridge, AMD since Zen), or why it cannot be told.
+// its powercap interface (RAPL: Intel since Sandy Bridge, AMD since Zen), or why that is not known.
 //
 //     energy_meter meter;
 //     meter.start();

@@ -192,4 +192,8 @@ json environment(const compilation& program, const path& root) {
   };
 }
 
+std::string version_of(const std::string& program) {
+  return program + " " + ASSAY_VERSION + " (" + std::string(build_info::commit) + ")";
+}
+
 }  // namespace assay::host

@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 
-#include "assay/host/json_input.h"
 #include "assay/host/topology.h"
+#include "assay/input/bad_request.h"
+#include "assay/input/json.h"
 
 namespace assay::host {
 namespace {
@@ -80,15 +80,14 @@ std::vector<unsigned> one_per_core_at_a_time(const std::vector<core>& cores) {
 
 std::vector<unsigned> checked(const std::vector<unsigned>& processors, const topology& machine) {
   if (processors.empty()) {
-    throw std::invalid_argument("the list of processors is empty");
+    throw bad_request("pinning: the list of processors is empty");
   }
   for (const unsigned processor : processors) {
     const bool exists = hwloc_get_pu_obj_by_os_index(machine.get(), processor) != nullptr;
     if (!exists || hwloc_bitmap_isset(machine.allowed(), processor) == 0) {
-      throw std::invalid_argument(
-          "processor " + std::to_string(processor) +
-          (exists ? " may not be used by this process" : " does not exist") + "; allowed are " +
-          to_string(machine.allowed()));
+      throw bad_request("pinning: processor " + std::to_string(processor) +
+                        (exists ? " may not be used by this process" : " does not exist") +
+                        "; allowed are " + to_string(machine.allowed()));
     }
   }
   return processors;
@@ -128,16 +127,16 @@ pinning parse_pinning(const nlohmann::json& value) {
     for (const nlohmann::json& entry : value) {
       // hwloc takes processors as int.
       if (!entry.is_number_integer() || entry < 0 || entry > 0x7fffffff) {
-        throw std::invalid_argument("pinning: " + shown(entry) + " is not a processor's number");
+        throw bad_request("pinning: " + input::shown(entry) + " is not a processor's number");
       }
       processors.push_back(entry.get<unsigned>());
     }
     return {.kind = pinning::policy::list, .processors = std::move(processors)};
   }
-  throw std::invalid_argument(
+  throw bad_request(
       "pinning: must be \"none\", \"compact\", \"scatter\", \"cores_first\" or a list of at least "
       "one processor, not " +
-      (value.is_array() ? "an empty list" : shown(value)));
+      (value.is_array() ? "an empty list" : input::shown(value)));
 }
 
 placement::placement(const pinning& pinning, unsigned threads)

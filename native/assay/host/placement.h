@@ -38,14 +38,14 @@ struct pinning {
 };
 
 // Reads a pinning from its form in the trial protocol: a policy's name, or an array of processors.
-// Throws std::invalid_argument.
+// Throws bad_request.
 pinning parse_pinning(const nlohmann::json& value);
 
 // A pinning applied to this machine and the processors that this process may use. Threads may share
 // one.
 class placement {
  public:
-  // Throws std::invalid_argument, naming the processor and what is allowed, if a listed processor
+  // Throws bad_request, naming the processor and what is allowed, if a listed processor
   // does not exist or this process may not use it.
   placement(const pinning& pinning, unsigned threads);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/host/topology.h"
+#include "assay/input/bad_request.h"
 
 namespace assay::host {
 namespace {
@@ -128,14 +129,14 @@ TEST(placement, a_list_is_taken_in_order_and_each_processor_is_in_use_once) {
 
 TEST(placement, names_a_listed_processor_that_does_not_exist) {
   EXPECT_THAT([] { placement({.kind = policy::list, .processors = {1, 8}}, 1, two_packages()); },
-              ThrowsMessage<std::invalid_argument>("processor 8 does not exist; allowed are 0-7"));
+              ThrowsMessage<bad_request>("pinning: processor 8 does not exist; allowed are 0-7"));
 }
 
 TEST(placement, names_a_listed_processor_that_may_not_be_used) {
   const topology machine("package:1 core:8 pu:1", "0-2,5");
   EXPECT_THAT([&] { placement({.kind = policy::list, .processors = {3}}, 1, machine); },
-              ThrowsMessage<std::invalid_argument>(
-                  "processor 3 may not be used by this process; allowed are 0-2,5"));
+              ThrowsMessage<bad_request>(
+                  "pinning: processor 3 may not be used by this process; allowed are 0-2,5"));
 }
 
 TEST(placement, binds_threads_to_this_machines_processors_in_turn) {
@@ -179,12 +180,11 @@ TEST(pinning, refuses_anything_else_and_shows_it) {
                                      {"null", "not null"},
                                      {"{}", "not an object"}}) {
     const auto value = nlohmann::json::parse(wrong);
-    EXPECT_THAT([&] { parse_pinning(value); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(shown)));
+    EXPECT_THAT([&] { parse_pinning(value); }, ThrowsMessage<bad_request>(HasSubstr(shown)));
   }
   for (const char* wrong : {"-1", "1.5", "\"0\"", "4294967296"}) {
     EXPECT_THAT([&] { parse_pinning(nlohmann::json::array({0, nlohmann::json::parse(wrong)})); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(wrong)));
+                ThrowsMessage<bad_request>(HasSubstr(wrong)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "assay/host/usage.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <sys/ioctl.h>
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -107,6 +109,8 @@ void usage::merge(const usage& other) {
   major_faults += other.major_faults;
   voluntary_switches += other.voluntary_switches;
   involuntary_switches += other.involuntary_switches;
+  waited_ns =
+      waited_ns && other.waited_ns ? std::optional(*waited_ns + *other.waited_ns) : std::nullopt;
   for (const auto& [name, theirs] : other.counters) {
     counter& ours = counters[name];
     ours.counted += theirs.counted;
@@ -119,7 +123,8 @@ void usage::merge(const usage& other) {
   }
 }
 
-thread_meter::thread_meter() {
+thread_meter::thread_meter()
+    : schedstat_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {
   static const std::vector<encoded_event> encoded = encode_events();
   for (const encoded_event& each : encoded) {
     if (const auto* reason = std::get_if<std::string>(&each.attributes)) {
@@ -146,10 +151,22 @@ void thread_meter::close_counters() {
     close(each.descriptor);
   }
   open_.clear();
+  if (schedstat_ >= 0) close(schedstat_);
+  schedstat_ = -1;
+}
+
+// The second number of the file. The first, how long the thread ran, is as old as the last tick.
+std::optional<std::uint64_t> thread_meter::waited_so_far() const {
+  std::array<char, 96> text{};
+  if (schedstat_ < 0 || pread(schedstat_, text.data(), text.size() - 1, 0) <= 0) return {};
+  char* end = text.data();
+  std::strtoull(end, &end, 10);
+  return std::strtoull(end, &end, 10);
 }
 
 void thread_meter::start() {
   getrusage(RUSAGE_THREAD, &before_);
+  waited_before_ = waited_so_far();
   for (const open_counter& each : open_) {
     ioctl(each.descriptor, PERF_EVENT_IOC_ENABLE, 0);
   }
@@ -158,6 +175,9 @@ void thread_meter::start() {
 void thread_meter::stop() {
   for (const open_counter& each : open_) {
     ioctl(each.descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  }
+  if (const auto waited = waited_so_far(); waited && waited_before_) {
+    usage_.waited_ns = *waited - *waited_before_;
   }
   rusage after{};
   getrusage(RUSAGE_THREAD, &after);

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,11 @@ struct usage {
   std::uint64_t major_faults = 0;
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
+  // How long the thread could have run but had no processor; nothing where the kernel does not
+  // tell.
+  std::optional<std::uint64_t> waited_ns;
 
-  // Adds what another thread used. A counter that either lacks is lacking in the sum.
+  // Adds what another thread used. What either lacks is lacking in the sum.
   void merge(const usage& other);
 };
 
@@ -58,8 +62,8 @@ class thread_meter {
   thread_meter(const thread_meter&) = delete;
   thread_meter& operator=(const thread_meter&) = delete;
 
-  // Called once each, in this order, by the thread that constructed the meter. `stop` closes the
-  // counters: a process may have few files open.
+  // Called once each, in this order, by the thread that constructed the meter. `stop` closes what
+  // is open: a process may have few files open.
   void start();
   void stop();
 
@@ -74,7 +78,11 @@ class thread_meter {
     int descriptor;
   };
 
+  std::optional<std::uint64_t> waited_so_far() const;
+
   std::vector<open_counter> open_;
+  int schedstat_;
+  std::optional<std::uint64_t> waited_before_;
   rusage before_{};
   usage usage_;
 };

@@ -66,7 +66,8 @@ TEST(thread_meter, counts_each_event_or_says_why_not) {
   meter.start();
   meter.stop();
   for (const char* name : names) {
-    const auto& [counters, unavailable, minor, major, voluntary, involuntary] = meter.reading();
+    const auto& counters = meter.reading().counters;
+    const auto& unavailable = meter.reading().unavailable;
     EXPECT_NE(counters.contains(name), unavailable.contains(name)) << name;
     if (unavailable.contains(name)) {
       EXPECT_THAT(unavailable.at(name), Not(IsEmpty())) << name;
@@ -129,6 +130,14 @@ TEST(thread_meter, counts_page_faults_between_start_and_stop_only) {
   EXPECT_LT(meter.reading().minor_faults, 4096);
 }
 
+TEST(thread_meter, says_how_long_the_thread_waited_where_the_kernel_tells) {
+  thread_meter meter;
+  meter.start();
+  meter.stop();
+  EXPECT_EQ(meter.reading().waited_ns.has_value(),
+            std::filesystem::exists("/proc/thread-self/schedstat"));
+}
+
 TEST(thread_meter, does_not_count_what_other_threads_do) {
   thread_meter meter;
   meter.start();
@@ -171,21 +180,22 @@ TEST(counter, is_scaled_by_the_share_of_the_time_it_ran) {
 }
 
 TEST(usage, is_summed_over_threads) {
-  usage total;
   usage first;
   first.counters["cycles"] = {.counted = 100, .enabled_ns = 10, .running_ns = 10};
   first.minor_faults = 1;
   first.major_faults = 2;
   first.voluntary_switches = 3;
   first.involuntary_switches = 4;
+  first.waited_ns = 5;
   usage second = first;
   second.counters["cycles"] = {.counted = 50, .enabled_ns = 10, .running_ns = 5};
-  total.merge(first);
+  usage total = first;
   total.merge(second);
   EXPECT_EQ(total.minor_faults, 2);
   EXPECT_EQ(total.major_faults, 4);
   EXPECT_EQ(total.voluntary_switches, 6);
   EXPECT_EQ(total.involuntary_switches, 8);
+  EXPECT_EQ(total.waited_ns, 10);
   EXPECT_EQ(total.counters.at("cycles").counted, 150);
   EXPECT_EQ(total.counters.at("cycles").running_share(), 0.75);
 }
@@ -193,12 +203,14 @@ TEST(usage, is_summed_over_threads) {
 TEST(usage, lacks_a_counter_that_any_thread_lacks) {
   usage counted;
   counted.counters["cycles"] = {.counted = 1, .enabled_ns = 1, .running_ns = 1};
+  counted.waited_ns = 1;
   usage lacking;
   lacking.unavailable["cycles"] = "no";
   for (auto [total, other] : {std::pair(counted, lacking), std::pair(lacking, counted)}) {
     total.merge(other);
     EXPECT_THAT(total.counters, Not(Contains(Key("cycles"))));
     EXPECT_EQ(total.unavailable.at("cycles"), "no");
+    EXPECT_EQ(total.waited_ns, std::nullopt);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "assay/random/splitmix64.h"
-#include "assay/trial/streams.h"
+#include "assay/workload/streams.h"
 
 namespace assay::judge {
 namespace {
@@ -28,8 +28,8 @@ stream_statistics examine_streams(
   for (unsigned trial = 0; trial < trials; ++trial) {
     const std::uint64_t trial_seed = random::derive_seed(seed, trial);
     for (unsigned thread = 0; thread < threads; ++thread) {
-      const auto source =
-          make(random::derive_seed(trial::thread_seed(trial_seed, thread), trial::measured_stream));
+      const auto source = make(random::derive_seed(workload::thread_seed(trial_seed, thread),
+                                                   workload::measured_stream));
       source->fill(mine);
       const auto joined = static_cast<std::size_t>((127 + source->bits()) / source->bits());
       for (std::size_t i = 0; i + joined <= window; ++i) {

@@ -18,6 +18,22 @@
 //
 //     bag.for_each([](std::uint32_t key, std::uint32_t value) { ... });  // while no call runs
 //
+// The calls and what each promises; who may call them, and what they may throw, is as in concept.h.
+//
+//   handle.insert(key, value), handle.push(key, value)
+//       adds the entry, which is not there and which no other thread is adding
+//   handle.find(key)
+//       one value of that key, if there is any
+//   handle.erase_from(key)
+//       removes an entry of the lowest key from `key` on, and returns it; none if there is no such
+//       entry. No other call returns it
+//   handle.try_pop()
+//       removes an entry of the lowest key, or of one near to it as the queue says, and returns it;
+//       none if there is no entry. No other call returns it
+//
+// What they promise while other threads change the bag is for each bag to say (ELB-trees, for one,
+// are not linearizable). A trial checks that each entry that came out had gone in, and came out
+// once.
 // Functions that return an optional should be inlined, for the reason that concept.h gives.
 
 #ifndef ASSAY_MAPS_BAG_CONCEPT_H_

@@ -1,69 +1,74 @@
 // An ordered map for many threads: the BT-tree of Bonnichsen's thesis (2016, sections 5.2 and
-// 5.2.1), with locks that searches only look at.
+// 5.2.1), with locks that searches read and never take.
 //
-//     assay::bt_map<std::uint64_t, double> prices;            // any key with an order, any value
+//     assay::bt_map<std::uint64_t, double> prices;          // any key with an order, any value
 //
-//     auto handle = prices.attach();                          // in each thread
-//     handle.insert(7, 1.5);                                  // true: 7 was not there
-//     handle.insert_or_assign(7, 2.5);                        // false: it was, and is 2.5 now
-//     handle.find(7);                                         // std::optional(2.5)
-//     handle.update(7, [](double price) { return 2 * price; });            // true: it was there
-//     handle.range(1, 9, [](std::uint64_t key, double price) { ... });     // in ascending order
-//     handle.erase(7);                                        // true
+//     auto handle = prices.attach();                        // in each thread
+//     handle.insert(7, 1.5);                                // true: 7 was not there
+//     handle.insert_or_assign(7, 2.5);                      // false: it was, and is 2.5 now
+//     handle.find(7);                                       // std::optional(2.5)
+//     handle.update(7, [](double price) { return 2 * price; });         // true: it was there
+//     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
+//     handle.erase(7);                                      // true
 //
-// docs/guide/bt_map.md says what each operation promises and costs, and when to use another map.
+//     prices.for_each([](std::uint64_t key, double price) { ... });     // while no call runs
+//
+// docs/guide/bt_map.md says when to use another map, what each part of the layout gains, and what
+// was changed from the thesis.
+//
+// Promises
+// --------
+// With bt::optimistic, the default:
+//
+// - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
+//   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
+//   that changes the leaf when it takes the leaf's lock.
+// - size, snapshot, range_snapshot, clone, lower_bound, next, minimum and maximum are linearizable,
+//   too: all leaves that they read had, at one moment, the versions that they were read at
+//   (sync/optimistic_lock.h has the argument for several locks).
+// - range and iterate visit in ascending order, one leaf after the other, each as it was at one
+//   moment. What is there all the time is visited once, what is never there is not visited, and
+//   nothing is visited twice.
+//
+// No operation is lock-free: each waits while another thread holds a lock that it needs. A search
+// waits while the leaf, or an internal node on its way, is being changed. Any operation can starve:
+// it begins again when a leaf that it needs was changed meanwhile; another thread has then made
+// progress. Locks are held for a few instructions, in which no memory is asked for and nothing of
+// the user's is called. The exception are snapshot operations that were disturbed several times:
+// they lock leaf after leaf, copy elements and compare keys meanwhile.
+//
+// With bt::coarse, range, iterate and approximate_size are as above, find_many is atomic in groups
+// of 16, and every other operation takes effect in one critical section. They are as fair as the
+// lock, and make progress as the lock does.
 //
 // The idea
 // --------
 // Elements are in leaves, in no order; internal nodes lead the way with up to 23 children each, so
 // that a million elements are four nodes and a leaf away. Nearly every update therefore changes
-// one leaf, and nothing else that others look at. Only when a leaf is full or nearly empty the tree
-// is balanced, from the root down: nodes that are full are split, those that are nearly empty
-// joined with their sibling (bt_node.h tells what a node looks like).
+// one leaf, and nothing else that others read. Only when a leaf is full or nearly empty the tree is
+// balanced, from the root down: nodes that are full are split, those that are nearly empty are
+// joined with their sibling (bt_node.h says what nodes are made of).
 //
 // Each node has a version, which changes whenever the node does (sync/optimistic_lock.h). A thread
-// goes down without writing anything: it notes a node's version, reads which child the way goes on
-// to, looks whether the node still has its version, and goes on to the child (after optimistic lock
-// coupling: Leis, Scheibner, Kemper and Neumann 2016, section 3; Leis, Haubenschild and Neumann
-// 2019, section 2). An update then takes the leaf's lock at the version that it has read the leaf
-// at; whoever has to begin again has met another thread that changed something.
+// goes down without writing anything: it reads a node's version, then which child the way goes on
+// to, validates the version, and goes on to the child (after optimistic lock coupling: Leis,
+// Scheibner, Kemper and Neumann 2016, section 3; Leis, Haubenschild and Neumann 2019, section 2).
+// An update then takes the leaf's lock at the version at which it has read the leaf. A thread
+// begins again only if another one has changed something.
 //
-// A leaf's range of keys, and an internal node's, never changes: balancing replaces the nodes whose
+// The range of keys of a leaf or an internal node never changes: balancing replaces the nodes whose
 // ranges change. The new nodes are made first, from what was read of the old ones, without locks.
 // Then the locks are taken, from the top down and only at the versions that were read: of the node
 // whose edges change (the parent, or, when the parent is to be replaced, the one above it), of the
 // parent, of the node, and of its sibling if the two are joined. Then edges change, and the old
 // nodes are unlocked as obsolete, for ever, and retired. Nobody waits for a lock while holding one,
-// except snapshot operations that have been disturbed several times, which lock leaf after leaf in
-// ascending order.
+// except the disturbed snapshot operations, which lock leaves in ascending order.
 //
 // So a node that is neither locked nor obsolete is in the tree, with the range that it always had:
-// old nodes are locked before the edges to them change. Whoever comes to such a node, by an edge
-// that led to it when its parent had the version that was noted, is where its key belongs, whatever
-// has become of the parent meanwhile. Lock coupling looks at the parent once more after it has
-// noted the child's version; here that is not necessary.
-//
-// Promises
-// --------
-// With bt::optimistic, insert, insert_or_assign, update, erase, find, contains, and each find of
-// find_many, are linearizable: searches and updates that change nothing take effect when they note
-// the version of the leaf, others when they take its lock. So are size, snapshot, range_snapshot,
-// lower_bound, next, minimum and maximum: all leaves that they read had, at one moment, the
-// versions that they were read at (sync/optimistic_lock.h has the argument for several locks).
-// range and iterate visit in ascending order, each leaf as it was at one moment, one after the
-// other: what is there all the time is visited once, what is not there at any time is not visited,
-// and nothing twice.
-//
-// No operation is lock-free: each waits for a thread that holds a lock which it needs, a search for
-// as long as the leaf or an internal node on its way is being changed. Any of them can starve: each
-// begins again when a leaf that it needs was changed meanwhile, and another thread has then made
-// progress. Locks are held for a few instructions, in which neither memory is asked for nor
-// anything of the user's is called, but for the disturbed snapshot operations, which copy elements
-// and compare keys meanwhile.
-//
-// With bt::coarse every operation but range and iterate (which are as above), find_many (whose
-// finds are atomic in groups of 16) and approximate_size takes effect in one critical section, and
-// is as fair and as progressive as the lock.
+// old nodes are locked before the edges to them change. A thread that comes to such a node, by an
+// edge that led to it when its parent had the version that was read, is where its key belongs,
+// whatever has become of the parent meanwhile. Lock coupling validates the parent's version once
+// more after it has read the child's; here that is not necessary.
 //
 // Types
 // -----
@@ -299,27 +304,27 @@ class bt_map {
 
   // Goes down from the root, at each internal node to the child that `choose` says, and tells
   // `follow` of it. Waits while a node on the way is locked. (3) What was read of a node counts
-  // once is_still() has answered, before the edge is followed.
+  // once it was validated, before the edge is followed.
   template <class Choose, class Follow>
   [[nodiscard]] arrival way_down(const Choose& choose, Follow& follow) const {
     for (sync::backoff backoff;; backoff.wait()) {
       ASSAY_POINT("bt_map_way_begins");
       follow.begin();
       const node_lock* above = &root_lock_;
-      version above_seen = root_lock_.look();
+      version above_seen = root_lock_.read();
       if (!node_lock::is_free(above_seen)) continue;
       edge to = root_.load(memory_order_acquire);
       for (;;) {
         if (types::is_leaf(to)) follow.fetch(types::leaf_at(to));
-        if (!above->is_still(above_seen)) break;  // (3)
+        if (!above->validate(above_seen)) break;  // (3)
         if (types::is_leaf(to)) {
           leaf* const node = types::leaf_at(to);
-          const version seen = node->lock.look();
+          const version seen = node->lock.read();
           if (!node_lock::is_free(seen)) break;
           return {node, seen};
         }
         const internal* const node = types::internal_at(to);
-        const version seen = node->lock.look();
+        const version seen = node->lock.read();
         if (!node_lock::is_free(seen)) break;
         ASSAY_POINT("bt_map_way_step");
         const std::size_t i = choose(*node);
@@ -412,7 +417,7 @@ class bt_map {
     return nowhere;
   }
 
-  // The answer was right when the leaf's version was last looked at.
+  // The answer was right when the leaf's version was read.
   template <set Set, bool Writes>
   [[nodiscard]] located locate_as(parameter<K> key, std::uint64_t hash) const {
     const auto choose = [&](const internal& node) {
@@ -426,7 +431,7 @@ class bt_map {
       got.place = place_in<Set>(node, key, hash, got.places);
       if (got.place != nowhere) got.found = node.at(got.place);
       ASSAY_POINT("bt_map_leaf_read");
-      if (node.lock.is_still(got.where.seen)) return got;
+      if (node.lock.validate(got.where.seen)) return got;
     }
   }
 
@@ -473,7 +478,7 @@ class bt_map {
 
   template <set Set>
   void locate_group_as(std::span<const K> keys, group& each) const {
-    const version root_seen = root_lock_.look();
+    const version root_seen = root_lock_.read();
     const edge root = root_.load(memory_order_acquire);
     std::uint64_t active = 0;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -497,19 +502,19 @@ class bt_map {
   template <set Set>
   [[nodiscard]] bool step(parameter<K> key, lane& at) const {
     at.is_lost = true;
-    if (!at.above->is_still(at.above_seen)) return false;  // (3)
+    if (!at.above->validate(at.above_seen)) return false;  // (3)
     if (types::is_leaf(at.to)) {
       const leaf& node = *types::leaf_at(at.to);
-      const version seen = node.lock.look();
+      const version seen = node.lock.read();
       if (!node_lock::is_free(seen)) return false;
       const std::size_t place = place_in<Set>(node, key, at.hash, node.places());
       at.is_found = place != nowhere;
       if (at.is_found) at.found = node.at(place);
-      at.is_lost = !node.lock.is_still(seen);
+      at.is_lost = !node.lock.validate(seen);
       return false;
     }
     const internal& node = *types::internal_at(at.to);
-    const version seen = node.lock.look();
+    const version seen = node.lock.read();
     if (!node_lock::is_free(seen)) return false;
     at.to = node.child(node.template child_of<Set>(key, less_));
     at.above = &node.lock;
@@ -665,7 +670,7 @@ class bt_map {
     internal* node;
     std::size_t child;  // the way goes on to
 
-    [[nodiscard]] bool is_still() const { return lock->is_still(seen); }
+    [[nodiscard]] bool validate() const { return lock->validate(seen); }
   };
 
   // What balancing took out of the tree.
@@ -704,15 +709,15 @@ class bt_map {
   // that needs it.
   [[nodiscard]] outcome balance_one(parameter<K> key, need wanted, prepared& stock, removed& old) {
     level above{};
-    level parent{&root_lock_, root_lock_.look(), nullptr, 0};
+    level parent{&root_lock_, root_lock_.read(), nullptr, 0};
     if (!node_lock::is_free(parent.seen)) return outcome::lost;
     edge to = root_.load(memory_order_acquire);
     for (;;) {
       ASSAY_POINT("bt_map_balance_step");
-      if (!parent.is_still()) return outcome::lost;  // (3)
+      if (!parent.validate()) return outcome::lost;  // (3)
       if (types::is_leaf(to)) {
         leaf& node = *types::leaf_at(to);
-        const version seen = node.lock.look();
+        const version seen = node.lock.read();
         if (!node_lock::is_free(seen)) return outcome::lost;
         const auto size = static_cast<std::size_t>(std::popcount(node.places()));
         if (wanted == need::room && size == leaf_capacity) {
@@ -724,7 +729,7 @@ class bt_map {
         return outcome::nothing_to_do;
       }
       internal& node = *types::internal_at(to);
-      const version seen = node.lock.look();
+      const version seen = node.lock.read();
       if (!node_lock::is_free(seen)) return outcome::lost;
       const std::size_t size = node.size();
       if (wanted == need::room && size == internal_capacity) {
@@ -768,7 +773,7 @@ class bt_map {
     if (first + 1 >= size) return outcome::lost;  // read while it was being changed
     const std::array<edge, 2> at{parent.node->child(first), parent.node->child(first + 1)};
     const key_word separator = parent.node->key(first);
-    if (!parent.is_still()) return outcome::lost;  // (3)
+    if (!parent.validate()) return outcome::lost;  // (3)
     const std::array<Node*, 2> node{node_at<Node>(at[0]), node_at<Node>(at[1])};
     replacement change{.left = 0,
                        .splits = false,
@@ -777,7 +782,7 @@ class bt_map {
                        .first = first,
                        .joins = true,
                        .locks = {&node[0]->lock, &node[1]->lock},
-                       .seen = {node[0]->lock.look(), node[1]->lock.look()},
+                       .seen = {node[0]->lock.read(), node[1]->lock.read()},
                        .old = at};
     if (!node_lock::is_free(change.seen[0]) || !node_lock::is_free(change.seen[1])) {
       return outcome::lost;
@@ -1054,7 +1059,7 @@ class bt_map {
 
   // Reads leaf after leaf in ascending order, from the one where `first` is, or from the first one,
   // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
-  // leaves are looked at again, so that what was read was there at one moment, unless the answer is
+  // leaves are validated, so that what was read was there at one moment, unless the answer is
   // `changed`. Needs no memory: the answer is `no_room` if `leaves` or what `each` has is used up.
   template <class Each>
   [[nodiscard]] walked walk(const K* first, const K* last, std::vector<arrival>& leaves,
@@ -1080,18 +1085,18 @@ class bt_map {
       leaves.push_back(at.where);
       ASSAY_POINT("bt_map_walk_step");
       const onward answer = each(*at.where.at);
-      if (!at.where.at->lock.is_still(at.where.seen) && !locking) return walked::changed;
+      if (!at.where.at->lock.validate(at.where.seen) && !locking) return walked::changed;
       if (answer == onward::no_room) return walked::no_room;
       if (answer == onward::no || !at.upto) break;
       if (last != nullptr && !less_(words::key(*at.upto), *last)) break;
       at = piece_after(words::key(*at.upto));
     }
-    return locking || are_still(leaves) ? walked::whole : walked::changed;
+    return locking || are_valid(leaves) ? walked::whole : walked::changed;
   }
-  [[nodiscard]] static bool are_still(const std::vector<arrival>& leaves) {
-    node_lock::have_looked();
+  [[nodiscard]] static bool are_valid(const std::vector<arrival>& leaves) {
+    node_lock::all_read();
     return std::all_of(leaves.begin(), leaves.end(),
-                       [](const arrival& one) { return one.at->lock.is_still(one.seen); });
+                       [](const arrival& one) { return one.at->lock.validate(one.seen); });
   }
   // After this many walks that met changes, leaves are locked.
   static constexpr unsigned undisturbed_attempts = 8;
@@ -1153,11 +1158,15 @@ class bt_map {
 // and when it outlives its map.
 //
 // Every call may throw std::bad_alloc and what comparisons and copies throw, with nothing changed.
+// "Promises" above says what each call promises and for whom it waits. Where nothing else is said,
+// a call goes down one way from the root, which takes time logarithmic in the number of elements.
 template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
 class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
  public:
-  // Adds the element if no element has its key; says whether it did.
-  bool insert(parameter<K> key, parameter<V> value) {
+  // Adds the element if no element has its key; says whether it did. Locks the leaf, and first
+  // balances it if it is full. Like erase(), it is not inlined: a loop over these and find(), which
+  // is, would keep its own variables in memory (gcc 12: 14 instructions more a search).
+  [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
     return put(key, value,
                [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
   }
@@ -1194,8 +1203,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return false;
   }
 
-  // Removes the element of that key if there is one; says whether it did.
-  bool erase(parameter<K> key) {
+  // Removes the element of that key if there is one; says whether it did. Locks the leaf, and
+  // balances it if few elements are left.
+  [[gnu::noinline]] bool erase(parameter<K> key) {
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
     for (sync::backoff backoff;; backoff.wait()) {
@@ -1218,7 +1228,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
-  // The value of that key, if there is one. Inlined for the reason that concept.h gives.
+  // The value of that key, if there is one. Takes no lock and writes nothing to the tree. Inlined
+  // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
     const located at = look_up<false>(key, hash_of(key));
@@ -1264,8 +1275,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
-  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order; see
-  // "Promises". What the map has retired since waits until the last visit has ended.
+  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, without
+  // a lock. Throws what `visit` throws. Nodes that are retired meanwhile are not freed until the
+  // last visit has ended.
   template <class Visit>
   void range(parameter<K> first, parameter<K> last, Visit visit) {
     if (!map_->less_(last, first)) visit_range(&first, &last, visit);
@@ -1278,7 +1290,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
 
   // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, all as
-  // of one moment. They are copied first, which takes memory for all of them.
+  // of one moment. They are copied first, which takes memory for all of them. Throws what `visit`
+  // throws.
   template <class Visit>
   void range_snapshot(parameter<K> first, parameter<K> last, Visit visit) {
     if (!map_->less_(last, first)) visit_snapshot(&first, &last, visit);
@@ -1290,7 +1303,17 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     visit_snapshot(nullptr, nullptr, visit);
   }
 
-  // How many elements there are, at one moment. Looks at every leaf.
+  // A second map with all elements, as of one moment, which is as small as it can be. They are
+  // copied twice. Throws std::bad_alloc and what comparisons and copies throw.
+  std::unique_ptr<bt_map> clone() {
+    std::vector<std::pair<K, V>> elements;
+    snapshot([&](const K& key, const V& value) { elements.emplace_back(key, value); });
+    auto copy = std::make_unique<bt_map>(map_->less_);
+    copy->load_sorted(elements.begin(), elements.end());
+    return copy;
+  }
+
+  // How many elements there are, at one moment. Reads every leaf.
   std::uint64_t size() {
     [[maybe_unused]] const auto guard = me_.pin();
     std::uint64_t elements = 0;
@@ -1303,9 +1326,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return elements;
   }
 
-  // About how many there are: the mean of 64 guesses, each of which is the product of the numbers
-  // of children on a random way down and of the elements at its end (Knuth 1975, section 1). Right
-  // on average while nothing changes.
+  // About how many elements there are: the mean of 64 guesses, each the product of the numbers of
+  // children on a random way down and of the elements at its end (Knuth 1975, section 1). Right on
+  // average while nothing changes.
   std::uint64_t approximate_size() {
     [[maybe_unused]] const auto guard = me_.pin();
     constexpr unsigned ways = 64;
@@ -1351,7 +1374,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
             is_found = true;
           }
           if (is_found || !at.below) {
-            is_whole = are_still(leaves_);
+            is_whole = are_valid(leaves_);
             break;
           }
         }
@@ -1360,6 +1383,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
     }
   }
+
+  // The map that it is of.
+  bt_map& map() { return *map_; }
 
  private:
   friend bt_map;
@@ -1472,7 +1498,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
                      : (first != nullptr ? map_->piece_of(*first) : map_->first_piece());
         collect_racing(*at.where.at, met);
         ASSAY_POINT("bt_map_range_leaf_read");
-        if (at.where.at->lock.is_still(at.where.seen)) break;
+        if (at.where.at->lock.validate(at.where.seen)) break;
       }
       map_->sort(met);
       for (const entry& each : met) {
@@ -1586,7 +1612,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
           },
           met);
       const auto elements = static_cast<double>(std::popcount(where.at->places()));
-      if (where.at->lock.is_still(where.seen)) return met.product * elements;
+      if (where.at->lock.validate(where.seen)) return met.product * elements;
     }
   }
 
@@ -1690,7 +1716,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
 
  private:
   const char* broken_leaf(const leaf& node, const K* below, const K* upto, std::size_t depth) {
-    if (!node_lock::is_free(node.lock.look())) return "a leaf is locked or obsolete";
+    if (!node_lock::is_free(node.lock.read())) return "a leaf is locked or obsolete";
     if (leaves_depth_ == nowhere) leaves_depth_ = depth;
     if (depth != leaves_depth_) return "leaves are not equally deep";
     if ((node.places() & ~leaf::all) != 0) return "a leaf uses places that it does not have";
@@ -1721,7 +1747,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
 
   const char* broken_internal(const internal& node, const K* below, const K* upto,
                               std::size_t depth) {
-    if (!node_lock::is_free(node.lock.look())) return "an internal node is locked or obsolete";
+    if (!node_lock::is_free(node.lock.read())) return "an internal node is locked or obsolete";
     const std::size_t size = node.size();
     if (size < 2) return "an internal node has fewer than 2 children";
     if (size > internal_capacity) return "an internal node has more children than room";
@@ -1768,7 +1794,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
 template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
 std::optional<std::string>
 bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::broken_invariant() const {
-  if (!node_lock::is_free(root_lock_.look())) return "the root is locked";
+  if (!node_lock::is_free(root_lock_.read())) return "the root is locked";
   checking check(*this);
   const char* fault = check.broken(root_.load(memory_order_acquire), nullptr, nullptr, 0);
   if (fault == nullptr) fault = check.broken_owners();

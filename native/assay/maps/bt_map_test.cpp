@@ -41,10 +41,10 @@ using trees_test::slowdown;
 
 static_assert(concurrent_map<bt_map<int, std::string>, int, std::string>);
 static_assert(concurrent_map<bt_map<std::string, int>, std::string, int>);
-static_assert(plain_range<bt_map<int, int>::handle, int, int>);
-static_assert(plain_iterate<bt_map<int, int>::handle, int, int>);
-static_assert(plain_snapshot<bt_map<int, int>::handle, int, int>);
-static_assert(plain_size<bt_map<int, int>::handle>);
+static_assert(offers_range<bt_map<int, int>::handle, int, int>);
+static_assert(offers_iterate<bt_map<int, int>::handle, int, int>);
+static_assert(offers_snapshot<bt_map<int, int>::handle, int, int>);
+static_assert(offers_size<bt_map<int, int>::handle>);
 
 class bt_map_variant : public bt_test::fixture {};
 INSTANTIATE_TEST_SUITE_P(words, bt_map_variant, testing::ValuesIn(bt_test::variants_of_words()),
@@ -88,6 +88,7 @@ void expect_same_answers(bt_test::handle& handle, const model_map& model, number
   ASSERT_EQ(handle.size(), all.size());
   ASSERT_EQ(visited([&](const auto& visit) { handle.iterate(visit); }), all);
   ASSERT_EQ(visited([&](const auto& visit) { handle.snapshot(visit); }), all);
+  ASSERT_EQ(visited([&](const auto& visit) { handle.clone(visit); }), all);
   ASSERT_EQ(handle.minimum(), element_at(model, model.begin()));
   ASSERT_EQ(handle.maximum(), all.empty() ? std::nullopt : std::optional(all.back()));
   for (int i = 0; i < 10; ++i) {

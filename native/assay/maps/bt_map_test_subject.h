@@ -1,5 +1,5 @@
-// What the tests of bt_map share: every variant of it behind one interface, in which keys and
-// values are numbers, so that each test is compiled once and each variant too.
+// What the tests of bt_map share: every variant of it behind the one interface of numbers
+// (any_map.h), so that each test is compiled once and each variant too.
 
 #ifndef ASSAY_MAPS_BT_MAP_TEST_SUBJECT_H_
 #define ASSAY_MAPS_BT_MAP_TEST_SUBJECT_H_
@@ -9,18 +9,23 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "assay/host/instruction_set.h"
 #include "assay/maps/bt_map.h"
 #include "assay/maps/trees_test_types.h"
 #include "assay/reclaim/none.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/datum.h"
+#include "assay/subject/erased_map.h"
+#include "assay/subject/operations.h"
 
 namespace assay::bt_test {
 
@@ -53,20 +58,7 @@ struct wide {
 // How a number is made into a T, in the same order, and back. Numbers are below 2^31; a value may
 // keep only the lowest bits of one.
 template <class T>
-struct numbered {
-  static T made(std::uint64_t number) {
-    if constexpr (std::is_unsigned_v<T>)
-      return static_cast<T>(number);
-    else
-      return trees_test::made_of<T>(number);
-  }
-  static std::uint64_t number(const T& made) {
-    if constexpr (std::is_unsigned_v<T>)
-      return made;
-    else
-      return trees_test::number_of(made);
-  }
-};
+struct numbered;
 template <>
 struct numbered<std::int64_t> {  // half of the tests' are negative
   static std::int64_t made(std::uint64_t number) { return static_cast<std::int64_t>(number) - 150; }
@@ -124,167 +116,210 @@ struct numbered<wide> {
   }
 };
 
-// --- maps ---------------------------------------------------------------------------------------
+}  // namespace assay::bt_test
 
-using element = std::pair<std::uint64_t, std::uint64_t>;
+namespace assay {
+
+template <class T>
+  requires requires { &bt_test::numbered<T>::made; }
+class codec<T> {
+ public:
+  explicit codec(const datum& /*all are alike*/) {}
+  static T encode(std::uint64_t number) { return bt_test::numbered<T>::made(number); }
+  static std::uint64_t decode(const T& made) { return bt_test::numbered<T>::number(made); }
+};
+
+}  // namespace assay
+
+namespace assay::bt_test {
+
+using assay::element;
 using elements = std::vector<element>;
-using visitor = std::function<void(std::uint64_t, std::uint64_t)>;
 using number = std::uint64_t;
 
+// --- operations ---------------------------------------------------------------------------------
+
+// What Assay has no name for, of which some questions have more than numbers.
+struct question_of_function : question {
+  std::function<bt_test::number(bt_test::number)> function;
+};
+struct question_of_keys : question {
+  const std::vector<number>& sought;
+  std::vector<std::optional<number>>& found;
+};
+struct question_of_elements : question {
+  const elements& sorted;
+};
+
+// Neither trials nor the rig ask for it.
+struct for_tests {
+  static bool right(const auto& /*held*/, const question& /*asked*/) { return false; }
+  static outcome came_to(const question& /*asked*/, const auto& /*answered*/) { return {}; }
+};
+struct update_by : for_tests {
+  static constexpr std::string_view name = "test_update_by";
+  template <class Map, class V = typename Map::value_type>
+  static bool ask(Map& map, const question& asked) {
+    const auto& function = static_cast<const question_of_function&>(asked).function;
+    return map.handle.update(map.key(asked.key), [&](const V& held) -> V {
+      return map.value(function(map.number(held)));
+    });
+  }
+};
+struct find_all : for_tests {
+  static constexpr std::string_view name = "test_find_all";
+  template <class Map, class K = typename Map::key_type, class V = typename Map::value_type>
+  static bool ask(Map& map, const question& asked) {
+    const auto& keys = static_cast<const question_of_keys&>(asked);
+    std::vector<K> made;
+    made.reserve(keys.sought.size());
+    for (const number key : keys.sought) made.push_back(map.key(key));
+    // Something is there already, to be overwritten.
+    std::vector<std::optional<V>> found;
+    for (std::size_t i = 0; i < made.size(); ++i) found.emplace_back(map.value(77));
+    map.handle.find_many(made, found);
+    for (const auto& each : found) keys.found.push_back(map.number(each));
+    return true;
+  }
+};
+struct load_sorted : for_tests {
+  static constexpr std::string_view name = "test_load_sorted";
+  template <class Map, class K = typename Map::key_type, class V = typename Map::value_type>
+  static bool ask(Map& map, const question& asked) {
+    const elements& sorted = static_cast<const question_of_elements&>(asked).sorted;
+    std::vector<std::pair<K, V>> made;
+    made.reserve(sorted.size());
+    for (const auto& [key, value] : sorted) made.emplace_back(map.key(key), map.value(value));
+    map.handle.map().load_sorted(made.begin(), made.end());
+    return true;
+  }
+};
+struct clear : for_tests {
+  static constexpr std::string_view name = "test_clear";
+  static bool ask(auto& map, const question& /*asked*/) {
+    map.handle.map().clear();
+    return true;
+  }
+};
+struct unfreed : for_tests {
+  static constexpr std::string_view name = "test_unfreed";
+  static number ask(auto& map, const question& /*asked*/) { return map.handle.map().unfreed(); }
+};
+struct approximate_size : for_tests {
+  static constexpr std::string_view name = "test_approximate_size";
+  static number ask(auto& map, const question& /*asked*/) { return map.handle.approximate_size(); }
+};
+
+// Before main(): threads only read which operations there are.
+template <class Operation>
+inline const workload::operation kind = registered<Operation>();
+
+// --- maps ---------------------------------------------------------------------------------------
+
+// Single questions to a map, as calls.
 class handle {
+  using operation = workload::operation;
+
  public:
-  handle() = default;
-  handle(const handle&) = delete;
-  handle& operator=(const handle&) = delete;
-  virtual ~handle() = default;
-  virtual bool insert(number key, number value) = 0;
-  virtual bool insert_or_assign(number key, number value) = 0;
-  virtual bool update(number key, const std::function<number(number)>& f) = 0;
-  virtual bool erase(number key) = 0;
-  virtual std::optional<number> find(number key) = 0;
-  virtual bool contains(number key) = 0;
-  virtual std::vector<std::optional<number>> find_many(const std::vector<number>& keys) = 0;
-  virtual void range(number first, number last, const visitor& visit) = 0;
-  virtual void iterate(const visitor& visit) = 0;
-  virtual void range_snapshot(number first, number last, const visitor& visit) = 0;
-  virtual void snapshot(const visitor& visit) = 0;
-  virtual std::optional<element> lower_bound(number key) = 0;
-  virtual std::optional<element> next(number key) = 0;
-  virtual std::optional<element> minimum() = 0;
-  virtual std::optional<element> maximum() = 0;
-  virtual std::uint64_t size() = 0;
-  virtual std::uint64_t approximate_size() = 0;
+  explicit handle(any_map& of) : of_(of.attach()) {}
+
+  bool insert(number key, number value) { return ask<bool>(operation::insert, key, value); }
+  bool insert_or_assign(number key, number value) {
+    return ask<bool>(kind<further::insert_or_assign>, key, value);
+  }
+  bool update(number key, const std::function<number(number)>& function) {
+    return ask<bool>(question_of_function{{.kind = kind<update_by>, .key = key}, function});
+  }
+  bool erase(number key) { return ask<bool>(operation::erase, key); }
+  std::optional<number> find(number key) {
+    return ask<std::optional<number>>(operation::find, key);
+  }
+  bool contains(number key) { return ask<bool>(kind<further::contains>, key); }
+  std::vector<std::optional<number>> find_many(const std::vector<number>& keys) {
+    std::vector<std::optional<number>> found;
+    ask<bool>(question_of_keys{{.kind = kind<find_all>}, keys, found});
+    return found;
+  }
+  std::optional<element> lower_bound(number key) {
+    return ask<std::optional<element>>(kind<further::lower_bound>, key);
+  }
+  std::optional<element> next(number key) {
+    return ask<std::optional<element>>(kind<further::next>, key);
+  }
+  std::optional<element> minimum() { return ask<std::optional<element>>(kind<further::minimum>); }
+  std::optional<element> maximum() { return ask<std::optional<element>>(kind<further::maximum>); }
+  number size() { return ask<number>(operation::size); }
+  number approximate_size() { return ask<number>(kind<bt_test::approximate_size>); }
+
+  void range(number first, number last, const visitor& each) {
+    visit({.kind = operation::range, .key = first, .last = last}, each);
+  }
+  void iterate(const visitor& each) { visit({.kind = operation::iterate}, each); }
+  void range_snapshot(number first, number last, const visitor& each) {
+    visit({.kind = kind<further::range_snapshot>, .key = first, .last = last}, each);
+  }
+  void snapshot(const visitor& each) { visit({.kind = operation::snapshot}, each); }
+  void clone(const visitor& each) { visit({.kind = kind<further::clone>}, each); }
+
+  template <class Answer>
+  Answer ask(const question& asked) {
+    return std::get<Answer>(of_->ask(asked));
+  }
+
+ private:
+  template <class Answer>
+  Answer ask(operation asked, number key = 0, number value = 0) {
+    return ask<Answer>(question{.kind = asked, .key = key, .value = value});
+  }
+  void visit(const question& asked, const visitor& each) {
+    of_->visit(asked, each, [] {});
+  }
+
+  std::unique_ptr<any_handle> of_;
 };
 
 class subject {
  public:
-  subject() = default;
-  subject(const subject&) = delete;
-  subject& operator=(const subject&) = delete;
-  virtual ~subject() = default;
-  virtual std::unique_ptr<handle> attach() = 0;
-  [[nodiscard]] virtual elements contents() const = 0;  // by for_each
-  virtual void clear() = 0;
-  virtual void load_sorted(const elements& sorted) = 0;
-  [[nodiscard]] virtual std::optional<std::string> broken_invariant() const = 0;
-  [[nodiscard]] virtual std::uint64_t unfreed() const = 0;
-};
+  explicit subject(std::unique_ptr<any_map> map) : map_(std::move(map)) {}
 
-template <class Map, class K, class V>
-class handle_of final : public handle {
-  using key_of = numbered<K>;
-  using value_of = numbered<V>;
-
- public:
-  explicit handle_of(Map& map) : handle_(map.attach()) {}
-
-  bool insert(number key, number value) override {
-    return handle_.insert(key_of::made(key), value_of::made(value));
+  [[nodiscard]] std::unique_ptr<handle> attach() const { return std::make_unique<handle>(*map_); }
+  [[nodiscard]] elements contents() const { return walk(*map_, SIZE_MAX); }
+  [[nodiscard]] std::optional<std::string> broken_invariant() const {
+    return map_->broken_invariant();
   }
-  bool insert_or_assign(number key, number value) override {
-    return handle_.insert_or_assign(key_of::made(key), value_of::made(value));
+  void clear() const { attach()->ask<bool>({.kind = kind<bt_test::clear>}); }
+  void load_sorted(const elements& sorted) const {
+    attach()->ask<bool>(question_of_elements{{.kind = kind<bt_test::load_sorted>}, sorted});
   }
-  bool update(number key, const std::function<number(number)>& f) override {
-    return handle_.update(key_of::made(key), [&](const V& value) {
-      return value_of::made(f(value_of::number(value)));
-    });
+  [[nodiscard]] number unfreed() const {
+    return attach()->ask<number>({.kind = kind<bt_test::unfreed>});
   }
-  bool erase(number key) override { return handle_.erase(key_of::made(key)); }
-  std::optional<number> find(number key) override {
-    return number_in(handle_.find(key_of::made(key)));
-  }
-  bool contains(number key) override { return handle_.contains(key_of::made(key)); }
-  std::vector<std::optional<number>> find_many(const std::vector<number>& keys) override {
-    std::vector<K> made;
-    made.reserve(keys.size());
-    for (const number key : keys) made.push_back(key_of::made(key));
-    // Something is there already, to be overwritten.
-    std::vector<std::optional<V>> found;
-    for (std::size_t i = 0; i < keys.size(); ++i) found.emplace_back(value_of::made(77));
-    handle_.find_many(made, found);
-    std::vector<std::optional<number>> numbers;
-    numbers.reserve(found.size());
-    for (const auto& each : found) numbers.push_back(number_in(each));
-    return numbers;
-  }
-  void range(number first, number last, const visitor& visit) override {
-    handle_.range(key_of::made(first), key_of::made(last), numbers_to(visit));
-  }
-  void iterate(const visitor& visit) override { handle_.iterate(numbers_to(visit)); }
-  void range_snapshot(number first, number last, const visitor& visit) override {
-    handle_.range_snapshot(key_of::made(first), key_of::made(last), numbers_to(visit));
-  }
-  void snapshot(const visitor& visit) override { handle_.snapshot(numbers_to(visit)); }
-  std::optional<element> lower_bound(number key) override {
-    return element_in(handle_.lower_bound(key_of::made(key)));
-  }
-  std::optional<element> next(number key) override {
-    return element_in(handle_.next(key_of::made(key)));
-  }
-  std::optional<element> minimum() override { return element_in(handle_.minimum()); }
-  std::optional<element> maximum() override { return element_in(handle_.maximum()); }
-  std::uint64_t size() override { return handle_.size(); }
-  std::uint64_t approximate_size() override { return handle_.approximate_size(); }
 
  private:
-  static auto numbers_to(const visitor& visit) {
-    return [&visit](const K& key, const V& value) {
-      visit(key_of::number(key), value_of::number(value));
-    };
-  }
-  static std::optional<number> number_in(const std::optional<V>& value) {
-    return value ? std::optional(value_of::number(*value)) : std::nullopt;
-  }
-  static std::optional<element> element_in(const std::optional<std::pair<K, V>>& found) {
-    if (!found) return std::nullopt;
-    return element(key_of::number(found->first), value_of::number(found->second));
-  }
-
-  typename Map::handle handle_;
+  std::unique_ptr<any_map> map_;
 };
 
 template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-class subject_of final : public subject {
-  using map = bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>;
-
- public:
-  std::unique_ptr<handle> attach() override { return std::make_unique<handle_of<map, K, V>>(map_); }
-  [[nodiscard]] elements contents() const override {
-    elements met;
-    map_.for_each([&](const K& key, const V& value) {
-      met.emplace_back(numbered<K>::number(key), numbered<V>::number(value));
-    });
-    return met;
-  }
-  void clear() override { map_.clear(); }
-  void load_sorted(const elements& sorted) override {
-    std::vector<std::pair<K, V>> made;
-    made.reserve(sorted.size());
-    for (const auto& [key, value] : sorted) {
-      made.emplace_back(numbered<K>::made(key), numbered<V>::made(value));
-    }
-    map_.load_sorted(made.begin(), made.end());
-  }
-  [[nodiscard]] std::optional<std::string> broken_invariant() const override {
-    return map_.broken_invariant();
-  }
-  [[nodiscard]] std::uint64_t unfreed() const override { return map_.unfreed(); }
-
- private:
-  map map_;
+struct tested : bt_map<K, V, Reclaim, Compare, Synchronisation, Settings> {
+  using operations =
+      assay::operations<update_by, find_all, load_sorted, clear, unfreed, approximate_size>;
 };
 
 // --- variants -----------------------------------------------------------------------------------
 
 struct variant {
   const char* name;
-  std::unique_ptr<subject> (*make)();
+  std::unique_ptr<any_map> (*make_map)();
   bool has_keys_in_words;
   bool is_coarse;
   bool frees_at_clear;
   std::uint64_t most_value;  // of the form 2^n - 1
   std::size_t leaf_capacity;
   std::size_t internal_capacity;
+
+  [[nodiscard]] std::unique_ptr<subject> make() const {
+    return std::make_unique<subject>(make_map());
+  }
 };
 
 template <std::size_t Leaf, std::size_t Internal, host::instruction_set Set>
@@ -295,17 +330,19 @@ struct settings : bt_capacities<Leaf, Internal> {
 template <class K, class V, class Synchronisation = bt::optimistic, class Settings = bt_settings,
           class Reclaim = reclaim::epochs, class Compare = std::less<K>>
 variant variant_of(const char* name) {
-  return {
-      .name = name,
-      .make = []() -> std::unique_ptr<subject> {
-        return std::make_unique<subject_of<K, V, Reclaim, Compare, Synchronisation, Settings>>();
-      },
-      .has_keys_in_words = bt::is_word<K>,
-      .is_coarse = Synchronisation::is_coarse,
-      .frees_at_clear = std::is_same_v<Reclaim, reclaim::epochs>,
-      .most_value = std::uint64_t{0x7fff'ffff} >> (sizeof(V) < 4 ? 31 - 8 * sizeof(V) : 0),
-      .leaf_capacity = Settings::leaf_capacity,
-      .internal_capacity = Settings::internal_capacity};
+  return {.name = name,
+          .make_map = []() -> std::unique_ptr<any_map> {
+            using trees_test::strings;
+            using map = tested<K, V, Reclaim, Compare, Synchronisation, Settings>;
+            return std::make_unique<erased_map<map, K, V, loops::none>>(
+                map_hints{.key_range = 0, .threads = 0, .key = strings, .value = strings});
+          },
+          .has_keys_in_words = bt::is_word<K>,
+          .is_coarse = Synchronisation::is_coarse,
+          .frees_at_clear = std::is_same_v<Reclaim, reclaim::epochs>,
+          .most_value = std::uint64_t{0x7fff'ffff} >> (sizeof(V) < 4 ? 31 - 8 * sizeof(V) : 0),
+          .leaf_capacity = Settings::leaf_capacity,
+          .internal_capacity = Settings::internal_capacity};
 }
 
 // Of keys and values that are words, and of those that are in boxes and records: compiled apart, at

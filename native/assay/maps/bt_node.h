@@ -3,22 +3,23 @@
 //
 // An element is a key word and, for some types, a value word:
 //
-//     keys            values          key word                value word
-//     at most 8 bytes at most 8 bytes the key                 the value
-//     at most 8 bytes other           the key                 pointer to an immutable box
-//     other           any             pointer to an immutable -
-//                                     record of both
+//     keys             values           key word                           value word
+//     at most 8 bytes  at most 8 bytes  the key                            the value
+//     at most 8 bytes  other            the key                            pointer to a box
+//     other            any              pointer to a record of both        none
+//
+// Boxes and records never change.
 //
 // "At most 8 bytes" stands for 1, 2, 4 or 8, trivially copyable, without padding. Words are atomic.
-// Whatever a thread reads of a node that it has not locked counts only once the node's lock has
-// said that nothing changed (sync/optimistic_lock.h); until then words of different times may meet.
-// What pointers lead to is never changed, and retired when nothing leads to it any more, so that it
-// can be looked at even then:
+// What a thread reads of a node that it has not locked counts only once it has validated the node's
+// version (sync/optimistic_lock.h); until then it may be words of different times. What pointers
+// lead to never changes, and is retired when nothing leads to it any more, so that it can be read
+// even before the version was validated:
 //
 // (1) Pointers are stored with release and loaded with acquire: what they lead to is there.
-// (2) A place of an array counts only once its bit or the node's count says so, by a release that
-//     meets an acquire of whoever reads it: a pointer that is found there is at least as new, and
-//     was retired, if at all, after the reader had pinned.
+// (2) A place of an array counts only once its bit, or the node's count, says that it is used. Both
+//     are stored with release and loaded with acquire. So a pointer that is found in such a place
+//     is at least as new, and was retired, if at all, after the reader had pinned.
 //
 // A leaf with 44 elements of 16 bytes:
 //

@@ -4,12 +4,13 @@
 //     assay::bt_map<K, V, assay::reclaim::epochs, std::less<K>,
 //                   assay::bt::coarse<std::mutex>> locked;
 //
-// optimistic             each node has a lock (sync/optimistic_lock.h), which searches only look at
-// optimistic_replacing   the same, but balancing replaces a parent as well, as the thesis has it,
-//                        instead of changing it where it is
-// coarse<Lock>           one lock; each operation is one critical section, or several where it
-//                        balances, made so that few instructions change little memory late
-//                        (Bonnichsen 2016, section 5.1)
+//     optimistic             each node has a lock (sync/optimistic_lock.h), which searches only
+//                            read
+//     optimistic_replacing   the same, but balancing replaces a parent as well, as the thesis has
+//                            it, instead of changing it where it is
+//     coarse<Lock>           one lock; each operation is one critical section, or several where it
+//                            balances, made so that few instructions change little memory late
+//                            (Bonnichsen 2016, section 5.1)
 //
 // `Lock` is any type with lock() and unlock().
 
@@ -52,10 +53,10 @@ class no_node_lock {
  public:
   using version = std::uint64_t;
 
-  [[nodiscard]] static version look() noexcept { return 0; }
+  [[nodiscard]] static version read() noexcept { return 0; }
   [[nodiscard]] static bool is_free(version /*seen*/) noexcept { return true; }
-  [[nodiscard]] static bool is_still(version /*seen*/) noexcept { return true; }
-  static void have_looked() noexcept {}
+  [[nodiscard]] static bool validate(version /*seen*/) noexcept { return true; }
+  static void all_read() noexcept {}
   [[nodiscard]] static bool try_lock(version /*seen*/) noexcept { return true; }
   static void unlock() noexcept {}
   static void unlock_unchanged() noexcept {}
@@ -97,11 +98,11 @@ struct coarse {
   };
 };
 
-// What a map may be told to do: the three above.
+// What the fifth parameter of bt_map may be: the three above.
 template <class T>
 concept synchronisation = requires(typename T::shared& shared, typename T::node_lock& lock) {
   typename T::section;
-  lock.try_lock(lock.look());
+  lock.try_lock(lock.read());
   { T::is_coarse } -> std::convertible_to<bool>;
   { T::replaces_parents } -> std::convertible_to<bool>;
 };

@@ -20,24 +20,41 @@
 //     handle.snapshot(visit);        // visits every element, all as of one instant
 //     handle.iterate(visit);         // visits every element, each as it is met
 //
+// The calls and what each promises. Whether they wait for other threads and what they cost is for
+// the map to say, and for a trial to measure.
+//
+//   map.attach()
+//       a handle for the calling thread. By any thread
+//   handle.insert(key, value)
+//       adds the element if no element has its key; says whether it did. Replaces nothing
+//   handle.erase(key)
+//       removes the element of that key if there is one; says whether it did
+//   handle.find(key)
+//       a copy of the value of that key, if there is one
+//   handle.range(first, last, visit)
+//       visits the elements with first <= key <= last in ascending order; none if last < first
+//   handle.size(), handle.snapshot(visit), handle.iterate(visit)
+//       as above. A snapshot is atomic: it visits what the map held at one instant between its call
+//       and its return. An iteration need not be: elements that are there all the time are visited
+//       once, others may or may not be. Ranges and sizes are one or the other, and a subject's
+//       description says which
+//   map.for_each(visit)
+//       visits every element once, in any order, while no thread is inside a call to a handle
+//
+// A handle is called by the thread that attached it, one call at a time, and destroyed before the
+// map is. insert, erase and find are linearizable, unless a map says that it is not
+// (subject/subject.h). What a call throws, also for lack of memory, ends the trial as crashed, with
+// its message.
+//
+// `visit` is called as visit(key, value). A map that finds out halfway that it must start over
+// calls visit.begin_again(), which forgets what was visited since the visit began. Both may throw,
+// to end a visit early, and the map must let the exception pass: a trial that is over ends in this
+// way a visit that would begin again, as it might do so forever.
+//
 // gcc 12 assembles an optional number that a call returns in memory, a byte after a word, and reads
 // it back whole, which waits until both are written: 5 to 7 ns, half of what a search takes in a
-// small map. To keep that out of the measurement, make find() [[gnu::always_inline]], as in every
-// subject here.
-//
-// What these promise, apart from their order, is how they take part in other threads' updates. A
-// snapshot is atomic: it visits what the map held at one instant between its call and its return.
-// An iteration need not be: elements that are there all the time are visited once, others may or
-// may not be. Ranges and sizes are one or the other, and a subject's description says which.
-//
-// `visit` is called as visit(key, value) and may throw, to end a visit early. A map that finds out
-// halfway that it must start over calls visit.begin_again(), which forgets what was visited since
-// the visit began.
-//
-// A map whose operations can run for long may take a `std::stop_token` as a last argument. It then
-// returns an optional of the ordinary answer, empty if it gave up because a stop was requested; the
-// call must then have had no effect. Visits have no ordinary answer: those that take a token return
-// whether they finished.
+// small map. To keep that out of the measurement, make find() [[gnu::always_inline]], as the maps
+// here do.
 
 #ifndef ASSAY_MAPS_CONCEPT_H_
 #define ASSAY_MAPS_CONCEPT_H_
@@ -45,7 +62,6 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <type_traits>
 
 namespace assay {
@@ -64,15 +80,6 @@ concept map_handle = requires(Handle& handle, const K& key, const V& value) {
   { handle.find(key) } -> std::same_as<std::optional<V>>;
 };
 
-// A handle whose operations give up when asked to stop.
-template <class Handle, class K, class V>
-concept stoppable_map_handle =
-    requires(Handle& handle, const K& key, const V& value, const std::stop_token& stop) {
-      { handle.insert(key, value, stop) } -> std::same_as<std::optional<bool>>;
-      { handle.erase(key, stop) } -> std::same_as<std::optional<bool>>;
-      { handle.find(key, stop) } -> std::same_as<std::optional<std::optional<V>>>;
-    };
-
 // What a map may rely on when it is given a function to call with elements. It is cheap to copy,
 // and its copies act as one.
 template <class K, class V>
@@ -81,62 +88,30 @@ struct any_visitor {
   void begin_again() const;
 };
 
-// What a handle offers besides, without and with a stop token.
+// What a handle offers besides.
 template <class Handle, class K, class V>
-concept plain_range = requires(Handle& handle, const K& key, any_visitor<K, V> visit) {
+concept offers_range = requires(Handle& handle, const K& key, any_visitor<K, V> visit) {
   { handle.range(key, key, visit) } -> std::same_as<void>;
 };
-template <class Handle, class K, class V>
-concept stoppable_range =
-    requires(Handle& handle, const K& key, any_visitor<K, V> visit, const std::stop_token& stop) {
-      { handle.range(key, key, visit, stop) } -> std::same_as<bool>;
-    };
-
 template <class Handle>
-concept plain_size = requires(Handle& handle) {
+concept offers_size = requires(Handle& handle) {
   { handle.size() } -> std::convertible_to<std::uint64_t>;
 };
-template <class Handle>
-concept stoppable_size = requires(Handle& handle, const std::stop_token& stop) {
-  { handle.size(stop) } -> std::same_as<std::optional<std::uint64_t>>;
-};
-
 template <class Handle, class K, class V>
-concept plain_snapshot = requires(Handle& handle, any_visitor<K, V> visit) {
+concept offers_snapshot = requires(Handle& handle, any_visitor<K, V> visit) {
   { handle.snapshot(visit) } -> std::same_as<void>;
 };
 template <class Handle, class K, class V>
-concept stoppable_snapshot =
-    requires(Handle& handle, any_visitor<K, V> visit, const std::stop_token& stop) {
-      { handle.snapshot(visit, stop) } -> std::same_as<bool>;
-    };
-
-template <class Handle, class K, class V>
-concept plain_iterate = requires(Handle& handle, any_visitor<K, V> visit) {
+concept offers_iterate = requires(Handle& handle, any_visitor<K, V> visit) {
   { handle.iterate(visit) } -> std::same_as<void>;
 };
-template <class Handle, class K, class V>
-concept stoppable_iterate =
-    requires(Handle& handle, any_visitor<K, V> visit, const std::stop_token& stop) {
-      { handle.iterate(visit, stop) } -> std::same_as<bool>;
-    };
-
-template <class Handle, class K, class V>
-concept offers_range = plain_range<Handle, K, V> || stoppable_range<Handle, K, V>;
-template <class Handle>
-concept offers_size = plain_size<Handle> || stoppable_size<Handle>;
-template <class Handle, class K, class V>
-concept offers_snapshot = plain_snapshot<Handle, K, V> || stoppable_snapshot<Handle, K, V>;
-template <class Handle, class K, class V>
-concept offers_iterate = plain_iterate<Handle, K, V> || stoppable_iterate<Handle, K, V>;
 
 // A map from K to V that threads enter through handles. `for_each` is called only while the map is
 // quiescent, that is, while no thread is inside a call to a handle. The function given to it may
 // throw, to end a walk early, and `for_each` must let the exception pass.
 template <class Map, class K, class V>
 concept concurrent_map = requires(Map& map, void (*visit)(K, V)) {
-  requires map_handle<decltype(map.attach()), K, V> ||
-               stoppable_map_handle<decltype(map.attach()), K, V>;
+  requires map_handle<decltype(map.attach()), K, V>;
   map.for_each(visit);
 };
 

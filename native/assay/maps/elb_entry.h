@@ -1,14 +1,19 @@
 // The words that an elb_tree changes one at a time: entries, and how they are coded.
 //
-// A word is 0 if there is no entry, and its highest bit says that it changes no more (Bonnichsen
-// 2016, listing 5.3). So words of 64 bits hold entries of up to 63, and those of 128 up to 127. An
-// entry's word is one more than the entry, so that no entry is 0; what is left out, where an entry
-// takes all bits that there are, is the greatest.
+//     using entry = assay::elb::element<std::uint32_t, std::int32_t, 31, 32>;  // a key, a value
+//     using coding = assay::elb::coding<entry>;
+//     const coding::word word = coding::encode({7, -1});                       // 64 bits, not 0
+//     coding::decode(word).key;                                                // 7
 //
-// Words of 128 bits are changed by the wide compare-and-swap of x86-64, which its very first
-// processors lack: they cannot run it. They are read by a vector load, which is one piece where
-// there is AVX (Intel's and AMD's manuals say so), and elsewhere by that same compare-and-swap. On
-// other architectures the compiler's library takes a lock: then nothing is lock-free.
+// A word is 0 if it holds no entry. Its highest bit says that it changes no more (Bonnichsen 2016,
+// listing 5.3). So words of 64 bits hold entries of up to 63 bits, and words of 128 bits of up to
+// 127. A word is one more than its entry, so that 0 can be an entry, too. Where entries take all 63
+// or 127 bits, the greatest one is left out.
+//
+// Words of 128 bits are changed by the wide compare-and-swap of x86-64. (Its very first processors
+// lack that instruction, and cannot run such a tree.) Where there is AVX, they are read by a vector
+// load, which Intel's and AMD's manuals promise to be one piece; elsewhere by the compare-and-swap.
+// On other architectures the compiler's library takes a lock: then nothing is lock-free.
 
 #ifndef ASSAY_MAPS_ELB_ENTRY_H_
 #define ASSAY_MAPS_ELB_ENTRY_H_
@@ -24,6 +29,7 @@
 
 #include "assay/host/instruction_set.h"
 #include "assay/sync/atomics.h"
+#include "assay/sync/sanitizers.h"
 
 #if defined(__x86_64__)
 #define ASSAY_OWN_WIDE_ATOMICS 1
@@ -31,18 +37,8 @@
 #else
 #define ASSAY_OWN_WIDE_ATOMICS 0
 #endif
-// ThreadSanitizer sees nothing of what is written in assembler, and is told how it orders threads.
-#if defined(__SANITIZE_THREAD__)
-#define ASSAY_TELL_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_TELL_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef ASSAY_TELL_THREAD_SANITIZER
-#define ASSAY_TELL_THREAD_SANITIZER 0
-#endif
-#if ASSAY_TELL_THREAD_SANITIZER
+// ThreadSanitizer does not see what assembler does, so the code says how it orders threads.
+#if ASSAY_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -54,7 +50,7 @@ template <class Word>
 inline constexpr Word read_only = Word{1} << (8 * sizeof(Word) - 1);
 
 // A word that threads read, compare and swap, and make read-only. Every change is acquire and
-// release, every reading acquire: an entry may be the address of what its inserter has written.
+// release, every load acquire: an entry may be the address of something that its inserter wrote.
 template <class Word>
 class place {
  public:
@@ -162,7 +158,7 @@ class place<wide> {
 #if ASSAY_OWN_WIDE_ATOMICS
   static inline const bool loads_are_whole = __builtin_cpu_supports("avx") != 0;
 #endif
-#if ASSAY_TELL_THREAD_SANITIZER
+#if ASSAY_THREAD_SANITIZER
   void acquired() const noexcept {
     __tsan_acquire(const_cast<__m128i*>(&word_));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
@@ -186,6 +182,12 @@ template <class T>
 inline constexpr unsigned bits = 8 * sizeof(T);
 template <>
 inline constexpr unsigned bits<bool> = 1;
+
+// The least and the greatest number of this many bits.
+template <class T, unsigned Bits>
+inline constexpr T least = static_cast<T>(std::numeric_limits<T>::min() >> (bits<T> - Bits));
+template <class T, unsigned Bits>
+inline constexpr T most = static_cast<T>(std::numeric_limits<T>::max() >> (bits<T> - Bits));
 
 // The word that has room for entries of this many bits.
 template <unsigned Bits>
@@ -279,28 +281,6 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
     return static_cast<T>(from - offset<T, Bits>);
   }
 };
-
-// --- for elb_multimap and elb_priority_queue -----------------------------------------------------
-
-// How an element's parts are kept.
-template <class K, class Settings>
-constexpr unsigned key_bits() {
-  if constexpr (requires { Settings::key_bits; }) return Settings::key_bits;
-  return bits<K>;
-}
-template <class V, class Settings>
-constexpr unsigned value_bits() {
-  if constexpr (requires { Settings::value_bits; }) return Settings::value_bits;
-  return bits<V>;
-}
-template <class K, class V, class Settings>
-using element_of = element<K, V, key_bits<K, Settings>(), value_bits<V, Settings>()>;
-
-// The least and the greatest number of this many bits.
-template <class T, unsigned Bits>
-inline constexpr T least = static_cast<T>(std::numeric_limits<T>::min() >> (bits<T> - Bits));
-template <class T, unsigned Bits>
-inline constexpr T most = static_cast<T>(std::numeric_limits<T>::max() >> (bits<T> - Bits));
 
 }  // namespace assay::elb
 

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
 #include "assay/maps/elb_test_variants.h"
 #include "assay/random/splitmix64.h"
 #include "assay/reclaim/reclaim_test_allocations.h"
+#include "assay/subject/any_entry_set.h"
 
 namespace assay {
 namespace {

@@ -8,35 +8,31 @@
 //     handle.push(10, 2);
 //     handle.try_pop();                                                // {10, 2}
 //
-// A key with a value is in the queue once: the caller of push() must know that it is not there, nor
-// being pushed by another thread. Numbers of events, or addresses, are such values.
+//     // while no call runs
+//     events.for_each([](std::uint32_t time, std::uint32_t number) { ... });
 //
-// Promises
-// --------
-// - push(key, value) adds an entry that try_pop() returns once, to one thread.
-// - try_pop() returns an entry that was in the queue during the call, and no lower one was there
-//   all the time from the beginning of the call to its end. It returns none only if none was. So an
-//   entry that is pushed meanwhile may be lower than what is returned, even if it was pushed first:
-//   also if one thread pushes in ascending order, a later entry may be popped before an earlier
-//   one. A pop does not pass over what was pushed before it began.
-// - try_pop_near() returns one of those that are in the first leaf: at most a leaf's capacity, less
-//   one, of what was there all the time is lower. It returns none only if none was. Threads that
-//   call it at the same time seldom want the same entry; those that call try_pop() always do.
+// A key with a value is in the queue once: the caller of push() must know that it is not there and
+// that no other thread is pushing it. Numbers of events, or addresses, are such values. Debug
+// builds abort if they see it there. elb_pairs.h says which keys and values there may be.
 //
-// All are lock-free, as elb_tree.h says. Keys and values are as elb_multimap's.
+// Its calls are not linearizable. A pop does not pass over what was pushed before it began, but it
+// may pass over what is pushed meanwhile: if one thread pushes in ascending order while another
+// pops, a later entry may be popped before an earlier one.
+//
+// Every call on a handle is lock-free, as far as elb_tree.h says: apart from the allocator, and
+// with reclaim::epochs from threads that stall and hold up the freeing of memory. Each goes down
+// one way from the root, which takes time logarithmic in the number of entries; a pop goes down
+// again, to the next leaf, if the first one has become empty.
 
 #ifndef ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
 #define ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "assay/maps/elb_entry.h"
-#include "assay/maps/elb_tree.h"
+#include "assay/maps/elb_pairs.h"
 
 namespace assay {
 
@@ -50,55 +46,39 @@ struct elb_queue_settings : elb_settings {
 
 template <std::integral K, std::integral V, class Reclaim = reclaim::hazard_pointers,
           class Settings = elb_queue_settings>
-class elb_priority_queue {
-  using entry = elb::element_of<K, V, Settings>;
-  using tree = elb_tree<entry, Reclaim, Settings>;
-  static constexpr entry lowest{elb::least<K, elb::key_bits<K, Settings>()>,
-                                elb::least<V, elb::value_bits<V, Settings>()>};
-  static constexpr entry highest{elb::most<K, elb::key_bits<K, Settings>()>,
-                                 elb::most<V, elb::value_bits<V, Settings>()>};
+class elb_priority_queue : public elb::pairs<K, V, Reclaim, Settings> {
+  using base = elb::pairs<K, V, Reclaim, Settings>;
 
  public:
-  static constexpr bool lock_free = tree::lock_free;
+  class handle : public base::access {
+    using base::access::in_;
 
-  // Throws as elb_multimap's.
-  class handle {
    public:
+    // Adds an entry, which is not there and which no other thread is adding. One call of a pop
+    // returns it.
     void push(K key, V value) { in_.insert({key, value}); }
+
+    // Removes an entry that was in the queue during the call, and returns it: none that was there
+    // all the time from the beginning of the call to its end is lower. Returns none if no entry was
+    // there all the time.
     [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop() {
-      return pair_of(in_.erase(lowest, highest));
+      return this->pair_of(in_.erase(base::lowest, base::highest));
     }
+
+    // The same, but returns any entry of the first leaf: of those that were there all the time, as
+    // many as a leaf holds, less one, may be lower. Threads that call it at the same time seldom
+    // want the same entry; those that call try_pop() always do.
     [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop_near() {
-      return pair_of(in_.erase_near(lowest, highest));
+      return this->pair_of(in_.erase_near(base::lowest, base::highest));
     }
-    [[nodiscard]] std::uint64_t approximate_size() { return in_.approximate_size(); }
 
    private:
     friend elb_priority_queue;
-    explicit handle(tree& all) : in_(all.attach()) {}
-    [[gnu::always_inline]] static std::optional<std::pair<K, V>> pair_of(
-        const std::optional<entry>& found) {
-      return found ? std::optional(std::pair(found->key, found->value)) : std::nullopt;
-    }
-
-    typename tree::handle in_;
+    explicit handle(elb_priority_queue& queue) : base::access(queue) {}
   };
 
-  [[nodiscard]] handle attach() { return handle(all_); }
-
-  // Calls visit(key, value) for each, in the order of keys and then of values. At rest.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    all_.for_each([&](const entry& each) { visit(each.key, each.value); });
-  }
-  // As elb_tree's.
-  [[nodiscard]] std::optional<std::string> broken_invariant() const {
-    return all_.broken_invariant();
-  }
-  [[nodiscard]] std::uint64_t unfreed() const { return all_.unfreed(); }
-
- private:
-  tree all_;
+  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
+  [[nodiscard]] handle attach() { return handle(*this); }
 };
 
 }  // namespace assay

@@ -13,21 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
 #include "assay/maps/elb_tree.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ASSAY_TEST_RUNS_SLOWLY 1
-#endif
-#endif
-#ifndef ASSAY_TEST_RUNS_SLOWLY
-#define ASSAY_TEST_RUNS_SLOWLY 0
-#endif
+#include "assay/subject/any_entry_set.h"
+#include "assay/sync/sanitizers.h"
 
 namespace assay::elb_test {
 
-inline constexpr unsigned slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
+inline constexpr unsigned slowdown = ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER ? 8 : 1;
 
 using number = std::uint64_t;
 

@@ -10,9 +10,10 @@
 //
 //     jobs.for_each([](std::uint64_t job) { ... }); // while no call runs
 //
-// An entry is a word, and most operations change one word by one compare-and-swap. What that costs
-// is linearizability: an operation looks at one word after the other, and says what was true of
-// each at some moment.
+// A lock stops all threads when the thread that holds it is stopped. Here an entry is one word, and
+// most operations change one word by one compare-and-swap. The price is linearizability: an
+// operation reads one word after the other, and what it answers was true of each word at some
+// moment, but not of all at the same moment.
 //
 // Promises
 // --------
@@ -27,25 +28,29 @@
 //   (A.15), or it answers that there was none in O (A.14). No other call returns what it has
 //   removed.
 //
-// Each of them is lock-free, apart from the allocator and, with reclaim::epochs, from threads that
-// stall and hold up the freeing of memory. A call that throws std::bad_alloc has done nothing,
-// except that a visit may have met entries. It may leave a balancing unfinished: the next call that
-// passes, also a search, continues it, and needs memory again.
+// Each of them is lock-free, with two exceptions: the allocator may take locks, and with
+// reclaim::epochs a thread that stalls holds up the freeing of memory. Each takes time logarithmic
+// in the number of entries, and as much again for each further leaf that the range reaches into
+// before an entry is found.
+//
+// A call that throws std::bad_alloc has done nothing, except that a visit may have met entries. It
+// may leave a balancing unfinished: the next call that passes there, also a search, continues it,
+// and needs memory again.
 //
 // The idea
 // --------
-// Entries are in leaves, in no order; a place that is free holds 0. A leaf whose entries all have
-// their *read-only bit* set, also the places that are free, is *closed*: it changes no more.
+// Entries are in leaves, in no order; a place that is free holds 0. Every place has a *read-only
+// bit*. A leaf with this bit set in all its places, used or free, is *closed*: it changes no more.
 // Internal nodes hold separators and children: child i has what is above separator i - 1 and at
 // most separator i. Only the pointers to children change.
 //
-// An insert that meets a leaf with too many entries balances it first, as does an erase one with
-// too few. Of the internal nodes above it, those with too many or too few children come before it.
-// Balancing replaces a *parent*, by one whose children are the unbalanced *node* split, or joined
-// with its *sibling*. The pointer to the parent is in the *grandparent*. All but the real root have
-// one, since a *fake root* that never changes stands above the real one.
+// An insert that meets a leaf with too many entries balances it first, and so does an erase that
+// meets one with too few. Internal nodes above it with too many or too few children are balanced
+// before it. Balancing replaces a *parent*. In the new one the unbalanced child, the *node*, is
+// split, or joined with its *sibling*. The pointer to the parent is in the *grandparent*. Only the
+// real root would have none, so a *fake root* that never changes stands above it.
 //
-// Any thread can go on with a balancing from the word in the grandparent's `status` (help()):
+// Any thread can continue a balancing from the word in the grandparent's `status` (help()):
 //
 //     step 1   grandparent: 0 -> {step 2, which child, its number, which of that one's children}
 //     step 2   parent:      0 -> step 3       its children change no more
@@ -53,57 +58,60 @@
 //     step 4   sibling:     0 -> step 5       likewise, if the two are joined
 //     step 5   grandparent's pointer: parent -> a new parent; then its status -> 0
 //
-// A status other than 0 stands in the way: that of a grandparent is helped to its end first, which
-// may in turn find one further down. A node at step 3, 4 or 5 is *dead*, and stays so: it is
-// replaced. Nobody needs to know by which balancing: all its ways from the root lead past the
-// grandparent, whose status says it.
+// A status other than 0 is in the way of others. A thread that needs the status of a grandparent
+// with one first helps that balancing to its end. There it may meet another one further down, and
+// helps that first. A node at step 3, 4 or 5 is *dead*, and stays dead: it is replaced. A dead node
+// need not say by which balancing: all ways from the root to it pass the grandparent, whose status
+// says it.
 //
-// This differs from listing 5.6 in that a status says where the parent and the node are among the
-// children of theirs, and the parent's number, 64 bits, instead of a key, an address of 32 bits and
-// a height, and that those of dead nodes hold nothing; docs/guide/elb_trees.md lists what else is
-// different, and the listings' mistakes.
+// docs/guide/elb_trees.md lists how this differs from the thesis, and mistakes in its listings.
 //
 // Why it is right
 // ---------------
 // 1. *While a grandparent is at step 2, it is not replaced, and its pointer to the parent is
-//    changed by this balancing alone.* To replace it, or another child, takes its status from 0.
-// 2. *Only this balancing makes its parent, node and sibling dead.* Another one that wants to needs
-//    the status of their parents: the grandparent's, which by (1) it does not get, or the parent's.
-//    A helper that was delayed finds them dead or, if the balancing has come to its end, unlinked
-//    and dead as well.
-// 3. *All helpers do the same.* They decide by what is dead or read-only, and never changes. Each
-//    makes new nodes, and those of one are linked: the pointer to the parent changes once, as by
-//    (2) the parent is not linked again.
-// 4. *A status that comes too late does no harm.* A thread may set one for a parent that has been
-//    replaced since it looked. Who finds another in the parent's place clears it, and does nothing.
+//    changed by this balancing alone.* To replace it, or another child of it, a balancing must
+//    change its status from 0.
+// 2. *Only this balancing makes its parent, node and sibling dead.* Another balancing that wants to
+//    make them dead needs the status of their parents. That is either the grandparent's, which it
+//    does not get by (1), or the parent's. A helper that was delayed finds all of them dead. If the
+//    balancing has ended, they are dead and unlinked.
+// 3. *All helpers do the same.* They decide by what is dead or read-only, which never changes. Each
+//    helper makes new nodes, and the nodes of only one of them are linked: the pointer to the
+//    parent changes once, as by (2) the parent is not linked again.
+// 4. *A status that comes too late does no harm.* A thread may set a status for a parent that has
+//    been replaced since the thread read it. Whoever finds another node in the parent's place
+//    clears the status, and does nothing else.
 // 5. *Nothing is taken for another (ABA).* Each compare-and-swap expects 0, a status, or the
-//    parent's address while its thread protects the parent: it is not freed, so that no other node
-//    has its address. A status names the parent by a number that no other node of the tree has had,
-//    until 2^43 have been made. An address would not do: who finds the parent replaced does not
-//    protect it, and could clear, too late, the status of a new parent at the same address. A
-//    status of the same parent that was cleared and set again is by (4) one that may be cleared at
-//    any time.
+//    parent's address. The address is expected only while the thread protects the parent: the
+//    parent is not freed then, so no other node has its address. A status names the parent by a
+//    number that no other node of the tree has had, until 2^43 have been made. The address would
+//    not do in a status: a thread that finds the parent replaced does not protect it, and could
+//    clear, too late, the status of a new parent at the same address. A status of the same parent
+//    that was cleared and set again may be cleared at any time, by (4).
 //
 // Memory order
 // ------------
-// (a) Pointers to children are set by release and read by acquire: a node is seen as it was filled.
-// (b) Statuses are changed by acquire and release. Who closes a node saw 0, and so all that those
-//     saw and did who had cleared it, such as the last change of a child: the children that it, and
-//     who finds the node dead, reads from then on are those that stay.
-// (c) A status is read by acquire after the child was announced and read again. Who retires that
-//     child has closed its parent, or found it closed, before the heavy fence that comes before
-//     it reads announcements, and the reader's light fence is between the announcement and the
-//     status (hazard_pointers.h). So the reader finds the parent dead, or is seen itself.
-// Words of leaves are changed by acquire and release too (elb_entry.h): who makes one read-only, or
-// finds it so, reads the entry that stays.
+// (a) Pointers to children are set by release and read by acquire. So a node is seen as it was
+//     filled.
+// (b) A status is changed by acquire and release. A thread that closes a node changes its status
+//     from 0, so it acquires what the thread released that had set it to 0: all that this thread
+//     had seen and done, such as the last change of a child. So after a node is dead, the thread
+//     that closed it, and every thread that acquires its dead status, read the children that stay.
+// (c) A status is read by acquire after the child was announced and read again. A thread that
+//     retires this child has first closed its parent, or found it closed, then passed a heavy
+//     fence, and then reads announcements. The reader's light fence is between its announcement and
+//     its reading of the status (hazard_pointers.h). So either the reader finds the parent dead, or
+//     the thread that retires the child finds the announcement.
+// (d) Words of leaves are changed by acquire and release too (elb_entry.h). A thread that makes a
+//     word read-only, or finds it read-only, reads the entry that stays.
 //
 // Reclamation
 // -----------
 // With hazard pointers, a thread protects the last three nodes on its way, and one sibling, by four
-// slots (section 5.4.2). A node is reached when its parent, which is protected, still holds it
-// after it was announced, and is not dead after that: a node is dead before it is unlinked, so both
-// were linked. Below a dead parent, in help(), its grandparent's pointer is looked at instead: the
-// children are retired after that has changed.
+// slots (section 5.4.2). It has reached a node safely when, after it announced the node, the parent
+// still holds the node and then is not dead. The parent is protected, and a node is dead before it
+// is unlinked; so both were linked at that time. Below a dead parent, in help(), the thread reads
+// the grandparent's pointer again instead: the children are retired after that pointer has changed.
 
 #ifndef ASSAY_MAPS_ELB_TREE_H_
 #define ASSAY_MAPS_ELB_TREE_H_
@@ -149,8 +157,9 @@ struct elb_nodes {
   // An internal node with at most this many children is joined with its sibling.
   static constexpr std::size_t sparse_internal = std::max<std::size_t>(1, Children / 8);
 };
-// Those of section 5.5.2, which are dense above 26 and sparse up to 4; of 5.5.3, of its queues; and
-// of 5.5.1, which take 4096 bytes.
+// The three layouts of the thesis: for multimaps (section 5.5.2), where a leaf is split above 26
+// entries and joined up to 4; for queues (5.5.3); and for a database (5.5.1), with nodes of 4096
+// bytes.
 using elb_settings = elb_nodes<32>;
 using elb_narrow = elb_nodes<16>;
 using elb_wide = elb_nodes<512, 252>;
@@ -172,8 +181,8 @@ class elb_tree {
       "another type needs a coding (assay/maps/elb_entry.h)");
   static_assert(4 < Settings::dense && Settings::dense < Settings::leaf_capacity,
                 "a leaf of elb_tree is dense from more than 4 entries on and before it is full");
-  // Neither half of a leaf that was split must be sparse, nor either of two that are made of a
-  // sparse one and its sibling: they would be balanced for ever.
+  // Balancing must not make a sparse leaf, neither as half of a leaf that it splits nor as one of
+  // two that it makes of a sparse leaf and its sibling: it would go on for ever.
   static_assert((Settings::dense + 1) / 2 > Settings::sparse,
                 "half of a leaf of elb_tree that is split must not be sparse: dense is more than "
                 "twice sparse");
@@ -199,8 +208,8 @@ class elb_tree {
   // Two nodes with at most this many entries or children together become one (section 5.4).
   static constexpr std::size_t few(std::size_t capacity) { return 2 * (capacity + 2) / 3; }
 
-  // A status: 0, a step, or step 2 with where the parent is among the children of the grandparent,
-  // its number, and which of its own children is meant.
+  // A status is 0, or a step. With step 2 it also says where the parent is among the children of
+  // the grandparent, the parent's number, and which of the parent's children is meant.
   using status_word = std::uint64_t;
   static constexpr status_word step_mask = 7;
   static constexpr status_word step_2 = 2;
@@ -227,8 +236,8 @@ class elb_tree {
       separators.fill(greatest);
     }
 
-    // The greatest entry that may be below each child, and below none. First, so that they begin on
-    // a cache line.
+    // Separator i is the greatest entry that may be below child i; it is the greatest of all where
+    // there is no child. They come first, so that they begin on a cache line.
     std::array<word, internal_capacity> separators{};
     std::array<atomic<void*>, internal_capacity> children{};
     atomic<status_word> status{0};
@@ -241,7 +250,7 @@ class elb_tree {
     [[nodiscard]] std::size_t child_of(word entry) const {
       std::size_t below = 0;
       if constexpr (sizeof(word) == 8 && Set != set::scalar) {
-        // They do not change, and so need not be the atomic words that others are.
+        // Separators do not change, so they are plain words; the function takes atomic ones.
         const auto* const all = reinterpret_cast<const atomic<word>*>(separators.data());
         for_chunks<internal_capacity, 56>([&]<std::size_t From, std::size_t N>() {
           below += vector_search::count_less<Set, N>(all + From, entry);
@@ -288,7 +297,7 @@ class elb_tree {
   };
 
  public:
-  // As long as the allocator is, and the reclamation of memory.
+  // As far as the allocator and the reclamation of memory are.
   static constexpr bool lock_free = place::lock_free;
 
   // A thread's access to the tree. Only the thread that attached it calls it, and not within a call
@@ -296,16 +305,16 @@ class elb_tree {
   // knows that it is done.
   class handle {
    public:
-    // Adds the entry, which is not in the tree and is not being added by another thread: see
-    // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range if it is none of the
-    // entries that there are, with nothing added.
+    // Adds the entry, which must not be in the tree, and which no other thread may be adding: see
+    // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range for a number that cannot
+    // be an entry (elb_entry.h), with nothing added.
     void insert(Entry entry) {
       const word coded = coding::encode(entry);
       tree_->by_vectors([&]<set Set>() { tree_->template insert_as<Set>(coded, me_); });
     }
 
-    // Removes the smallest entry in [lo, hi], as far as that can be said: see "Promises".
-    // Lock-free. Throws std::bad_alloc, with nothing erased.
+    // Removes the smallest entry in [lo, hi] and returns it; "Promises" says what that means while
+    // others change the tree. Lock-free. Throws std::bad_alloc, with nothing erased.
     [[gnu::always_inline]] std::optional<Entry> erase(Entry lo, Entry hi) {
       const word from = coding::first(lo);
       const word to = coding::last(hi);
@@ -313,9 +322,9 @@ class elb_tree {
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_); }));
     }
 
-    // Removes an entry in [lo, hi] that is one of the smallest: one of the first leaf that has any
-    // of them. Threads that call it at the same time seldom want the same one. Otherwise as
-    // erase(), but that entries in O may be smaller, fewer than a leaf holds.
+    // Removes one of the smallest entries in [lo, hi]: any of the first leaf that has one. Threads
+    // that call it at the same time seldom want the same entry. It promises what erase() does,
+    // except that entries in O may be smaller, fewer than a leaf holds.
     [[gnu::always_inline]] std::optional<Entry> erase_near(Entry lo, Entry hi) {
       const word from = coding::first(lo);
       const word to = coding::last(hi);
@@ -324,7 +333,7 @@ class elb_tree {
           [&]<set Set>() { return tree_->template erase_as<Set>(from, to, me_, start); }));
     }
 
-    // An entry in [lo, hi], if there is one. Lock-free. Throws std::bad_alloc.
+    // An entry in [lo, hi], if there is one: see "Promises". Lock-free. Throws std::bad_alloc.
     [[gnu::always_inline]] std::optional<Entry> search(Entry lo, Entry hi) {
       const word from = coding::first(lo);
       const word to = coding::last(hi);
@@ -370,9 +379,10 @@ class elb_tree {
   }
   elb_tree(const elb_tree&) = delete;
   elb_tree& operator=(const elb_tree&) = delete;
-  // At rest; no handle is left.
+  // At rest, with no handle left. Deletes everything.
   ~elb_tree() { delete_below(static_cast<internal*>(above_.child(0))); }
 
+  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
   [[nodiscard]] handle attach() { return handle(*this); }
 
   // Calls visit(entry) for each entry, in ascending order. At rest. Throws std::bad_alloc and what
@@ -383,9 +393,9 @@ class elb_tree {
   }
 
   // What is wrong with the tree, if anything is: the order of entries and separators (theorem
-  // A.10), a node with two parents (A.5), an entry that is there twice, a balancing that was left,
-  // a node without children or with too many. After a call that threw std::bad_alloc a balancing
-  // may be left, which this tells of, until calls have passed. At rest. Throws std::bad_alloc.
+  // A.10), a node with two parents (A.5), an entry that is there twice, an unfinished balancing, a
+  // node without children or with too many. A call that threw std::bad_alloc may have left a
+  // balancing unfinished, until other calls pass there. At rest, for tests. Throws std::bad_alloc.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     if (above_.size != 1) return "the fake root does not have one child";
     if (above_.status.load(memory_order_acquire) != 0) return "the root's balancing is unfinished";
@@ -399,8 +409,8 @@ class elb_tree {
 
  private:
   // --- operations --------------------------------------------------------------------------------
-  // Each way down has its own guard, as it may retire nodes, and a guard has memory for a limited
-  // number.
+  // Each way down has a guard of its own: it may retire nodes, and a guard has memory for a limited
+  // number of them.
 
   // Calls operate.template operator()<Set>(), all that it calls compiled for the best vector
   // instructions.
@@ -432,7 +442,7 @@ class elb_tree {
     }
   }
 
-  // What was seen of a leaf, place after place.
+  // What was read of a leaf, place after place.
   struct view {
     std::size_t used = 0;
     std::size_t free = leaf_capacity;    // a place; that many if there is none
@@ -472,9 +482,10 @@ class elb_tree {
     }
     return seen;
   }
-  // What was found of numbers, as what was found of the places that they are, each of which has its
-  // last number's bit. Where upper parts are equal, others are between than the wanted, but none
-  // that is free, as all are where a range begins with the lowest entries.
+  // Turns what was found of numbers of 64 bits into what was found of places. Where a place is two
+  // numbers, the bit of its upper one stands for it. Upper parts that equal an end of the range may
+  // belong to words outside of it, which want() sorts out; free places, whose upper part equals
+  // that of the lowest entries, are left out here.
   static vector_search::sorted_words of_places(vector_search::sorted_words found) {
     if constexpr (place::numbers == 2) {
       constexpr std::uint64_t uppers = 0xaaaa'aaaa'aaaa'aaaa;
@@ -491,7 +502,7 @@ class elb_tree {
   static void want(const leaf& node, std::size_t where, word lo, word hi, std::size_t start,
                    view& seen) {
     const word held = node.places[where].template load<Set>();
-    // What was wanted a moment ago may still be in the tree, but no longer here alone.
+    // If the leaf is closed by now, the entry may already be in another leaf as well.
     seen.is_closed = seen.is_closed || (held & read_only) != 0;
     const auto from_start = [start](std::size_t place) {
       return (place + leaf_capacity - start) % leaf_capacity;

@@ -3,4 +3,6 @@
 
 #include "assay/maps/elb_tree_model.h"
 
-int main() { return assay::judge<assay::elb_tree_model<930, 540>>(10'000, 40'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::elb_tree_model<930, 540>>(argc, argv, 10'000, 40'000);
+}

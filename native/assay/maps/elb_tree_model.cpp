@@ -3,4 +3,6 @@
 
 #include "assay/maps/elb_tree_model.h"
 
-int main() { return assay::judge<assay::elb_tree_model<300, 90>>(50'000, 20'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::elb_tree_model<300, 90>>(argc, argv, 50'000, 20'000);
+}

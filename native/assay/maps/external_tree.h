@@ -13,7 +13,9 @@
 // stands for "nothing", which is only ever found at the root of an empty tree: there are no
 // sentinels, hence no key that a user could not store.
 //
-// What is here serves trees at rest, and their nodes at any time.
+// Two maps are such trees: natarajan_mittal_bst.h and ticket_bst.h. What they have in common is
+// here: nodes and edges, what is done with a tree at rest, and the half of a map that does not
+// depend on how its tree is changed, class `map`.
 
 #ifndef ASSAY_MAPS_EXTERNAL_TREE_H_
 #define ASSAY_MAPS_EXTERNAL_TREE_H_
@@ -21,11 +23,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "assay/maps/concept.h"
+#include "assay/reclaim/concept.h"
 #include "assay/sync/atomics.h"
+#include "assay/sync/point.h"
 
 namespace assay::external_tree {
 
@@ -172,6 +179,149 @@ template <class Leaf, class Internal, class Compare, class Fault>
   }
   return std::nullopt;
 }
+
+struct nothing {};
+
+// A map but for its updates. `Tree` derives from it and befriends it, and adds
+//
+//     internal         its internal nodes, which have a `key` and two edges, `child`
+//     handle           a thread's access, derived from `access`, with insert and erase
+//     seek(key, guard).last
+//                      where it can be used with hazard pointers: the edge to the leaf where `key`
+//                      is, if it is anywhere; 0 if there is none
+//
+// `Locks` are what its root's edge has beside it, as an internal node's edges have.
+//
+// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
+// to a handle and all calls that ended happen before.
+template <class Tree, class K, class V, class Reclaim, class Compare, class Locks = nothing>
+class map {
+ public:
+  map(const map&) = delete;
+  map& operator=(const map&) = delete;
+
+  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
+  [[nodiscard]] auto attach() { return typename Tree::handle(tree()); }
+
+  // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
+  // and what `visit` throws.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for_each_leaf<leaf_type, typename Tree::internal>(
+        root_.load(memory_order_acquire),
+        [&](const leaf_type& held) { visit(held.key, held.value); });
+  }
+
+  // Removes all elements, and frees at once the memory of these and of all that were erased before.
+  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
+  // free_all() frees them when it otherwise would.
+  void clear() noexcept {
+    delete_all<leaf_type, typename Tree::internal>(root_.exchange(0, memory_order_acq_rel));
+    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
+  }
+
+  // How many removed nodes wait to be freed; an estimate while threads are inside calls.
+  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
+
+ protected:
+  using leaf_type = leaf<K, V>;
+
+  // At rest, with no handle left. Deletes everything.
+  ~map() { clear(); }
+
+  // A thread's access to the map. Only the thread that attached it calls it, and not within a call
+  // to it, as from a comparison or a copy. It is destroyed before the map is, outside its calls, by
+  // that thread or by one that knows that it is done, as after joining it. Debug builds abort, with
+  // a message, on a call by another thread, within a call, or after it was moved from, and when it
+  // outlives its map.
+  class access {
+   public:
+    // The value of that key, if there is one. Throws std::bad_alloc and what comparisons and copies
+    // of a value throw. Each tree says what progress it makes.
+    [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+      std::optional<V> found;
+      [[maybe_unused]] auto guard = me_.pin();
+      const edge to = map_->search(key, guard);
+      if (to != 0 && map_->holds(to, key)) found.emplace(node_at<leaf_type>(to)->value);
+      return found;
+    }
+
+    // Whether there is an element of that key. As find().
+    bool contains(parameter<K> key) {
+      [[maybe_unused]] auto guard = me_.pin();
+      const edge to = map_->search(key, guard);
+      return unbranched(to != 0 && map_->holds(to, key));
+    }
+
+   protected:
+    explicit access(Tree& tree) : map_(&tree), me_(tree.domain_.join()) {}
+
+    Tree* map_;
+    typename Reclaim::participant me_;
+  };
+
+  [[nodiscard]] std::size_t side_of(parameter<K> key, const auto& node) const {
+    return less_(key, node.key) ? 0 : 1;
+  }
+
+  // Whether the leaf that an edge leads to has that key.
+  [[nodiscard]] bool holds(edge to, parameter<K> key) const {
+    const K& held = node_at<const leaf_type>(to)->key;
+    return !less_(key, held) && !less_(held, key);
+  }
+
+  // The edge to the leaf where `key` is, if it is anywhere; 0 if there is none. Its loads are
+  // acquires, and meet the releases with which the tree links nodes: each tree says which.
+  template <class Guard>
+  [[nodiscard]] edge search(parameter<K> key, [[maybe_unused]] Guard& guard) {
+    if constexpr (Reclaim::protects == reclaim::protection::named) {
+      return tree().seek(key, guard).last;
+    } else {
+      edge to = root_.load(memory_order_acquire);
+      if (to == 0) return 0;
+      while (is_internal(to)) {
+        ASSAY_POINT("external_tree_search_step");
+        const auto* node = node_at<const typename Tree::internal>(to);
+        to = node->child[side_of(key, *node)].load(memory_order_acquire);
+      }
+      return to;
+    }
+  }
+
+  // Has put(edge) put a new leaf where a search for its key met a leaf, or nothing, if `met` is 0:
+  // in a fork with that leaf, or alone. If put() says that it has done so, owns it no more. Says
+  // whether it has. Throws std::bad_alloc and what comparisons and copies of a key throw, before
+  // put().
+  template <class Put>
+  [[nodiscard]] bool link(edge met, std::unique_ptr<leaf_type>& fresh, const Put& put) const {
+    using internal = typename Tree::internal;
+    std::unique_ptr<internal> fork;
+    edge linked = edge_to(fresh.get());
+    if (met != 0) {
+      const K& key = node_at<const leaf_type>(met)->key;
+      fork = less_(fresh->key, key) ? std::make_unique<internal>(key, linked, met)
+                                    : std::make_unique<internal>(fresh->key, met, linked);
+      linked = edge_to(fork.get());
+    }
+    if (!put(linked)) return false;
+    static_cast<void>(fork.release());
+    static_cast<void>(fresh.release());
+    return true;
+  }
+
+  // Read by every call, and apart from what else is written.
+  alignas(64) atomic_edge root_{0};
+  [[no_unique_address]] Locks root_locks_{};
+  [[no_unique_address]] Compare less_{};
+  alignas(64) Reclaim domain_;
+
+ private:
+  friend Tree;
+  map() = default;
+  explicit map(Compare less) : less_(std::move(less)) {}
+
+  [[nodiscard]] Tree& tree() { return static_cast<Tree&>(*this); }
+};
 
 }  // namespace assay::external_tree
 

@@ -1,4 +1,4 @@
-// What is wrong with a map at rest, as far as it can be told from the map itself.
+// What is wrong with a map at rest, as far as the map itself can say.
 //
 //     class my_map {
 //      public:
@@ -6,11 +6,12 @@
 //       std::optional<std::string> broken_invariant() const;    // what is wrong, if anything is
 //       ...
 //     };
-//     if (const auto broken = assay::broken_invariant<std::uint64_t>(map))
-//     std::puts(broken->c_str());
+//     if (const auto broken = assay::broken_invariant<std::uint64_t>(map)) {
+//       std::puts(broken->c_str());
+//     }
 //
-// A map has either, both or neither. Order, balance, reachability, counts and locks left behind are
-// known to its author alone; whoever looks for mistakes asks by this one function.
+// A map has either of the two, both or none. Only its author knows about balance, reachability,
+// counts and locks left behind; tests and checkers ask by this one function.
 
 #ifndef ASSAY_MAPS_INVARIANT_H_
 #define ASSAY_MAPS_INVARIANT_H_

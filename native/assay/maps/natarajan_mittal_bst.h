@@ -11,9 +11,17 @@
 //
 //     ages.for_each([](const std::string& name, int age) { ... });   // while no call runs
 //
-// Searches write nothing and never begin again. An insert takes one compare-and-swap, an erase
-// three, if nobody interferes. The tree does not balance itself: keys that arrive in random order
-// give leaves a depth of about 2 ln(n), or 1.39 log2(n), on average, ascending ones a list.
+// A thread that is stopped in the middle of an update holds up nobody. docs/guide/trees.md says
+// when to use this tree, how it differs from the paper, and what other implementations got wrong.
+//
+// Promises
+// --------
+// insert, erase, find and contains are linearizable and lock-free, as far as the allocator is. A
+// search writes nothing to the tree and never begins again. An insert takes one compare-and-swap,
+// an erase three, if no other thread interferes.
+//
+// The tree does not balance itself. Keys that arrive in random order give leaves a depth of about
+// 2 ln(n), or 1.39 log2(n), on average; keys that arrive in ascending order give a list.
 //
 // The idea
 // --------
@@ -24,9 +32,10 @@
 //     tag    on the edge to the leaf's sibling: the sibling is to move up to the parent's place
 //
 // To erase a leaf, a thread flags the edge to it (*injection*), tags the edge to its sibling, and
-// swings an edge above them over to the sibling (*splicing*). That edge is that of the *ancestor*:
-// the last edge without a tag on the way to the parent. Between it and the parent there may be more
-// internal nodes that others are about to remove, a *chain*, and the swing removes the chain whole:
+// swings an edge above them over to the sibling (*splicing*). The edge that is swung is that of the
+// *ancestor*: the last edge without a tag on the way to the parent. Between it and the parent there
+// may be more internal nodes that others are about to remove, a *chain*. The swing removes the
+// whole chain:
 //
 //       |  ancestor's edge                |  ancestor's edge
 //       n0  the successor                 |
@@ -37,22 +46,20 @@
 //              /  `tag                    |
 //             k(f)  s  the sibling        s
 //
-// An insert replaces the edge to a leaf by one to a fork of that leaf and the new one. A thread
+// An insert replaces the edge to a leaf by an edge to a fork of that leaf and the new one. A thread
 // that wants to change an edge and finds it marked first splices on behalf of the thread that
 // marked it.
 //
-// An insert takes effect by its compare-and-swap, an erase by the swing that removes its leaf,
-// which may be another thread's; until then the leaf counts as present. A search may end in a part
-// of the tree that was removed while it was there. Its answer was then right at the moment of the
-// removal: all edges there were marked, and have not changed since.
+// An insert takes effect by its compare-and-swap. An erase takes effect by the swing that removes
+// its leaf, which may be another thread's; until then the leaf counts as present. A search may end
+// in a part of the tree that was removed while it was there. Its answer was then right at the
+// moment of the removal: all edges there were marked, and have not changed since.
 //
 // Who retires what
 // ----------------
-// The published algorithm leaves this open, and a thread that retires the leaf and the parent of
-// its own operation leaks the rest of every chain (Kharal and Brown 2022, section 5; Arbel-Raviv,
-// Brown and Morrison 2018). Here the thread whose swing succeeds retires what that swing removed:
-// it walks from successor to parent, and retires each internal node with the leaf beside the way,
-// and at the parent the leaf that is erased. This is every removed node, exactly once:
+// The thread whose swing succeeds retires what the swing removed. It walks from the successor to
+// the parent, and retires each internal node with the leaf beside the way, and at the parent the
+// leaf that is erased. This is every removed node, exactly once:
 //
 // 1. *A marked edge keeps its target.* Every compare-and-swap expects an edge without marks; marks
 //    are only added.
@@ -61,10 +68,10 @@
 //    tags beside a flagged edge; if it finds the edge on its own way tagged and not flagged, then
 //    by induction the other one is flagged.
 // 3. *So the chain is as drawn when the swing succeeds.* The seek saw the edges from successor to
-//    parent tagged, hence (1) they still are. Each leads to an internal node, hence (2) carries no
-//    flag itself, and the edge beside it is flagged and leads to a leaf. At the parent, one edge is
-//    flagged, the other tagged.
-// 4. *Both edges of a removed internal node are marked*, by (3), and stay so. The swing expects an
+//    parent tagged, hence they still are, by 1. Each leads to an internal node, hence carries no
+//    flag itself, by 2, and the edge beside it is flagged and leads to a leaf. At the parent, one
+//    edge is flagged, the other tagged.
+// 4. *Both edges of a removed internal node are marked*, by 3, and stay so. The swing expects an
 //    unmarked edge, so it changes a node that has not been removed, and the successor was in the
 //    tree.
 // 5. *What a swing removes was in the tree just before and is not afterwards:* the chain hangs by
@@ -72,29 +79,27 @@
 //    Nothing comes back, since new edges lead to new nodes, or to a sibling that was in the tree.
 //    So each node is removed by one swing, and each swing succeeds in one thread.
 //
-// (1) needs that the address of a removed node is not that of a new one while some thread still
-// compares with it, which the guard of that thread sees to.
+// For 1, the address of a removed node must not become that of a new node while some thread still
+// compares with it. The guard of that thread sees to this.
 //
 // A chain has at most one internal node for each erase under way. A guard retires 256 nodes without
-// an allocation, and there must be none after the swing; so if more than 128 erases take effect at
-// once, which takes as many threads in the middle of one, the last node that was retired owns the
-// rest, and its destructor deletes it.
+// an allocation, and there must be none after the swing. If more than 128 erases take effect at
+// once, for which as many threads must be in the middle of one, the last node that was retired owns
+// the rest, and its destructor deletes it.
 //
 // Edges
 // -----
-// Edges are atomic; docs/guide/trees.md tells what went wrong where they were not.
-//
-// - A step decides on one load of each, kept in a `route`: marks, address, and the word that the
-//   compare-and-swap expects.
+// - A step decides on one load of each edge, kept in a `route`: marks, address, and the word that
+//   the compare-and-swap expects.
 // - A sibling's edge is read by the instruction that tags it (4), not after that, so that nothing
-//   comes between, and by (1) the answer stays true.
-// - An edge is never stored to, only compared and swapped from what was seen, or marked.
+//   comes between, and by 1 the answer stays true.
+// - An edge is never stored to: it is compared and swapped from what was seen, or marked.
 //
 // Reclamation
 // -----------
 // Needs a policy that protects everything reached after pin(): epochs (the default), or none at
-// all. Hazard pointers are unsound here, and refused. A seek passes through nodes that may be
-// removed already, and their edges no longer change: that an edge still holds a node's address
+// all. Hazard pointers are unsound here, and refused: a seek passes through nodes that may be
+// removed already, and their edges no longer change. That an edge still holds a node's address
 // after the address was announced proves nothing, as the node may have been freed before.
 //
 // Types
@@ -102,10 +107,11 @@
 // Keys and values are copied; copies and comparisons may throw. A call that throws std::bad_alloc,
 // or what a copy throws, has changed nothing: all memory is there before the call takes effect. Nor
 // has an insert or a search whose comparison throws. An erase whose comparison throws is as if its
-// thread had stopped there: either nothing has changed, or its leaf is flagged. Then the element
-// counts as present until another erase of its key, an insert of a key that belongs beside it, or
-// an erase beside it finishes the erase. Destructors must not throw. `Compare` is a strict weak
-// order, called from many threads at once, and comparisons do not call the map by the same handle.
+// thread had stopped there: either nothing has changed, or its leaf is flagged. A flagged element
+// counts as present until an update that comes by finishes the erase: an erase of its key or of the
+// one beside it, or an insert of a key that belongs beside it. Destructors must not throw.
+// `Compare` is a strict weak order, called from many threads at once, and comparisons do not call
+// the map by the same handle.
 
 #ifndef ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
 #define ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
@@ -129,7 +135,7 @@
 namespace assay {
 
 // Two steps that can be got wrong. What derives from this and replaces one is a tree to compare
-// with the sound one: see native/flawed/maps/natarajan_lost_update.h and
+// with the sound one: see native/flawed/maps/trees.cpp and
 // native/subjects/natarajan_mittal_bst_as_published.h.
 struct natarajan_mittal_steps {
   // Tags the edge to a sibling, and answers what it held, which changes no more.
@@ -144,11 +150,14 @@ struct natarajan_mittal_steps {
   }
 };
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// attach(), for_each(), clear() and unfreed(), and of handles find() and contains(), are those of
+// class `map` in external_tree.h. A search takes as many steps as the tree is deep, and is
+// lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Steps = natarajan_mittal_steps>
-class natarajan_mittal_bst {
+class natarajan_mittal_bst
+    : public external_tree::map<natarajan_mittal_bst<K, V, Reclaim, Compare, Steps>, K, V, Reclaim,
+                                Compare> {
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of natarajan_mittal_bst is not a reclamation policy: use "
                 "reclaim::epochs or reclaim::none, or a type that does what "
@@ -159,9 +168,12 @@ class natarajan_mittal_bst {
                 "no check of an edge can tell whether the next node still exists. Use "
                 "reclaim::epochs.");
 
+  using base = external_tree::map<natarajan_mittal_bst, K, V, Reclaim, Compare>;
+  friend base;
   using edge = external_tree::edge;
   using atomic_edge = external_tree::atomic_edge;
   using leaf = external_tree::leaf<K, V>;
+  using base::less_, base::root_;
 
   static constexpr edge flag = 1;
   static constexpr edge tag = 2;
@@ -201,15 +213,12 @@ class natarajan_mittal_bst {
   }
 
  public:
-  // As long as the allocator is.
+  // As far as the allocator is.
   static constexpr bool lock_free = true;
 
-  // A thread's access to the map. Only the thread that attached it calls it, and not within a call
-  // to it, as from a comparison or a copy. It is destroyed before the map is, outside its calls, by
-  // that thread or by one that knows that it is done, as after joining it. Debug builds abort, with
-  // a message, on a call by another thread, within a call, or after it was moved from, and when it
-  // outlives its map.
-  class handle {
+  class handle : public base::access {
+    using base::access::map_, base::access::me_;
+
    public:
     // Adds the element if no element has its key; says whether it did. Lock-free. Throws
     // std::bad_alloc and what copies and comparisons throw, with nothing changed.
@@ -260,57 +269,13 @@ class natarajan_mittal_bst {
       }
     }
 
-    // The value of that key, if there is one. Reads only, and never begins again: it takes as many
-    // steps as the tree is deep, and is lock-free as long as others do not deepen the tree ahead of
-    // it for ever. Throws std::bad_alloc and what comparisons and copies of a value throw.
-    [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
-      std::optional<V> found;
-      [[maybe_unused]] const auto guard = me_.pin();
-      const edge to = map_->search(key);
-      if (to != 0 && map_->holds(to, key)) found.emplace(external_tree::node_at<leaf>(to)->value);
-      return found;
-    }
-
-    // Whether there is an element of that key. As find().
-    bool contains(parameter<K> key) {
-      [[maybe_unused]] const auto guard = me_.pin();
-      const edge to = map_->search(key);
-      return external_tree::unbranched(to != 0 && map_->holds(to, key));
-    }
-
    private:
-    friend natarajan_mittal_bst;
-    explicit handle(natarajan_mittal_bst& map) : map_(&map), me_(map.domain_.join()) {}
-
-    natarajan_mittal_bst* map_;
-    typename Reclaim::participant me_;
+    friend base;
+    explicit handle(natarajan_mittal_bst& map) : base::access(map) {}
   };
 
   natarajan_mittal_bst() = default;
-  explicit natarajan_mittal_bst(Compare less) : less_(std::move(less)) {}
-  natarajan_mittal_bst(const natarajan_mittal_bst&) = delete;
-  natarajan_mittal_bst& operator=(const natarajan_mittal_bst&) = delete;
-  // At rest, with no handle left. Deletes everything.
-  ~natarajan_mittal_bst() { clear(); }
-
-  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
-  [[nodiscard]] handle attach() { return handle(*this); }
-
-  // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
-  // and what `visit` throws.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    external_tree::for_each_leaf<leaf, internal>(
-        root_.load(memory_order_acquire), [&](const leaf& held) { visit(held.key, held.value); });
-  }
-
-  // Removes all elements, and frees at once the memory of these and of all that were erased before.
-  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
-  // free_all() frees them when it otherwise would.
-  void clear() noexcept {
-    external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
-    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
-  }
+  explicit natarajan_mittal_bst(Compare less) : base(std::move(less)) {}
 
   // What is wrong with the tree, if anything is: its order, its shape, or a mark that is left over,
   // as after an erase whose comparison threw. At rest, for tests. Throws std::bad_alloc.
@@ -326,9 +291,6 @@ class natarajan_mittal_bst {
                                                        faults{});
   }
 
-  // How many removed nodes wait to be freed; an estimate while threads are inside calls.
-  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
-
  private:
   // Where a seek came to: ancestor, successor, parent and leaf of the paper.
   struct route {
@@ -339,30 +301,10 @@ class natarajan_mittal_bst {
     edge last;              // what it held; 0 in an empty tree
   };
 
-  [[nodiscard]] std::size_t side_of(parameter<K> key, const internal& node) const {
-    return less_(key, node.key) ? 0 : 1;
-  }
-
-  [[nodiscard]] bool holds(edge to, parameter<K> key) const {
-    const K& held = external_tree::node_at<const leaf>(to)->key;
-    return !less_(key, held) && !less_(held, key);
-  }
-
-  // (2) Every load of an edge on the way down is an acquire, and meets the release of whoever
-  // linked the node there, (3) or (5), possibly through marks added since, which continue its
-  // release sequence. Who sees a tag also sees the flag that was there first (4).
-
-  // The edge to the leaf where `key` is, if it is anywhere; 0 if there is none.
-  [[nodiscard]] edge search(parameter<K> key) const {
-    edge to = root_.load(memory_order_acquire);  // (2)
-    if (to == 0) return 0;
-    while (external_tree::is_internal(to)) {
-      ASSAY_POINT("natarajan_mittal_search_step");
-      const auto* node = external_tree::node_at<const internal>(to);
-      to = node->child[side_of(key, *node)].load(memory_order_acquire);  // (2)
-    }
-    return to;
-  }
+  // (2) Every load of an edge on the way down, here and in a search (external_tree.h), is an
+  // acquire, and meets the release of whoever linked the node there, (3) or (5), possibly through
+  // marks added since, which continue its release sequence. Who sees a tag also sees the flag that
+  // was there first (4).
 
   [[nodiscard]] route seek(parameter<K> key) {
     route at{.ancestor = &root_,
@@ -378,7 +320,7 @@ class natarajan_mittal_bst {
         at.successor = at.last;
       }
       at.parent = external_tree::node_at<internal>(at.last);
-      at.way = &at.parent->child[side_of(key, *at.parent)];
+      at.way = &at.parent->child[this->side_of(key, *at.parent)];
       at.last = at.way->load(memory_order_acquire);  // (2)
     }
     return at;
@@ -387,25 +329,17 @@ class natarajan_mittal_bst {
   // Puts a new leaf where a seek for its key came to, beside the leaf that is there, if any. Says
   // whether it did, and then owns it no more.
   [[nodiscard]] bool link(const route& at, std::unique_ptr<leaf>& fresh) {
-    std::unique_ptr<internal> fork;
-    edge linked = external_tree::edge_to(fresh.get());
-    if (at.last != 0) {
-      const K& met = external_tree::node_at<const leaf>(at.last)->key;
-      fork = less_(fresh->key, met) ? std::make_unique<internal>(met, linked, at.last)
-                                    : std::make_unique<internal>(fresh->key, at.last, linked);
-      linked = external_tree::edge_to(fork.get());
-    }
-    ASSAY_POINT("natarajan_mittal_insert_before_link");
-    edge expected = at.last;
-    // (3) with (2)
-    if (!at.way->compare_exchange_strong(expected, linked, memory_order_acq_rel,
-                                         memory_order_relaxed)) {
-      return false;
-    }
-    ASSAY_POINT("natarajan_mittal_insert_after_link");
-    static_cast<void>(fork.release());
-    static_cast<void>(fresh.release());
-    return true;
+    return base::link(at.last, fresh, [&at](edge linked) {
+      ASSAY_POINT("natarajan_mittal_insert_before_link");
+      edge expected = at.last;
+      // (3) with (2)
+      if (!at.way->compare_exchange_strong(expected, linked, memory_order_acq_rel,
+                                           memory_order_relaxed)) {
+        return false;
+      }
+      ASSAY_POINT("natarajan_mittal_insert_after_link");
+      return true;
+    });
   }
 
   // Carries out the erase whose marks a seek came to; says whether it was this thread that did.
@@ -468,11 +402,6 @@ class natarajan_mittal_bst {
       Steps::retire_in_chain(node, guard);
     }
   }
-
-  // Read by every call, and apart from what else is written.
-  alignas(64) atomic_edge root_{0};
-  [[no_unique_address]] Compare less_{};
-  alignas(64) Reclaim domain_;
 };
 
 }  // namespace assay

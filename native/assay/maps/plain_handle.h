@@ -8,7 +8,8 @@
 //       auto attach() { return assay::plain_handle(*this); }
 //     };
 //
-// If the map has more of what concept.h or bag_concept.h describes, the handle offers it too.
+// If the map has more of what concept.h, bag_concept.h or subject/operations.h describes, the
+// handle offers it too.
 
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
 #define ASSAY_MAPS_PLAIN_HANDLE_H_
@@ -32,35 +33,95 @@ class plain_handle {
     return map_->erase(key);
   }
   template <class K>
-  auto find(const K& key) {
+  [[gnu::always_inline]] auto find(const K& key) {
     return map_->find(key);
   }
 
-  // `stop` is a stop token or nothing. Templates, so that only what is called must be there.
-  template <class K, class Visit, class... Stop>
-  auto range(const K& first, const K& last, Visit visit, const Stop&... stop)
-    requires requires(Map& map) { map.range(first, last, visit, stop...); }
+  template <class K, class Visit>
+  auto range(const K& first, const K& last, Visit visit)
+    requires requires(Map& map) { map.range(first, last, visit); }
   {
-    return map_->range(first, last, visit, stop...);
+    return map_->range(first, last, visit);
   }
-  template <class... Stop>
-  auto size(const Stop&... stop)
-    requires requires(Map& map) { map.size(stop...); }
+  auto size()
+    requires requires(Map& map) { map.size(); }
   {
-    return map_->size(stop...);
+    return map_->size();
   }
-  template <class Visit, class... Stop>
-  auto snapshot(Visit visit, const Stop&... stop)
-    requires requires(Map& map) { map.snapshot(visit, stop...); }
+  template <class Visit>
+  auto snapshot(Visit visit)
+    requires requires(Map& map) { map.snapshot(visit); }
   {
-    return map_->snapshot(visit, stop...);
+    return map_->snapshot(visit);
   }
-  template <class Visit, class... Stop>
-  auto iterate(Visit visit, const Stop&... stop)
-    requires requires(Map& map) { map.iterate(visit, stop...); }
+  template <class Visit>
+  auto iterate(Visit visit)
+    requires requires(Map& map) { map.iterate(visit); }
   {
-    return map_->iterate(visit, stop...);
+    return map_->iterate(visit);
   }
+
+  // What subject/operations.h describes.
+  template <class K>
+  auto contains(const K& key)
+    requires requires(Map& map) { map.contains(key); }
+  {
+    return map_->contains(key);
+  }
+  template <class K, class V>
+  auto insert_or_assign(const K& key, const V& value)
+    requires requires(Map& map) { map.insert_or_assign(key, value); }
+  {
+    return map_->insert_or_assign(key, value);
+  }
+  template <class K, class Function>
+  auto update(const K& key, Function function)
+    requires requires(Map& map) { map.update(key, function); }
+  {
+    return map_->update(key, function);
+  }
+  template <class K>
+  auto lower_bound(const K& key)
+    requires requires(Map& map) { map.lower_bound(key); }
+  {
+    return map_->lower_bound(key);
+  }
+  template <class K>
+  auto next(const K& key)
+    requires requires(Map& map) { map.next(key); }
+  {
+    return map_->next(key);
+  }
+  auto minimum()
+    requires requires(Map& map) { map.minimum(); }
+  {
+    return map_->minimum();
+  }
+  auto maximum()
+    requires requires(Map& map) { map.maximum(); }
+  {
+    return map_->maximum();
+  }
+  template <class K, class Visit>
+  void range_snapshot(const K& first, const K& last, Visit visit)
+    requires requires(Map& map) { map.range_snapshot(first, last, visit); }
+  {
+    map_->range_snapshot(first, last, visit);
+  }
+  template <class Keys, class Found>
+  void find_many(Keys keys, Found found)
+    requires requires(Map& map) { map.find_many(keys, found); }
+  {
+    map_->find_many(keys, found);
+  }
+  auto clone()
+    requires requires(Map& map) { map.clone(); }
+  {
+    return map_->clone();
+  }
+
+  // For operations of the map's own.
+  Map& map() { return *map_; }
 
   template <class K>
   [[gnu::always_inline]] auto erase_from(const K& key)

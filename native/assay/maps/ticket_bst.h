@@ -11,44 +11,53 @@
 //
 //     ages.for_each([](const std::string& name, int age) { ... });   // while no call runs
 //
-// Searches take no lock, write nothing and never wait. An insert takes one lock, an erase two and a
-// pair of locks by one instruction. The tree does not balance itself: keys that arrive in random
-// order give leaves a depth of about 2 ln(n), or 1.39 log2(n), on average, ascending ones a list.
+// docs/guide/trees.md says when to use this tree, and how it differs from the paper.
+//
+// Promises
+// --------
+// insert, erase, find and contains are linearizable. Searches take no lock, write nothing to the
+// tree and never wait. An insert takes one lock; an erase takes one, and then a pair of locks by
+// one instruction. An update never waits for a lock: it begins again. So a thread that is stopped
+// while it holds a lock holds up the updates that need the same edge, and nothing else. Locks are
+// held for a few instructions, in which nothing of the user's is called and no memory is asked for.
+//
+// The tree does not balance itself. Keys that arrive in random order give leaves a depth of about
+// 2 ln(n), or 1.39 log2(n), on average; keys that arrive in ascending order give a list.
 //
 // The idea
 // --------
 // Elements are in leaves (external_tree.h). An internal node has a lock with a version for each of
-// its two edges (sync/version_locks.h). An update goes down like a search, without locks, notes the
-// versions of the locks that it will need, looks whether the edges still are what it came along,
-// and then tries to take the locks at those versions. It never waits for a lock: if one is taken,
-// or has been since, the update begins again from the root.
+// its two edges (sync/version_locks.h). An update goes down like a search, without locks. It then
+// reads the versions of the locks that it will need, checks that the edges still are those that it
+// came along, and tries to take the locks at those versions. If one is taken, or has been taken
+// since, the update begins again from the root.
 //
-//     insert   locks the edge to the leaf that it came to, and replaces it by one to a fork of that
-//              leaf and the new one
+//     insert   locks the edge to the leaf that it came to, and replaces it by an edge to a fork of
+//              that leaf and the new one
 //     erase    locks the edge to the leaf's parent, and both edges of the parent for ever, and
-//              replaces the former by the edge to the leaf's sibling
+//              replaces the former by an edge to the leaf's sibling
 //
 // The locks of a removed node stay taken, so that no update ever succeeds on it. Its edges
 // therefore do not change again, and a search that is in a removed part of the tree answers what
 // was right when that part was removed.
 //
 // An insert takes effect when it replaces the edge to the leaf, an erase when it replaces the edge
-// to the parent. It alone removes these two nodes, which it holds locked, and retires them: each
-// removed node is retired exactly once.
+// to the parent. The erase alone removes these two nodes, which it holds locked, and retires them:
+// each removed node is retired exactly once.
 //
 // Reclamation
 // -----------
 // Every policy is sound.
 //
 // - With one that protects everything after pin() there is nothing to do.
-// - With hazard pointers, the way down announces three nodes at a time: a node that it came to, the
-//   one above it and the one below. When the one below, c, is announced and n's edge still leads to
-//   it, the search must know that n was still in the tree at that time: then so was c, and whoever
-//   retires c later sees the announcement. A node is locked for ever before it is removed. So if
-//   n's locks are not locked for ever, it was in the tree. If they are, it still is as long as the
-//   edge above leads to it and the node of that edge, g, is itself not locked for ever. Otherwise
-//   the search begins again at the root. It does so only if n was removed meanwhile: while an
-//   eraser has locked n for ever and not removed it yet, it holds the lock of g's edge, hence g
+// - With hazard pointers, the way down announces three nodes at a time: a node n that it came to,
+//   the one above it, and the one below, c. When c is announced and n's edge still leads to it, the
+//   search must know that n was still in the tree at that time: then so was c, and whoever retires
+//   c later sees the announcement. A node is locked for ever before it is removed. So if n is not
+//   locked for ever, it was in the tree. If it is, it still is in the tree as long as the edge
+//   above leads to it and the node of that edge, g, is itself not locked for ever. Otherwise the
+//   search begins again at the root. It does so only if n was removed meanwhile: while an eraser
+//   has locked n for ever and not removed it yet, the eraser holds the lock of g's edge, hence g
 //   cannot be locked for ever. So an eraser that stops for good in between holds up no search.
 //
 // Types
@@ -81,19 +90,24 @@
 
 namespace assay {
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// attach(), for_each(), clear() and unfreed(), and of handles find() and contains(), are those of
+// class `map` in external_tree.h. A search takes as many steps as the tree is deep. It begins again
+// only with hazard pointers, when a node was removed under it: then it is lock-free.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
-class ticket_bst {
+class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>, K, V, Reclaim,
+                                             Compare, sync::version_locks> {
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of ticket_bst is not a reclamation policy: use "
                 "reclaim::epochs, reclaim::hazard_pointers or reclaim::none, or a type that does "
                 "what assay/reclaim/concept.h asks of one.");
 
+  using base = external_tree::map<ticket_bst, K, V, Reclaim, Compare, sync::version_locks>;
+  friend base;
   using edge = external_tree::edge;
   using atomic_edge = external_tree::atomic_edge;
   using leaf = external_tree::leaf<K, V>;
   using version_locks = sync::version_locks;
+  using base::less_, base::root_, base::root_locks_;
 
   struct internal {
     // One copy of the key, which need not be movable.
@@ -106,12 +120,9 @@ class ticket_bst {
   };
 
  public:
-  // A thread's access to the map. Only the thread that attached it calls it, and not within a call
-  // to it, as from a comparison or a copy. It is destroyed before the map is, outside its calls, by
-  // that thread or by one that knows that it is done, as after joining it. Debug builds abort, with
-  // a message, on a call by another thread, within a call, or after it was moved from, and when it
-  // outlives its map.
-  class handle {
+  class handle : public base::access {
+    using base::access::map_, base::access::me_;
+
    public:
     // Adds the element if no element has its key; says whether it did. Waits for no lock, but tries
     // again until those that it needs are free. Throws std::bad_alloc and what copies and
@@ -122,8 +133,8 @@ class ticket_bst {
         auto guard = me_.pin();
         const route at = map_->seek(key, guard);
         if (at.last != 0 && map_->holds(at.last, key)) return false;
-        const auto seen = at.way.locks->look();
-        ASSAY_POINT("ticket_bst_insert_after_look");
+        const auto seen = at.way.locks->read();
+        ASSAY_POINT("ticket_bst_insert_after_read");
         if (!at.way.leads_to(at.last, seen)) continue;
         if (!fresh) fresh.reset(new leaf{key, value});
         if (map_->link(at, seen, fresh)) return true;
@@ -145,58 +156,13 @@ class ticket_bst {
       }
     }
 
-    // The value of that key, if there is one. Takes no lock and waits for none. Begins again only
-    // with hazard pointers, when a node was removed under it: then it is lock-free. Otherwise it
-    // takes as many steps as the tree is deep. Throws std::bad_alloc and what comparisons and
-    // copies of a value throw.
-    [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
-      std::optional<V> found;
-      auto guard = me_.pin();
-      const edge to = map_->search(key, guard);
-      if (to != 0 && map_->holds(to, key)) found.emplace(external_tree::node_at<leaf>(to)->value);
-      return found;
-    }
-
-    // Whether there is an element of that key. As find().
-    bool contains(parameter<K> key) {
-      auto guard = me_.pin();
-      const edge to = map_->search(key, guard);
-      return external_tree::unbranched(to != 0 && map_->holds(to, key));
-    }
-
    private:
-    friend ticket_bst;
-    explicit handle(ticket_bst& map) : map_(&map), me_(map.domain_.join()) {}
-
-    ticket_bst* map_;
-    typename Reclaim::participant me_;
+    friend base;
+    explicit handle(ticket_bst& map) : base::access(map) {}
   };
 
   ticket_bst() = default;
-  explicit ticket_bst(Compare less) : less_(std::move(less)) {}
-  ticket_bst(const ticket_bst&) = delete;
-  ticket_bst& operator=(const ticket_bst&) = delete;
-  // At rest, with no handle left. Deletes everything.
-  ~ticket_bst() { clear(); }
-
-  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
-  [[nodiscard]] handle attach() { return handle(*this); }
-
-  // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
-  // and what `visit` throws.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    external_tree::for_each_leaf<leaf, internal>(
-        root_.load(memory_order_acquire), [&](const leaf& held) { visit(held.key, held.value); });
-  }
-
-  // Removes all elements, and frees at once the memory of these and of all that were erased before.
-  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
-  // free_all() frees them when it otherwise would.
-  void clear() noexcept {
-    external_tree::delete_all<leaf, internal>(root_.exchange(0, memory_order_acq_rel));
-    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
-  }
+  explicit ticket_bst(Compare less) : base(std::move(less)) {}
 
   // What is wrong with the tree, if anything is: its order, its shape, or a lock that is still
   // taken. At rest, for tests. Throws std::bad_alloc.
@@ -206,16 +172,13 @@ class ticket_bst {
         return (to & external_tree::marks & ~external_tree::leaf_mark) != 0 ? "is marked" : nullptr;
       }
       const char* operator()(const internal& node) const {
-        return version_locks::is_any_taken(node.locks.look()) ? "is still locked" : nullptr;
+        return version_locks::is_any_taken(node.locks.read()) ? "is still locked" : nullptr;
       }
     };
-    if (version_locks::is_any_taken(root_locks_.look())) return "the root is still locked";
+    if (version_locks::is_any_taken(root_locks_.read())) return "the root is still locked";
     return external_tree::broken_order<leaf, internal>(root_.load(memory_order_acquire), less_,
                                                        faults{});
   }
-
-  // How many removed nodes wait to be freed; an estimate while threads are inside calls.
-  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
   // An edge and its lock.
@@ -244,36 +207,10 @@ class ticket_bst {
     return external_tree::node_at<reclaim::any_node>(to);
   }
 
-  [[nodiscard]] std::size_t side_of(parameter<K> key, const internal& node) const {
-    return less_(key, node.key) ? 0 : 1;
-  }
-
-  [[nodiscard]] bool holds(edge to, parameter<K> key) const {
-    const K& held = external_tree::node_at<const leaf>(to)->key;
-    return !less_(key, held) && !less_(held, key);
-  }
-
   [[nodiscard]] place root_place() { return {.link = &root_, .locks = &root_locks_, .side = 0}; }
 
-  // (1) Every load of an edge on the way down is an acquire, and meets the release of whoever
-  // stored the edge, (2) or (3).
-
-  // The edge to the leaf where `key` is, if it is anywhere; 0 if there is none.
-  template <class Guard>
-  [[nodiscard]] edge search(parameter<K> key, [[maybe_unused]] Guard& guard) {
-    if constexpr (Reclaim::protects == reclaim::protection::named) {
-      return seek(key, guard).last;
-    } else {
-      edge to = root_.load(memory_order_acquire);  // (1)
-      if (to == 0) return 0;
-      while (external_tree::is_internal(to)) {
-        ASSAY_POINT("ticket_bst_search_step");
-        const auto* node = external_tree::node_at<const internal>(to);
-        to = node->child[side_of(key, *node)].load(memory_order_acquire);  // (1)
-      }
-      return to;
-    }
-  }
+  // (1) Every load of an edge on the way down, here and in a search (external_tree.h), is an
+  // acquire, and meets the release of whoever stored the edge, (2) or (3).
 
   template <class Guard>
   [[nodiscard]] route seek(parameter<K> key, [[maybe_unused]] Guard& guard) {
@@ -302,7 +239,7 @@ class ticket_bst {
   void step_down(parameter<K> key, route& at) const {
     at.above = at.way;
     at.parent = external_tree::node_at<internal>(at.last);
-    const std::size_t side = side_of(key, *at.parent);
+    const std::size_t side = this->side_of(key, *at.parent);
     at.way = {.link = &at.parent->child[side], .locks = &at.parent->locks, .side = side};
   }
 
@@ -324,9 +261,9 @@ class ticket_bst {
       slot = (slot + 1) % 3;
       at.last = guard.protect(slot, *at.way.link, &address_in);
       ASSAY_POINT("ticket_bst_seek_after_protect");
-      if (version_locks::is_for_good(at.parent->locks.look()) &&
+      if (version_locks::is_for_good(at.parent->locks.read()) &&
           (at.above.link->load(memory_order_acquire) != to_parent ||
-           version_locks::is_for_good(at.above.locks->look()))) {
+           version_locks::is_for_good(at.above.locks->read()))) {
         return std::nullopt;
       }
     }
@@ -337,30 +274,22 @@ class ticket_bst {
   // the edge has changed since its lock was `seen`. Says whether it did, and then owns it no more.
   [[nodiscard]] bool link(const route& at, version_locks::state seen,
                           std::unique_ptr<leaf>& fresh) {
-    std::unique_ptr<internal> fork;
-    edge linked = external_tree::edge_to(fresh.get());
-    if (at.last != 0) {
-      const K& met = external_tree::node_at<const leaf>(at.last)->key;
-      fork = less_(fresh->key, met) ? std::make_unique<internal>(met, linked, at.last)
-                                    : std::make_unique<internal>(fresh->key, at.last, linked);
-      linked = external_tree::edge_to(fork.get());
-    }
-    ASSAY_POINT("ticket_bst_insert_before_lock");
-    if (!at.way.locks->try_lock(at.way.side, seen)) return false;
-    ASSAY_POINT("ticket_bst_insert_locked");
-    at.way.link->store(linked, memory_order_release);  // (2) with (1)
-    ASSAY_POINT("ticket_bst_insert_before_unlock");
-    at.way.locks->unlock(at.way.side);
-    static_cast<void>(fork.release());
-    static_cast<void>(fresh.release());
-    return true;
+    return base::link(at.last, fresh, [&at, seen](edge linked) {
+      ASSAY_POINT("ticket_bst_insert_before_lock");
+      if (!at.way.locks->try_lock(at.way.side, seen)) return false;
+      ASSAY_POINT("ticket_bst_insert_locked");
+      at.way.link->store(linked, memory_order_release);  // (2) with (1)
+      ASSAY_POINT("ticket_bst_insert_before_unlock");
+      at.way.locks->unlock(at.way.side);
+      return true;
+    });
   }
 
   // Replaces the parent by the leaf's sibling, if nothing has changed. Says whether it did.
   [[nodiscard]] static bool unlink(const route& at) {
-    const auto seen_above = at.above.locks->look();
-    const auto seen = at.parent->locks.look();
-    ASSAY_POINT("ticket_bst_erase_after_look");
+    const auto seen_above = at.above.locks->read();
+    const auto seen = at.parent->locks.read();
+    ASSAY_POINT("ticket_bst_erase_after_read");
     if (!at.above.leads_to(external_tree::edge_to(at.parent), seen_above)) return false;
     if (version_locks::is_any_taken(seen) || !at.way.leads_to(at.last, seen)) return false;
     ASSAY_POINT("ticket_bst_erase_before_lock");
@@ -381,8 +310,8 @@ class ticket_bst {
 
   // The same for a leaf without a parent: it leaves an empty tree.
   [[nodiscard]] static bool unlink_only_leaf(const route& at) {
-    const auto seen = at.way.locks->look();
-    ASSAY_POINT("ticket_bst_erase_after_look");
+    const auto seen = at.way.locks->read();
+    ASSAY_POINT("ticket_bst_erase_after_read");
     if (!at.way.leads_to(at.last, seen)) return false;
     ASSAY_POINT("ticket_bst_erase_before_lock");
     if (!at.way.locks->try_lock(at.way.side, seen)) return false;
@@ -392,12 +321,6 @@ class ticket_bst {
     at.way.locks->unlock(at.way.side);
     return true;
   }
-
-  // Read by every call, and apart from what else is written.
-  alignas(64) atomic_edge root_{0};
-  version_locks root_locks_;
-  [[no_unique_address]] Compare less_{};
-  alignas(64) Reclaim domain_;
 };
 
 }  // namespace assay

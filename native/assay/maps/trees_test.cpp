@@ -589,24 +589,24 @@ TEST(external_trees, are_deleted_without_memory) {
 TEST(version_locks, are_taken_at_the_version_that_was_seen) {
   for (const std::size_t side : {0U, 1U}) {
     sync::version_locks locks;
-    const auto seen = locks.look();
+    const auto seen = locks.read();
     EXPECT_FALSE(sync::version_locks::is_any_taken(seen));
     EXPECT_TRUE(locks.try_lock(side, seen));
-    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), side));
-    EXPECT_FALSE(sync::version_locks::is_taken(locks.look(), 1 - side));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), side));
+    EXPECT_FALSE(sync::version_locks::is_taken(locks.read(), 1 - side));
     EXPECT_FALSE(locks.try_lock(side, seen));
     EXPECT_FALSE(locks.try_lock_for_good(seen));
     EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "the other lock is another lock";
     locks.unlock_unchanged(1 - side);
     locks.unlock(side);
-    EXPECT_FALSE(sync::version_locks::is_any_taken(locks.look()));
+    EXPECT_FALSE(sync::version_locks::is_any_taken(locks.read()));
     EXPECT_FALSE(locks.try_lock(side, seen));
     EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "nothing was changed under it";
     locks.unlock(1 - side);
-    EXPECT_TRUE(locks.try_lock_for_good(locks.look()));
-    EXPECT_TRUE(sync::version_locks::is_for_good(locks.look()));
-    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), 0));
-    EXPECT_TRUE(sync::version_locks::is_taken(locks.look(), 1));
+    EXPECT_TRUE(locks.try_lock_for_good(locks.read()));
+    EXPECT_TRUE(sync::version_locks::is_for_good(locks.read()));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), 0));
+    EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), 1));
   }
 }
 
@@ -616,7 +616,7 @@ TEST(version_locks, begin_anew_without_touching_each_other) {
     sync::version_locks locks(last_versions);
     ASSERT_TRUE(locks.try_lock(side, last_versions));
     locks.unlock(side);
-    EXPECT_EQ(locks.look(), side == 0 ? 0xffff'fffe'0000'0000 : 0x0000'0000'ffff'fffe);
+    EXPECT_EQ(locks.read(), side == 0 ? 0xffff'fffe'0000'0000 : 0x0000'0000'ffff'fffe);
   }
 }
 

@@ -18,19 +18,11 @@
 #include "assay/maps/ticket_bst.h"
 #include "assay/maps/trees_test_types.h"
 #include "assay/reclaim/none.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ASSAY_TEST_RUNS_SLOWLY 1
-#endif
-#endif
-#ifndef ASSAY_TEST_RUNS_SLOWLY
-#define ASSAY_TEST_RUNS_SLOWLY 0
-#endif
+#include "assay/sync/sanitizers.h"
 
 namespace assay::trees_test {
 
-inline constexpr int slowdown = ASSAY_TEST_RUNS_SLOWLY ? 8 : 1;
+inline constexpr int slowdown = ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER ? 8 : 1;
 
 struct lock_free {
   template <class K, class V, class Reclaim, class Compare = std::less<K>>

@@ -18,6 +18,7 @@
 
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/reclaim_test_allocations.h"
+#include "assay/subject/datum.h"
 
 namespace assay::trees_test {
 
@@ -74,6 +75,18 @@ class moody {
   std::uint64_t number_;
 };
 
+}  // namespace assay::trees_test
+
+template <>
+class assay::codec<assay::trees_test::moody> {
+ public:
+  explicit codec(const datum& /*all are alike*/) {}
+  static trees_test::moody encode(std::uint64_t number) { return trees_test::moody(number); }
+  static std::uint64_t decode(const trees_test::moody& made) { return made.number(); }
+};
+
+namespace assay::trees_test {
+
 struct moody_less {
   bool operator()(const moody& a, const moody& b) const {
     if (comparisons.fails_now()) throw comparison_failed();
@@ -81,27 +94,15 @@ struct moody_less {
   }
 };
 
+// Between numbers and any type that has a codec. Strings are so long that they are allocated.
+inline const datum strings{.type = datum::kind::bytes, .least = 20, .most = 40};
 template <class T>
 T made_of(std::uint64_t number) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    // Longer than what a string holds without an allocation, and in the numbers' order.
-    return std::string(20, 'k') + std::to_string(1'000'000'000 + number);
-  } else if constexpr (std::is_same_v<T, moody>) {
-    return moody(number);
-  } else {
-    return number;
-  }
+  return codec<T>(strings).encode(number);
 }
-
 template <class T>
 std::uint64_t number_of(const T& made) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    return std::stoull(made.substr(20)) - 1'000'000'000;
-  } else if constexpr (std::is_same_v<T, moody>) {
-    return made.number();
-  } else {
-    return made;
-  }
+  return codec<T>(strings).decode(made);
 }
 
 // Frees at the end, not when all is cleared, and ends the program if a node is retired a second

@@ -1,28 +1,29 @@
 // A node of a search tree holds a few dozen keys. Where among them does a key belong?
 //
 // A binary search of 31 keys takes five steps, each of which waits for a load or for a branch that
-// is mispredicted every other time: 32 ns here. To compare with all of them takes four vectors and
-// no branch, and the keys need not even be in order. It is 8 ns until the answer is there, with
-// AVX2 11 and with plain instructions 20:
+// is mispredicted every other time: 32 ns in all. To compare with all 31 takes four vectors of
+// AVX-512 and no branch, and the keys need not even be in order: 8 ns, with AVX2 11 ns, with plain
+// instructions 20 ns.
 //
 //     template <host::instruction_set Set>              // all of it compiled for one of them
 //     std::size_t child_of(const node& n, std::uint64_t key) {
 //       return vector_search::count_less<Set, 31>(n.keys.data(), key);
 //     }
 //
-// Places that are not used hold the greatest key, so that they never count as less. equal_bytes()
-// finds the places of a byte, such as one of each key's hash, and thus candidates for the key.
+// Unused places hold the greatest key, so that they never count as less. equal_bytes() finds the
+// places of a byte: with a byte of each key's hash, these are the places where the key may be.
 //
-// The arrays are racing: others may change them meanwhile. Each answer is right for keys of which
-// each was read at some moment during the call, like by relaxed loads in no order, and is at most
-// N whatever they are. Whether they were together at one moment is for the caller to find out,
-// such as by an optimistic_lock.
+// Promises. Other threads may change the arrays during a call. Each key is then read at some moment
+// during the call, as by relaxed loads in no order; the answer is right for the keys that were
+// read, and is at most N whatever they were. Whether all were there at one moment is for the caller
+// to validate, such as by an optimistic_lock. Every function is wait-free and noexcept.
 //
-// The N % lanes keys that do not fill a vector are the first ones, so that an array which begins
-// within a cache line and ends with one is read without a load that crosses into another line.
+// If N is not a multiple of the keys in a vector, the keys left over are the first ones. So an
+// array that begins within a cache line and ends with one is read without a load that crosses a
+// line.
 //
-// A function of avx2 or avx512 has that word's attribute (host/instruction_set.h) and is inlined
-// where its caller has the same one. All give the same answer.
+// The functions for avx2 and avx512 have that attribute (host/instruction_set.h), and are inlined
+// into callers with the same one. All sets give the same answer.
 
 #ifndef ASSAY_MAPS_VECTOR_SEARCH_H_
 #define ASSAY_MAPS_VECTOR_SEARCH_H_
@@ -36,6 +37,7 @@
 
 #include "assay/host/instruction_set.h"
 #include "assay/sync/atomics.h"
+#include "assay/sync/sanitizers.h"
 
 // A vector load of atomic words is a race, by the standard; in practice it is as many relaxed
 // loads. This is the one place that assumes it: a processor reads each aligned word of at most 8
@@ -46,14 +48,9 @@
 // and the same load, hides from the compiler where its numbers come from.
 // ThreadSanitizer rightly reports it, and a model checker has atomics of its own: for both, every
 // set is scalar.
-#if defined(__SANITIZE_THREAD__) || defined(ASSAY_ATOMICS_HEADER) || !defined(__x86_64__)
+#if ASSAY_THREAD_SANITIZER || defined(ASSAY_ATOMICS_HEADER) || !defined(__x86_64__)
 #define ASSAY_VECTOR_LOADS 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_VECTOR_LOADS 0
-#endif
-#endif
-#ifndef ASSAY_VECTOR_LOADS
+#else
 #define ASSAY_VECTOR_LOADS 1
 #endif
 
@@ -77,7 +74,8 @@ inline constexpr bool serves = std::integral<Key> && (sizeof(Key) == 4 || sizeof
 
 namespace detail {
 
-// What a function for `Set` is written with.
+// The instructions that a function for `Set` is written with: plain ones where vector loads are not
+// allowed.
 template <instruction_set Set>
 inline constexpr instruction_set written_with =
     // NOLINTNEXTLINE(modernize-avoid-c-style-cast): so clang writes what stands for `Set`

@@ -14,11 +14,12 @@
 // That is all: the trial that measures the code finds its probes and reports them. The idea is that
 // of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.
 //
-// Each thread records into its own memory, and only while it is measured (see recording.h); at
-// other times, and in threads that are not measured, recording does nothing. Every call is
-// wait-free: a counter takes three loads, a comparison and an addition. Compiled with
-// ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need no library;
-// files compiled with and without them may be linked together.
+// Promises. Any thread records at any time. Each records into its own memory, and only while it is
+// measured (see recording.h); at other times, and in threads that are not measured, recording does
+// nothing. Every call is wait-free, allocates nothing and throws nothing. A counter costs three
+// loads, a comparison and an addition; the others a few more, and a linear histogram a division.
+// Compiled with ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need
+// no library; files compiled with and without them may be linked together.
 //
 // A probe has static storage duration: it stands at namespace scope (`static` in a source file,
 // `inline` in a header) or is an `inline static` member, also of a template, whose instances share
@@ -160,6 +161,7 @@ class counter {
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
+  // Counts n events more.
   void add(std::uint64_t n = 1) const noexcept {
     if (detail::here.have(first_)) detail::here.words[first_] += n;
   }
@@ -182,6 +184,7 @@ class maximum {
   maximum(const maximum&) = delete;
   maximum& operator=(const maximum&) = delete;
 
+  // Keeps `value` if it is the largest so far.
   void record(std::uint64_t value) const noexcept {
     if (!detail::here.have(first_)) return;
     std::uint64_t* const words = detail::here.words + first_;
@@ -209,6 +212,7 @@ class histogram {
   histogram(const histogram&) = delete;
   histogram& operator=(const histogram&) = delete;
 
+  // Counts `value` in its bucket.
   void record(std::uint64_t value) const noexcept {
     if (!detail::here.have(first_)) return;
     std::uint64_t* const words = detail::here.words + first_;
@@ -239,6 +243,7 @@ class series {
   series(const series&) = delete;
   series& operator=(const series&) = delete;
 
+  // Keeps `value` if there is room, and counts it in any case.
   void record(std::uint64_t value) const noexcept {
     if (!detail::here.have(first_)) return;
     std::uint64_t* const words = detail::here.words + first_;

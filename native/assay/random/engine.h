@@ -1,21 +1,21 @@
-// What a random number engine is to Assay, and how one is chosen at run time.
+// A trial draws its operations from random numbers. Engines differ in speed and in quality, and
+// experiments compare them: so an engine is chosen at run time, by its name.
 //
 //     const auto numbers = assay::random::make_number_source({.name = "pcg64"}, seed);
 //     std::array<std::uint64_t, 512> block;
 //     numbers->fill(block);                     // the stream's next 512 numbers
 //
 // An engine is a small class in a header of its own, made from one 64-bit seed; engines.h lists
-// them. Behind a source, which is filled by one virtual call a block, any of them can be the one
-// that draws a trial's operations: in place, from an array made beforehand, or reseeded now and
-// then with new entropy.
+// them. A source draws from any of them: in place, from an array made beforehand, or reseeded now
+// and then with new entropy. It costs one virtual call for each block of numbers.
 //
-// Streams. An engine turns its seed into its state by splitmix64, word for word as far as the state
-// has words of 64 bits (mt19937_64: by the standard's own initialisation; rdrand: not at all;
-// c_rand: once for the process). Threads get seeds of their own from derive_seed, all different
-// within a trial. What that makes of the streams depends on the size of the state: with 128 bits
-// and more no two of them will ever meet; engines with 64 go through one cycle, or a few, of at
-// most 2^64 numbers, so that of t threads which draw n numbers each two meet with a probability of
-// about t^2 n / 2^64 (64 threads, 10^10 numbers: 2 in a million).
+// Streams. An engine fills its state from its seed by splitmix64, a number for each word of 64
+// bits. (mt19937_64 is initialised as the standard says, c_rand once for the process, rdrand not at
+// all.) Threads get seeds of their own from derive_seed, all different within a trial. Whether
+// their streams meet depends on the size of the state. With 128 bits and more, no two ever will.
+// Engines with 64 bits go through one cycle, or a few, of at most 2^64 numbers: if t threads draw n
+// numbers each, two of them meet with a probability of about t^2 n / 2^64 (64 threads, 10^10
+// numbers: 2 in a million).
 
 #ifndef ASSAY_RANDOM_ENGINE_H_
 #define ASSAY_RANDOM_ENGINE_H_
@@ -75,7 +75,8 @@ class number_source {
   virtual ~number_source() = default;
 
   // Replaces `numbers` by the next ones. The stream does not depend on how it is divided into
-  // calls.
+  // calls. Allocates nothing, and waits for no other thread unless the engine is shared by all.
+  // Throws std::runtime_error where the hardware draws (rdrand, or reseeding) and fails.
   virtual void fill(std::span<std::uint64_t> numbers) = 0;
 
   // Random bits of each number, its low ones.

@@ -1,5 +1,17 @@
 // Every engine, as one list of types: the catalogue, the factory and the tests are made from it,
 // and none of them can know an engine that the others do not.
+//
+//     [&]<class... Engines>(engine_list<Engines...>) { (print(facts_of<Engines>()), ...); }(
+//         every_engine());
+//
+// Each engine has a header of its own, with what it is, who published it and how it is seeded. All
+// are used alike, as engine.h says:
+//
+//     assay::random::pcg64 engine(seed);         // one thread's
+//     const std::uint64_t number = engine();
+//
+// Drawing neither allocates nor waits, but for c_rand, whose threads share a lock, and throws
+// nothing, but for rdrand. docs/guide/engines.md shows what a number of each costs.
 
 #ifndef ASSAY_RANDOM_ENGINES_H_
 #define ASSAY_RANDOM_ENGINES_H_

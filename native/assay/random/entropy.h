@@ -15,7 +15,7 @@
 
 namespace assay::random {
 
-// Any thread may draw at any time.
+// Where it comes from. Any thread may draw at any time.
 class entropy {
  public:
   entropy() = default;
@@ -23,7 +23,8 @@ class entropy {
   entropy& operator=(const entropy&) = delete;
   virtual ~entropy() = default;
 
-  // 64 bits that nothing drawn before tells anything about.
+  // 64 bits that cannot be guessed from anything drawn before. Throws std::runtime_error if there
+  // are none.
   virtual std::uint64_t draw() = 0;
 
   // Where it comes from, in the order in which it is asked for: "RDSEED, else RDRAND, else

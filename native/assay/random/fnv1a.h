@@ -12,37 +12,21 @@
 #include <cstdint>
 #include <string_view>
 
-#include "assay/random/splitmix64.h"
+#include "assay/random/one_word.h"
 
 namespace assay::random {
 
-class fnv1a {
- public:
-  using result_type = std::uint64_t;
-
+struct fnv1a_rule {
   static constexpr std::string_view name = "fnv1a";
   static constexpr std::string_view description =
       "FNV-1a of its own last value: a bad example, odd and even in turn";
   static constexpr std::string_view source = "Fowler, Noll and Vo 1991; as in Setbench";
-  static constexpr int state_bits = 64;
-  static constexpr int bits = 64;
 
-  explicit constexpr fnv1a(std::uint64_t seed) : state_(splitmix64(seed)()) {}
-  static constexpr fnv1a from_state(std::uint64_t state) {
-    fnv1a made(0);
-    made.state_ = state;
-    return made;
+  static constexpr std::uint64_t next(std::uint64_t& state) {
+    return state = (state ^ 0xcbf29ce484222325) * 0x100000001b3;
   }
-
-  constexpr std::uint64_t operator()() {
-    return state_ = (state_ ^ 0xcbf29ce484222325) * 0x100000001b3;
-  }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
-
- private:
-  std::uint64_t state_;
 };
+using fnv1a = one_word_engine<fnv1a_rule>;
 
 }  // namespace assay::random
 

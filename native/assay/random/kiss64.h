@@ -8,20 +8,18 @@
 #include <cstdint>
 #include <string_view>
 
+#include "assay/random/draws_64_bits.h"
 #include "assay/random/splitmix64.h"
 
 namespace assay::random {
 
-class kiss64 {
+class kiss64 : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
-
   static constexpr std::string_view name = "kiss64";
   static constexpr std::string_view description =
       "the sum of multiply-with-carry, xorshift and LCG";
   static constexpr std::string_view source = "Marsaglia 2009";
   static constexpr int state_bits = 250;  // the carry has 58
-  static constexpr int bits = 64;
 
   struct parts {
     std::uint64_t multiplied;
@@ -52,8 +50,6 @@ class kiss64 {
     z = 6906969069 * z + 1234567;
     return x + y + z;
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 
  private:
   parts state_{};

@@ -10,37 +10,21 @@
 #include <cstdint>
 #include <string_view>
 
-#include "assay/random/splitmix64.h"
+#include "assay/random/one_word.h"
 
 namespace assay::random {
 
-class lcg64 {
- public:
-  using result_type = std::uint64_t;
-
+struct lcg64_rule {
   static constexpr std::string_view name = "lcg64";
   static constexpr std::string_view description =
       "a plain LCG with MMIX's constants: a bad example, in its low bits";
   static constexpr std::string_view source = "Knuth 1997, table 3.3.4-1";
-  static constexpr int state_bits = 64;
-  static constexpr int bits = 64;
 
-  explicit constexpr lcg64(std::uint64_t seed) : state_(splitmix64(seed)()) {}
-  static constexpr lcg64 from_state(std::uint64_t state) {
-    lcg64 made(0);
-    made.state_ = state;
-    return made;
+  static constexpr std::uint64_t next(std::uint64_t& state) {
+    return state = state * 6364136223846793005 + 1442695040888963407;
   }
-
-  constexpr std::uint64_t operator()() {
-    return state_ = state_ * 6364136223846793005 + 1442695040888963407;
-  }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
-
- private:
-  std::uint64_t state_;
 };
+using lcg64 = one_word_engine<lcg64_rule>;
 
 }  // namespace assay::random
 

@@ -9,42 +9,26 @@
 #include <cstdint>
 #include <string_view>
 
-#include "assay/random/splitmix64.h"
+#include "assay/random/one_word.h"
 
 namespace assay::random {
 
-class mm2 {
- public:
-  using result_type = std::uint64_t;
-
+struct mm2_rule {
   static constexpr std::string_view name = "mm2";
   static constexpr std::string_view description = "MurmurHash64A of its own last value";
   static constexpr std::string_view source = "Appleby 2008";
-  static constexpr int state_bits = 64;
-  static constexpr int bits = 64;
 
-  explicit constexpr mm2(std::uint64_t seed) : state_(splitmix64(seed)()) {}
-  static constexpr mm2 from_state(std::uint64_t state) {
-    mm2 made(0);
-    made.state_ = state;
-    return made;
-  }
-
-  constexpr std::uint64_t operator()() {
+  static constexpr std::uint64_t next(std::uint64_t& state) {
     constexpr std::uint64_t m = 0xc6a4a7935bd1e995;
     constexpr std::uint64_t hash_of_length = 8 * m;
-    std::uint64_t block = state_ * m;
+    std::uint64_t block = state * m;
     block = (block ^ (block >> 47)) * m;
     std::uint64_t hash = (hash_of_length ^ block) * m;
     hash = (hash ^ (hash >> 47)) * m;
-    return state_ = hash ^ (hash >> 47);
+    return state = hash ^ (hash >> 47);
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
-
- private:
-  std::uint64_t state_;
 };
+using mm2 = one_word_engine<mm2_rule>;
 
 }  // namespace assay::random
 

@@ -9,23 +9,20 @@
 #include <random>
 #include <string_view>
 
+#include "assay/random/draws_64_bits.h"
+
 namespace assay::random {
 
-class mt19937_64 {
+class mt19937_64 : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
-
   static constexpr std::string_view name = "mt19937_64";
   static constexpr std::string_view description = "the 64-bit Mersenne Twister of the C++ library";
   static constexpr std::string_view source = "Matsumoto and Nishimura 1998, Nishimura 2000";
   static constexpr int state_bits = 19937;
-  static constexpr int bits = 64;
 
   explicit mt19937_64(std::uint64_t seed) : twister_(seed) {}
 
   std::uint64_t operator()() { return twister_(); }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 
  private:
   std::mt19937_64 twister_;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/edit_distance.h"
+#include "assay/input/edit_distance.h"
 #include "assay/random/engine.h"
 #include "assay/random/engines.h"
 #include "assay/random/widened.h"

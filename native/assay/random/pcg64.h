@@ -10,20 +10,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "assay/random/draws_64_bits.h"
 #include "assay/random/splitmix64.h"
 
 namespace assay::random {
 
-class pcg64 {
+class pcg64 : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
   __extension__ using uint128 = unsigned __int128;
 
   static constexpr std::string_view name = "pcg64";
   static constexpr std::string_view description = "PCG XSL-RR 128/64, a permuted LCG of 128 bits";
   static constexpr std::string_view source = "O'Neill 2014";
   static constexpr int state_bits = 128;
-  static constexpr int bits = 64;
 
   // The first two numbers of splitmix64 are the starting point, the next two choose the sequence.
   explicit constexpr pcg64(std::uint64_t seed) {
@@ -41,8 +40,6 @@ class pcg64 {
         static_cast<std::uint64_t>(state_ >> 64) ^ static_cast<std::uint64_t>(state_);
     return std::rotr(folded, static_cast<int>(state_ >> 122));
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 
  private:
   static constexpr uint128 joined(splitmix64& fill) {

@@ -4,10 +4,13 @@
 //     const assay::random::permutation order(1'000'000, seed);
 //     order(0), order(1), ..., order(999'999)      // each number below 1'000'000 once
 //
-// A Feistel network permutes the numbers of as many bits as n - 1 has, and an answer that is not
-// below n is permuted again until it is (cycle walking; Black and Rogaway 2002, "Ciphers with
-// arbitrary finite domains"), fewer than twice on average. It is random enough for orders of
-// insertion, not for secrets.
+// A Feistel network permutes the numbers of as many bits as n - 1 has. An answer that is not below
+// n is permuted again until it is (cycle walking; Black and Rogaway 2002, "Ciphers with arbitrary
+// finite domains"): fewer than two rounds on average. It is random enough for orders of insertion,
+// not for secrets.
+//
+// A permutation never changes, so threads may share one. Its calls allocate nothing and throw
+// nothing.
 
 #ifndef ASSAY_RANDOM_PERMUTATION_H_
 #define ASSAY_RANDOM_PERMUTATION_H_

@@ -9,19 +9,17 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "assay/random/draws_64_bits.h"
 #include "assay/random/hardware.h"
 
 namespace assay::random {
 
-class rdrand {
+class rdrand : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
-
   static constexpr std::string_view name = "rdrand";
   static constexpr std::string_view description = "the processor's instruction RDRAND";
   static constexpr std::string_view source = "the hardware; Intel 2018";
   static constexpr int state_bits = 0;
-  static constexpr int bits = 64;
   static bool available() { return has_rdrand(); }
 
   explicit rdrand(std::uint64_t /*seed*/) {}
@@ -35,8 +33,6 @@ class rdrand {
     }
     throw std::runtime_error("RDRAND failed ten times in a row: the processor is broken");
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 };
 
 }  // namespace assay::random

@@ -1,6 +1,12 @@
 // splitmix64 (Steele, Lea and Flood 2014; constants of Vigna's reference code): a counter and a
 // finaliser. It turns seeds into states and derives seeds from seeds; it is not what draws a
 // trial's operations.
+//
+//     const std::uint64_t of_thread = assay::random::derive_seed(seed, thread_index);
+//     assay::random::splitmix64 fill(of_thread);
+//     state[0] = fill(), state[1] = fill();
+//
+// An object belongs to one thread at a time. Nothing here allocates, waits or throws.
 
 #ifndef ASSAY_RANDOM_SPLITMIX64_H_
 #define ASSAY_RANDOM_SPLITMIX64_H_

@@ -1,19 +1,22 @@
-// An engine whose draws are joined to numbers of 64 bits, the first in the lowest bits.
+// An engine whose draws are joined to numbers of 64 bits, the first in the lowest bits: for code
+// that wants 64 random bits of each number, whatever the engine.
+//
+//     assay::random::widened<assay::random::mrg32k3a> engine(seed);
+//     engine();                                  // two draws of 32 bits
 
 #ifndef ASSAY_RANDOM_WIDENED_H_
 #define ASSAY_RANDOM_WIDENED_H_
 
 #include <cstdint>
 
+#include "assay/random/draws_64_bits.h"
 #include "assay/random/engine.h"
 
 namespace assay::random {
 
 template <engine E>
-class widened {
+class widened : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
-
   explicit constexpr widened(std::uint64_t seed) : engine_(seed) {}
 
   constexpr std::uint64_t operator()() {
@@ -21,8 +24,6 @@ class widened {
     for (int filled = E::bits; filled < 64; filled += E::bits) number |= engine_() << filled;
     return number;
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 
  private:
   E engine_;

@@ -24,19 +24,17 @@
 #include <string_view>
 
 #include "assay/host/instruction_set.h"
+#include "assay/random/draws_64_bits.h"
 #include "assay/random/xoshiro256pp.h"
 
 namespace assay::random {
 
-class xoshiro256pp_lanes {
+class xoshiro256pp_lanes : public draws_64_bits {
  public:
-  using result_type = std::uint64_t;
-
   static constexpr std::string_view name = "xoshiro256pp";
   static constexpr std::string_view description = "xoshiro256++ 1.0 in eight interleaved lanes";
   static constexpr std::string_view source = "Blackman and Vigna 2021";
   static constexpr int state_bits = 256;  // those of the first lane; the others follow from it
-  static constexpr int bits = 64;
 
   static constexpr std::size_t lanes = 8;
   // Word w of lane j stands at [w][j].
@@ -55,8 +53,6 @@ class xoshiro256pp_lanes {
     put(lane, engine);
     return number;
   }
-  static constexpr std::uint64_t min() { return 0; }
-  static constexpr std::uint64_t max() { return UINT64_MAX; }
 
   // Replaces `numbers` by the next ones.
   void fill(std::span<std::uint64_t> numbers);

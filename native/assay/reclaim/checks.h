@@ -15,18 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Whether LeakSanitizer looks for memory that nobody can reach.
-#if defined(__SANITIZE_ADDRESS__)
-#define ASSAY_LEAKS_ARE_FOUND 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASSAY_LEAKS_ARE_FOUND 1
-#endif
-#endif
-#ifndef ASSAY_LEAKS_ARE_FOUND
-#define ASSAY_LEAKS_ARE_FOUND 0
-#endif
-#if ASSAY_LEAKS_ARE_FOUND
+#include "assay/sync/sanitizers.h"
+
+#if ASSAY_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -62,7 +53,7 @@ inline void keep(void* /*node*/) noexcept {}
 // Says that a node is never freed, and that this is meant.
 inline void leak(void* node) noexcept {
   keep(node);
-#if ASSAY_LEAKS_ARE_FOUND
+#if ASSAY_ADDRESS_SANITIZER
   __lsan_ignore_object(node);
 #endif
 }

@@ -21,9 +21,11 @@
 //     };
 //
 // A domain is shared by the threads of one structure. `join()` makes the calling thread a
-// participant; there may be any number, and what a participant leaves behind is freed by others or
-// with the domain. Only the thread that joined uses a participant, for one guard at a time. Another
-// thread may move or destroy it, if it knows that the first is done with it.
+// participant; there may be any number of them. A thread reads shared nodes only under a guard, and
+// retires under it what it has unlinked. What is retired and not yet freed is garbage: others free
+// what a participant leaves behind, or the domain does at its end. Only the thread that joined uses
+// a participant, for one guard at a time. Another thread may move or destroy it, if it knows that
+// the first is done with it.
 //
 // What a guard protects depends on the policy:
 //
@@ -34,9 +36,10 @@
 //   returns a pointer that `source` held after it had been announced. The structure must make sure
 //   that the node was not retired before, because it was still linked then.
 //
-// A structure that relies on the former says so where it is instantiated, by
-// static_assert(Reclaim::protects == protection::everything, "..."), in words that users
-// understand.
+// A structure that needs the former refuses the latter when it is compiled, in words that its users
+// understand:
+//
+//     static_assert(Reclaim::protects == protection::everything, "my_map needs epochs: ...");
 
 #ifndef ASSAY_RECLAIM_CONCEPT_H_
 #define ASSAY_RECLAIM_CONCEPT_H_
@@ -68,32 +71,37 @@ template <class D, class T>
 concept deleter_of =
     std::is_empty_v<D> && std::is_default_constructible_v<D> && std::is_invocable_v<D, T*>;
 
-// The calls and what they promise:
+// The calls and what each policy promises of them. None of them waits for another thread; the
+// policies' headers say what each costs.
 //
 //   domain()
 //       may throw std::bad_alloc
 //   ~domain()
-//       frees all that was retired; no participant is left, which debug builds check, and no thread
-//       is inside a call
+//       frees all garbage, except under `none`, which never frees. No participant is left, which
+//       debug builds check, and no thread is inside a call
 //   domain.join()
-//       a participant for the calling thread; lock-free; std::bad_alloc
+//       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
 //   participant.pin()
-//       a guard; std::bad_alloc, with nothing changed
+//       a guard. By the thread that joined, while it has no other guard. Lock-free. Throws
+//       std::bad_alloc, with nothing changed
 //   ~participant()
-//       leaves; its thread is inside no guard; never blocks, never fails
+//       leaves. No guard of it is open. Never fails
 //   guard.protect(slot, source)
-//       the pointer in `source`, protected as above; never fails
+//       the pointer in `source`, protected as above. `slot` is below `slots`. Lock-free. Never
+//       fails
 //   guard.protect(slot, source, pointer_of)
-//       the same for a word that holds a pointer and marks: pointer_of(word) is the pointer;
-//       returns the word
+//       the same for a word that holds a pointer and marks: pointer_of(word) is the pointer.
+//       Returns the word
 //   guard.retire(node), guard.retire(node, deleter)
-//       `node` was unlinked by this thread and will be deleted once, or handed to the deleter; its
-//       destructor must not throw nor use the domain
+//       deletes `node` once no thread can hold it, or hands it to the deleter. This thread has
+//       unlinked it, and nobody else retires it. Its destructor must not throw nor use the domain.
+//       Wait-free, apart from destructors and the allocator. Never fails for the first
+//       retires_per_guard nodes of a guard
 //   domain.free_all()
-//       frees all that was retired, except under `none`, which never frees; by any thread, while no
-//       guard is open and no other thread is inside a call; never fails. A policy may lack it
+//       frees all garbage, except under `none`. By any thread, while no guard is open and no other
+//       thread is inside a call. Never fails. A policy may lack it
 //   domain.unfreed()
-//       how many retired nodes wait to be freed; an estimate while threads are inside calls
+//       how many nodes of garbage there are; an estimate while threads are inside calls. Wait-free
 template <class P>
 concept policy =
     requires(P& domain, typename P::participant& participant, typename P::guard& guard,

@@ -1,4 +1,5 @@
-// Memory reclamation for every structure, at a cost that readers hardly notice.
+// Memory reclamation for every structure, at a cost that readers hardly notice. (concept.h says
+// what reclamation is for.)
 //
 //     assay::reclaim::epochs domain;
 //     auto me = domain.join();                 // in each thread
@@ -8,13 +9,13 @@
 //       if (head.compare_exchange_strong(old, old->next)) guard.retire(old);  // `delete`, later
 //     }                                        // the guard ends
 //
-// Time is divided into epochs. A thread that enters announces the epoch in which it does; the epoch
-// is advanced when all threads that are inside have announced it; and nobody can hold what was
-// retired three epochs ago. (Fraser 2004, section 5.2.3; that threads keep their garbage in bags by
-// epoch and look at each other only now and then is from Brown's DEBRA, 2015, section 4.) What is
-// ready is not freed all at once, but two nodes for each one retired: freeing whole bags floods the
-// allocator's caches of free memory, which then fights with other threads over it (Kim, Brown and
-// Singh 2024).
+// Time is divided into epochs. A thread that pins announces the current epoch. The epoch is
+// advanced when all threads that are pinned have announced it, and nobody can hold what was retired
+// three epochs ago (Fraser 2004, section 5.2.3). Threads keep their garbage in bags, one for each
+// epoch, and read each other's announcements only now and then (Brown's DEBRA, 2015, section 4).
+// What is ready is not freed all at once, but two nodes for each node that is retired: freeing
+// whole bags floods the allocator's caches of free memory, for which it then contends with other
+// threads (Kim, Brown and Singh 2024).
 //
 // Promises:
 // - protect, retire and the end of a guard are wait-free, apart from the allocator's own `free` and
@@ -23,25 +24,26 @@
 //   in every 2048th call of pin and retire, which also looks at every participant's record, and
 //   once more if the epoch can be advanced. If retires_per_guard nodes or more are retired under
 //   one guard, the next pin is one of these calls.
-// - A thread that leaves loses nothing: others free what it retired. If a thread never comes back,
-//   what it retired waits for the domain's end, unless its participant is destroyed.
+// - A participant that leaves loses nothing: others free its garbage. The garbage of a thread that
+//   never calls again, and whose participant is not destroyed, waits for the domain's end.
 //
-// What it does not promise: a bound on memory. A thread that stops inside a guard holds the epoch,
-// and nothing that is retired from the next epoch on is freed until it continues. hazard_pointers.h
-// has that bound and a higher price.
+// What it does not promise is a bound on garbage. A thread that stops inside a guard holds the
+// epoch, and nothing that is retired from the next epoch on is freed until it continues.
+// hazard_pointers.h has that bound, at a higher price.
 //
 // Why it is right. The global epoch E never decreases. The numbers are those at the code.
 //
-// A. While a thread P is pinned at epoch e, E is e or e + 1.
-//    Who advances from e + 1 to e + 2 has read E = e + 1 (4), passed a heavy fence (5), and then
-//    read every announcement (6). P wrote its announcement (1), passed a light fence (2), and read
-//    E = e again (3). The fences are ordered. If (2) came first, then (6) finds P's record and
-//    reads its announcement of e, whereupon it gives up, or a later one, when P is no longer pinned
-//    at e. If (5) came first, then (3), which comes after, reads no older value than (4), which
-//    came before: e + 1, not e, so that P was not pinned yet.
+// A. While a thread P is pinned at epoch e, E is e or e + 1. A thread that advances from e + 1 to
+//    e + 2 has read E = e + 1 (4), passed a heavy fence (5), and then read every announcement (6).
+//    P wrote its announcement (1), passed a light fence (2), and read E = e again (3). The fences
+//    are ordered.
+//    - If (2) came first, then (6) finds P's record. Either it reads the announcement of e, and the
+//      thread does not advance, or a later one, and P is no longer pinned at e.
+//    - If (5) came first, then (3), which comes after, reads no older value than (4), which came
+//      before: e + 1, not e, so that P was not pinned yet.
 // B. When the epoch advances from e + 1 to e + 2, all that threads did while they were pinned at e
-//    happened before. For (6) read what such a thread wrote afterwards with release, when it was
-//    unpinned (7) or pinned anew (1), and (8) releases what (6) acquired.
+//    happened before. For (6) read what such a thread later wrote with release, when it unpinned
+//    (7) or pinned again (1), and (8) releases what (6) acquired.
 // C. A node that was retired by a thread pinned at e can be freed once E >= e + 3 was read.
 //    It was unlinked while that thread was pinned, hence before the advance to e + 2, by B. A
 //    reader that read E >= e + 2 when it was pinned (3) acquired that advance (8) or a later one of

@@ -10,14 +10,16 @@
 namespace assay::reclaim {
 namespace {
 
+template <std::size_t Bags>
 struct model_settings {
   static constexpr std::int32_t period = 1;
   static constexpr std::size_t records_per_chunk = 3;
-  static constexpr std::size_t bags = epochs_settings::bags;
+  static constexpr std::size_t bags = Bags;
 };
 
-struct epochs_model : rl::test_suite<epochs_model, 3> {
-  using domain = basic_epochs<model_settings>;
+template <std::size_t Bags>
+struct epochs_model : rl::test_suite<epochs_model<Bags>, 3> {
+  using domain = basic_epochs<model_settings<Bags>>;
 
   void before() {
     domain_.emplace();
@@ -39,13 +41,13 @@ struct epochs_model : rl::test_suite<epochs_model, 3> {
   }
 
  private:
-  void read(domain::participant& me) {
+  void read(typename domain::participant& me) {
     auto guard = me.pin();
     const model_nodes::node* const found = guard.protect(0, root_);
     for (int i = 0; i < 8; ++i) found->expect_alive();
   }
 
-  void replace(domain::participant& me) {
+  void replace(typename domain::participant& me) {
     auto guard = me.pin();
     guard.retire(root_.exchange(nodes_.make(), memory_order_acq_rel));
   }
@@ -58,4 +60,10 @@ struct epochs_model : rl::test_suite<epochs_model, 3> {
 }  // namespace
 }  // namespace assay::reclaim
 
-int main() { return assay::judge<assay::reclaim::epochs_model>(100'000); }
+int main(int argc, char** argv) {
+  using namespace assay::reclaim;
+  const bool two_bags = argc > 1 && std::string_view(argv[1]) == "two_bags";
+  const auto judged =
+      two_bags ? assay::judge<epochs_model<2>> : assay::judge<epochs_model<epochs_settings::bags>>;
+  return judged(argc, argv, 100'000, rl::test_params().execution_depth_limit);
+}

@@ -1,4 +1,5 @@
-// Memory reclamation that bounds what a stalled thread holds back.
+// Memory reclamation that bounds how much garbage a stalled thread can hold back. (concept.h says
+// what reclamation is for.)
 //
 //     assay::reclaim::hazard_pointers domain;
 //     auto me = domain.join();                 // in each thread
@@ -9,32 +10,33 @@
 //     }                                        // the guard ends, and protects nothing any more
 //
 // A thread announces each pointer before it follows it, in one of a few slots that all others can
-// read; and a node is freed only when it stands in none (Michael 2004). Threads look at each
-// other's slots once they have retired enough nodes to make it worth while.
+// read, and a node is freed only when no slot holds it (Michael 2004). A thread scans all slots
+// when it has retired enough nodes to make that worth while.
 //
 // Only what was protected by name stays. For each node that it reaches, a structure must make sure
 // that the node was not retired before it was announced, usually by finding it still linked from a
 // node that is itself not unlinked. Structures whose readers walk through unlinked nodes cannot do
-// so, and require protection::everything at compile time.
+// so, and refuse this policy when they are compiled.
 //
 // Promises:
 // - pin, retire and the end of a guard are wait-free, apart from the allocator and the nodes'
 //   destructors; protect and join are lock-free: protect begins again when the source changes.
-// - With N records (a multiple of 8; how many there come to be is said in records.h: as many as
-//   participants at once, or a few more), a participant that is not in the middle of a scan holds
-//   at most 2 * 8 * N + 256 nodes unfreed, whatever the others do; all together hold at most N
-//   times as many.
-// - retire frees nothing most of the time and at times all that it can, in time proportional to
-//   that number.
-// - A thread that leaves loses nothing: others free what it retired. If a thread never comes back,
-//   what it retired waits for the domain's end, unless its participant is destroyed.
+// - Garbage is bounded. With N records, a participant that is not in the middle of a scan has at
+//   most 2 * 8 * N + 256 nodes of garbage, whatever the others do; all together have at most N
+//   times as many. (N is a multiple of 8: as many as there are participants at once, or a few more,
+//   see records.h.)
+// - Most calls of retire free nothing. One that scans frees all that it can, in time proportional
+//   to that number.
+// - A participant that leaves loses nothing: others free its garbage. The garbage of a thread that
+//   never calls again, and whose participant is not destroyed, waits for the domain's end.
 //
 // Why it is right. The numbers are those at the code. A thread P announces a node (1), passes a
 // light fence (2) and reads its source again (3). Another unlinks the node, retires it, passes a
-// heavy fence (4) and reads the slots (5). The fences are ordered. If (2) came first, (5) finds P's
-// record and reads the announcement, and keeps the node, or a later value of that slot, when P has
-// done with the node: what P read happened before, because later values are written with release
-// (1, 6). If (4) came first, (3) sees the node unlinked, and P does not use it.
+// heavy fence (4) and reads the slots (5). The fences are ordered.
+// - If (2) came first, (5) finds P's record. Either it reads the announcement, and the node is
+//   kept. Or it reads a later value of that slot, and P has done with the node: what P read
+//   happened before, because later values are written with release (1, 6).
+// - If (4) came first, (3) sees the node unlinked, and P does not use it.
 
 #ifndef ASSAY_RECLAIM_HAZARD_POINTERS_H_
 #define ASSAY_RECLAIM_HAZARD_POINTERS_H_
@@ -60,8 +62,7 @@ namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 // Settings that tests shrink so that rare paths run.
 struct hazard_pointers_settings {
-  // How many nodes a participant retires between its looks at the others, beyond two for each slot
-  // that there is.
+  // How many nodes a participant retires between two scans, beyond two for each slot that there is.
   static constexpr std::size_t nodes_between_scans = 256;
   static constexpr std::size_t records_per_chunk = 8;
 };
@@ -208,8 +209,7 @@ template <class Settings>
   ASSAY_POINT("hazard_pointers_before_scan");
   sync::heavy_fence();  // (4) pairs with (2)
 
-  // The slots are looked at in groups that need no memory to be sorted in, so that a scan cannot
-  // fail.
+  // The slots are read in groups that are sorted without an allocation, so that a scan cannot fail.
   std::array<const void*, 512> group;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t number = 0;
   const auto keep_group = [&mine, &group, &number] {

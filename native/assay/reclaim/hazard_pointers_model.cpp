@@ -48,4 +48,6 @@ struct hazard_pointers_model : rl::test_suite<hazard_pointers_model, 3> {
 }  // namespace
 }  // namespace assay::reclaim
 
-int main() { return assay::judge<assay::reclaim::hazard_pointers_model>(100'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::reclaim::hazard_pointers_model>(argc, argv, 100'000);
+}

@@ -1,4 +1,4 @@
-// What the reclamation policies tell of themselves in every trial (see docs/guide/probes.md).
+// What every trial reports of the reclamation policies (see docs/guide/probes.md).
 //
 // Nodes that wait until their domain is destroyed are never counted as freed; nor are nodes that
 // another node's destructor deletes, of which the policy knows nothing.

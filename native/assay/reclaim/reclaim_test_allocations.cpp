@@ -1,6 +1,6 @@
 #include "assay/reclaim/reclaim_test_allocations.h"
 
-#if ASSAY_TEST_ALLOCATIONS_FAIL
+#if !ASSAY_THREAD_SANITIZER
 #include <malloc.h>
 
 #include <cstddef>

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "assay/sync/sanitizers.h"
+
 namespace assay::tests {
 
 // How many more times something may be done before it fails.
@@ -32,16 +34,8 @@ inline thread_local std::uint64_t allocations_made = 0;
 // to 16 bytes more than were asked for.
 inline std::atomic<std::int64_t> bytes_in_use{0};
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_TEST_ALLOCATIONS_FAIL 0
-#endif
-#endif
-#ifndef ASSAY_TEST_ALLOCATIONS_FAIL
-#define ASSAY_TEST_ALLOCATIONS_FAIL 1
-#endif
 // ThreadSanitizer's own operator new cannot be replaced: nothing fails or is counted under it.
-inline constexpr bool allocations_fail = ASSAY_TEST_ALLOCATIONS_FAIL;
+inline constexpr bool allocations_fail = !ASSAY_THREAD_SANITIZER;
 
 }  // namespace assay::tests
 

@@ -1,18 +1,12 @@
 #include "assay/rig/allocated.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ASSAY_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ASSAY_SANITIZED 1
-#endif
-#endif
+#include "assay/sync/sanitizers.h"
 
-#ifdef ASSAY_SANITIZED
+#if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
 #include <cstddef>
-// As in <sanitizer/allocator_interface.h>, which gcc 12 does not bring.
+// As in <sanitizer/allocator_interface.h>, which gcc 12 does not bring; nor has its ThreadSanitizer the first of them.
 // NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" void __sanitizer_purge_allocator();
+extern "C" [[gnu::weak]] void __sanitizer_purge_allocator();
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 // NOLINTEND(bugprone-reserved-identifier)
 #else
@@ -22,8 +16,9 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 namespace assay::rig {
 
 std::uint64_t allocated_bytes() {
-#ifdef ASSAY_SANITIZED
-  __sanitizer_purge_allocator();  // what was freed lately is kept for a while, and counted
+#if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
+  // What was freed lately is kept for a while, and counted.
+  if (&__sanitizer_purge_allocator != nullptr) __sanitizer_purge_allocator();
   return __sanitizer_get_current_allocated_bytes();
 #else
   const struct mallinfo2 all = mallinfo2();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -12,17 +15,18 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
-#include "assay/maps/any_map.h"
 #include "assay/maps/invariant.h"
 #include "assay/rig/memory.h"
 #include "assay/rig/model.h"
 #include "assay/rig/stress.h"
 #include "assay/rig/watchdog.h"
-#include "assay/trial/subject.h"
-#include "assay/trial/test_maps.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/subject.h"
+#include "assay/subject/test_maps.h"
 
 namespace assay::rig {
 namespace {
@@ -32,16 +36,11 @@ using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using trial::find_subject;
-using trial::sound_map;
-using trial::sound_ordered_map;
-using trial::test_map;
 
 using number = std::uint64_t;
 using ordered_numbers = sound_ordered_map<number, number>;
 
-const trial::subject_template<trial::correct_ordered_map> sound{"sound",
-                                                                "all operations, all types"};
+const subject_template<correct_ordered_map> sound{"sound", "all operations, all types"};
 
 class finds_less_of_two : public test_map<finds_less_of_two> {
  public:
@@ -49,7 +48,7 @@ class finds_less_of_two : public test_map<finds_less_of_two> {
     return elements.size() < 2 ? sound_map::find(key) : std::nullopt;
   }
 };
-const trial::subject<finds_less_of_two> no_find{"finds_less_of_two", "finds nothing among two"};
+const subject<finds_less_of_two> no_find{"finds_less_of_two", "finds nothing among two"};
 
 class throws_at_two : public test_map<throws_at_two> {
  public:
@@ -58,7 +57,7 @@ class throws_at_two : public test_map<throws_at_two> {
     return sound_map::insert(key, value);
   }
 };
-const trial::subject<throws_at_two> throwing{"throws_at_two", "throws"};
+const subject<throws_at_two> throwing{"throws_at_two", "throws"};
 
 class visits_backwards : public test_map<visits_backwards, ordered_numbers> {
  public:
@@ -67,7 +66,7 @@ class visits_backwards : public test_map<visits_backwards, ordered_numbers> {
     ordered_numbers::range(std::min(first, last), std::max(first, last), visit);
   }
 };
-const trial::subject<visits_backwards> backwards{"visits_backwards", "takes 9 to 3 for 3 to 9"};
+const subject<visits_backwards> backwards{"visits_backwards", "takes 9 to 3 for 3 to 9"};
 
 template <bool TakesAnyKey>
 class keeps_no_key_0 : public test_map<keeps_no_key_0<TakesAnyKey>> {
@@ -77,8 +76,22 @@ class keeps_no_key_0 : public test_map<keeps_no_key_0<TakesAnyKey>> {
     return key != 0 && key < number{1} << 63U && sound_map::insert(key, value);
   }
 };
-const trial::subject<keeps_no_key_0<true>> no_key_0{"keeps_no_key_0", "takes 0 for no key"};
-const trial::subject<keeps_no_key_0<false>> says_so{"says_no_key_0", "and says so"};
+const subject<keeps_no_key_0<true>> no_key_0{"keeps_no_key_0", "takes 0 for no key"};
+const subject<keeps_no_key_0<false>> says_so{"says_no_key_0", "and says so"};
+
+// Takes two values for no value, as maps do that have values in place of pointers.
+class keeps_no_value_0 : public test_map<keeps_no_value_0> {
+ public:
+  bool insert(number key, number value) {
+    return value != 0 && value != UINT64_MAX && sound_map::insert(key, value);
+  }
+};
+class says_no_value_0 : public test_map<says_no_value_0, keeps_no_value_0> {
+ public:
+  static constexpr std::array<number, 2> reserved_values{0, UINT64_MAX};
+};
+const subject<keeps_no_value_0> no_value_0{"keeps_no_value_0", "takes 0 for no value"};
+const subject<says_no_value_0> says_no_value{"says_no_value_0", "and says so"};
 
 class walks_in_disorder : public test_map<walks_in_disorder> {
  public:
@@ -89,7 +102,7 @@ class walks_in_disorder : public test_map<walks_in_disorder> {
                   [&](const auto& one) { visit(one.first, one.second); });
   }
 };
-const trial::subject<walks_in_disorder> disorderly{"walks_in_disorder", "descends"};
+const subject<walks_in_disorder> disorderly{"walks_in_disorder", "descends"};
 
 class looks_at_itself : public test_map<looks_at_itself> {
  public:
@@ -97,7 +110,7 @@ class looks_at_itself : public test_map<looks_at_itself> {
     return elements.size() < 3 ? std::nullopt : std::optional<std::string>("it holds three");
   }
 };
-const trial::subject<looks_at_itself> introspective{"looks_at_itself", "knows what is wrong"};
+const subject<looks_at_itself> introspective{"looks_at_itself", "knows what is wrong"};
 
 template <class K, class V>
 class cuts_strings_short : public test_map<cuts_strings_short<K, V>, sound_ordered_map<K, V>> {
@@ -109,7 +122,7 @@ class cuts_strings_short : public test_map<cuts_strings_short<K, V>, sound_order
     return sound_ordered_map<K, V>::insert(key, value);
   }
 };
-const trial::subject_template<cuts_strings_short> cutting{"cuts_strings_short", "loses bytes"};
+const subject_template<cuts_strings_short> cutting{"cuts_strings_short", "loses bytes"};
 
 // Loses nothing but memory, and rarely.
 template <bool Leaks>
@@ -132,7 +145,27 @@ class forgetful : public test_map<forgetful<Leaks>> {
   }
   number erases_ = 0;
 };
-const trial::subject<forgetful<false>> forgets{"forgets_nodes", "keeps what it should free"};
+const subject<forgetful<false>> forgets{"forgets_nodes", "keeps what it should free"};
+
+// Frees what was erased when a thread has many of it.
+class frees_in_batches : public test_map<frees_in_batches> {
+ public:
+  class handle : public plain_handle<frees_in_batches> {
+   public:
+    explicit handle(frees_in_batches& map) : plain_handle(map) {}
+    bool erase(number key) {
+      if (!plain_handle::erase(key)) return false;
+      erased_.push_back(std::make_unique<number>(key));
+      if (erased_.size() == 20'000) erased_.clear();
+      return true;
+    }
+
+   private:
+    std::vector<std::unique_ptr<number>> erased_;
+  };
+  handle attach() { return handle(*this); }
+};
+const subject<frees_in_batches> freeing{"frees_in_batches", "erased nodes wait for many others"};
 
 class hangs : public test_map<hangs> {
  public:
@@ -147,7 +180,41 @@ class hangs : public test_map<hangs> {
     return elements.size() >= 3;
   }
 };
-const trial::subject<hangs> hanging{"hangs", "does not return"};
+const subject<hangs> hanging{"hangs", "does not return"};
+
+// Now and then an insert returns with the lock, for which others do not sleep.
+class keeps_spin_lock : public test_map<keeps_spin_lock> {
+ public:
+  bool insert(number key, number value) {
+    spin_lock();
+    const bool inserted = sound_map::insert(key, value);
+    if (++inserts_ % 100 != 0) spin_unlock();
+    return inserted;
+  }
+  bool erase(number key) {
+    spin_lock();
+    const bool erased = sound_map::erase(key);
+    spin_unlock();
+    return erased;
+  }
+  std::optional<number> find(number key) {
+    spin_lock();
+    auto found = sound_map::find(key);
+    spin_unlock();
+    return found;
+  }
+
+ private:
+  // The acquire pairs with the release of spin_unlock().
+  void spin_lock() {
+    while (taken_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  void spin_unlock() { taken_.store(false, std::memory_order_release); }
+
+  std::atomic<bool> taken_{false};
+  number inserts_ = 0;  // guarded by it
+};
+const subject<keeps_spin_lock> keeps_spinning{"keeps_spin_lock", "lets all others spin"};
 
 std::string difference(const std::string& map) {
   return difference_from_model(find_subject(map), {.seed = 7, .operations = 4000, .keys = 20})
@@ -155,18 +222,6 @@ std::string difference(const std::string& map) {
 }
 
 std::ptrdiff_t lines(const std::string& text) { return std::ranges::count(text, '\n'); }
-
-TEST(standing_for, keeps_the_order_of_numbers_in_strings) {
-  const std::vector<number> ascending{
-      0, 1, 2, 255, 256, 257, 511, 512, 1U << 24U, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
-  std::vector<std::string> strings;
-  for (const number one : ascending) {
-    strings.push_back(standing_for<std::string>::datum(one));
-    EXPECT_EQ(standing_for<std::string>::number(strings.back()), one);
-  }
-  EXPECT_TRUE(std::ranges::is_sorted(strings, std::less_equal<>()));
-  EXPECT_THROW(standing_for<std::string>::number("seventh\x01"), std::runtime_error);
-}
 
 TEST(model, finds_no_difference_in_a_sound_map_of_any_type) { EXPECT_EQ(difference("sound"), ""); }
 
@@ -195,6 +250,12 @@ TEST(model, asks_for_the_least_and_the_greatest_keys_unless_told_not_to) {
   EXPECT_EQ(difference("says_no_key_0"), "");
 }
 
+TEST(model, stores_the_least_and_the_greatest_values_unless_told_not_to) {
+  EXPECT_THAT(difference("keeps_no_value_0"),
+              ContainsRegex("insert\\([0-9]+, (0|[0-9]{19,})\\) *false"));
+  EXPECT_EQ(difference("says_no_value_0"), "");
+}
+
 TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
   EXPECT_THAT(difference("walks_in_disorder"), HasSubstr("a walk does not ascend"));
   const std::string told = difference("looks_at_itself");
@@ -204,7 +265,7 @@ TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
 
 TEST(model, asks_for_all_types_that_the_map_holds) {
   EXPECT_THAT(difference("cuts_strings_short"),
-              AllOf(HasSubstr("values of bytes"), HasSubstr("that was never inserted")));
+              AllOf(HasSubstr("values of bytes"), HasSubstr("-> 0}   but std::map:")));
 }
 
 TEST(stress, looks_at_the_invariants_of_the_map) {
@@ -219,6 +280,13 @@ TEST(memory, comes_back_from_a_sound_map_and_not_from_one_that_loses_little) {
               HasSubstr("bytes allocated after a map was destroyed"));
 }
 
+TEST(memory, of_what_is_freed_in_large_batches_is_bounded) {
+  EXPECT_EQ(
+      memory_kept(find_subject("frees_in_batches"), {.seed = 1, .patience = std::chrono::hours(1)})
+          .problem,
+      "");
+}
+
 void give_little_time() {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   // No other thread runs yet.
@@ -228,20 +296,33 @@ void give_little_time() {
 TEST(watchdog_death, ends_the_process_and_says_what_each_thread_is_inside_of) {
   give_little_time();
   EXPECT_EXIT(difference("hangs"), ::testing::ExitedWithCode(3),
-              "error: model of hangs, seed 7: nothing has happened for 0.5 s\n"
-              "  a thread is inside insert\\(");
+              "error: model of hangs, seed 7: (.*: )?insert\\(.*\\) does not return, and no other "
+              "thread is inside the map: it waits for what nobody will do\n"
+              "  thread 1 is inside insert\\(.*, asleep\n");
 }
 
 TEST(watchdog_death, watches_whole_trials) {
   give_little_time();
   EXPECT_EXIT(static_cast<void>(stress(find_subject("hangs"), {.seed = 9})),
-              ::testing::ExitedWithCode(3), "error: stress of hangs, seed 9: nothing has happened");
+              ::testing::ExitedWithCode(3),
+              "error: stress of hangs, seed 9: .*\n"
+              "  thread 1 is inside insert\\([0-9]+\\), asleep");
+}
+
+TEST(watchdog_death, tells_threads_that_spin_from_those_that_sleep) {
+  give_little_time();
+  EXPECT_EXIT(
+      static_cast<void>(stress(find_subject("keeps_spin_lock"), {.seed = 9})),
+      ::testing::ExitedWithCode(3),
+      "nothing has happened for 0.5 s.*\n(.*\n)*"
+      "  thread [0-9]+ is inside .*, busy all the time: it loops or waits in a spin lock\n");
 }
 
 TEST(watchdog_death, watches_memory_checks) {
   give_little_time();
   EXPECT_EXIT(static_cast<void>(memory_kept(find_subject("hangs"), {.seed = 9})),
-              ::testing::ExitedWithCode(3), "error: memory of hangs, seed 9: nothing has happened");
+              ::testing::ExitedWithCode(3),
+              "error: memory of hangs, seed 9: .*\n  thread 1 is inside insert\\(.*, asleep");
 }
 
 }  // namespace

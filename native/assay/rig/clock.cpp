@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
@@ -83,25 +84,36 @@ std::int64_t stamp_clock::ns_up(std::uint64_t stamp, std::uint64_t start) const 
   return std::llround(std::ceil(ticks * ns_per_tick_)) + uncertainty_ns_;
 }
 
-// An even number is the first thread's turn to have the token, an odd one the second's.
+// An even number is the first thread's turn to have the token, an odd one the second's. Where other
+// programs want the processors, too, a turn takes milliseconds.
 std::uint64_t greatest_difference(const std::function<std::uint64_t(unsigned thread)>& stamp,
                                   std::span<const unsigned> processors) {
+  using std::chrono::steady_clock;
   constexpr std::uint64_t turns = 2000;
+  constexpr std::uint64_t least_turns = 20;
+  constexpr std::chrono::milliseconds long_enough{200};
   std::uint64_t greatest = 0;
   for (std::size_t other = 1; other < processors.size(); ++other) {
+    const auto begin = steady_clock::now();
     std::atomic<std::uint64_t> turn{0};
     std::uint64_t last = 0;  // stamp of the thread that had the token last
     const auto play = [&](unsigned thread, unsigned processor) {
       bind_this_thread(processor);
-      for (std::uint64_t mine = thread; mine < turns; mine += 2) {
+      for (;;) {
         // (1) this acquire load synchronises with the release store at (2)
-        while (turn.load(std::memory_order_acquire) != mine) std::this_thread::yield();
-        if (const std::uint64_t now = stamp(thread); now < last) {
-          greatest = std::max(greatest, last - now);
+        const std::uint64_t now = turn.load(std::memory_order_acquire);
+        if (now >= turns) return;
+        if (now % 2 != thread) {
+          std::this_thread::yield();
+          continue;
+        }
+        if (const std::uint64_t time = stamp(thread); time < last) {
+          greatest = std::max(greatest, last - time);
         }
         last = stamp(thread);
+        const bool over = now >= least_turns && steady_clock::now() - begin > long_enough;
         // (2) this release store synchronises with the acquire load at (1)
-        turn.store(mine + 1, std::memory_order_release);
+        turn.store(over ? turns : now + 1, std::memory_order_release);
       }
     };
     const std::jthread second(play, 1U, processors[other]);

@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
 #include "assay/maps/elb_test_variants.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/entry_histories.h"
 #include "assay/rig/preemption.h"
-#include "assay/trial/crew.h"
+#include "assay/subject/any_entry_set.h"
+#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {
@@ -103,7 +103,7 @@ TEST_P(elb_among_threads, holds_what_was_inserted_and_not_erased) {
     std::vector<sums> parts(threads);
     {
       const disturb_at_points disturbed;
-      trial::crew crew(threads);
+      sync::crew crew(threads);
       crew.run(
           [&](unsigned self) { parts[self] = update(*set, self, 6400 / slowdown, keys, seed); });
     }

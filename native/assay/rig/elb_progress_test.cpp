@@ -8,23 +8,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
-#include "assay/maps/any_map.h"
 #include "assay/maps/elb_test_variants.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/history.h"
 #include "assay/rig/progress.h"
+#include "assay/rig/test_maps.h"
+#include "assay/rig/test_sets.h"
+#include "assay/subject/any_entry_set.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/subject.h"
+#include "assay/subject/test_maps.h"
 #include "assay/sync/point.h"
-#include "assay/trial/subject.h"
 
 namespace assay::rig {
 namespace {
@@ -43,12 +44,8 @@ class entries_as_map final : public any_map {
   std::unique_ptr<any_handle> attach() override {
     return std::make_unique<handle>(set_->attach(), made_++);
   }
-  std::vector<element> walk(std::size_t most) override {
-    std::vector<element> met;
-    for (const number entry : set_->walk()) {
-      if (met.size() < most) met.emplace_back(entry / per_key, entry % per_key);
-    }
-    return met;
+  void for_each(const visitor& visit) override {
+    for (const number entry : set_->walk()) visit(entry / per_key, entry % per_key);
   }
   std::optional<std::string> broken_invariant() override { return set_->broken_invariant(); }
 
@@ -58,6 +55,10 @@ class entries_as_map final : public any_map {
     handle(std::unique_ptr<any_entry_handle> entries, number self)
         : entries_(std::move(entries)), next_(self) {}
 
+    progress perform(const workload::operation_batch&, std::size_t, std::size_t, const task&,
+                     tally&) override {
+      throw not_offered();
+    }
     answer ask(const question& asked) override {
       const number first = asked.key * per_key;
       const number last = first + per_key - 1;
@@ -79,7 +80,7 @@ class entries_as_map final : public any_map {
           return all.empty() ? std::nullopt : std::optional(all.front());
         }
         default:
-          throw std::logic_error("not offered");
+          throw not_offered();
       }
     }
 
@@ -94,36 +95,33 @@ class entries_as_map final : public any_map {
   std::atomic<number> made_{0};
 };
 
-trial::subject_entry subject_of(std::string name, decltype(trial::subject_entry::open) open) {
+subject_entry subject_of(std::string name, decltype(held_types::build) build) {
   return {.name = std::move(name),
           .description = "an entry set",
           .max_threads = std::nullopt,
           .holds_nothing = false,
-          .types = {},
+          .types = {{datum::kind::uint64, datum::kind::uint64, std::move(build)}},
           .operations = {operation::insert, operation::erase, operation::find},
-          .lock_free = true,
-          .open = open};
+          .lock_free = true};
 }
 
-// Its `open` is a plain function: one for each variant.
-template <std::vector<variant> (*Variants)(), std::size_t I>
-trial::subject_entry subject_number() {
-  return subject_of(Variants().at(I).name, [](const trial::map_hints&) -> std::unique_ptr<any_map> {
-    return std::make_unique<entries_as_map>(Variants().at(I).make());
+subject_entry subject_of(const variant& of) {
+  return subject_of(of.name, [make = of.make](const map_hints&) -> std::unique_ptr<any_map> {
+    return std::make_unique<entries_as_map>(make());
   });
 }
 
-class elb_progress : public ::testing::TestWithParam<trial::subject_entry> {};
+class elb_progress : public ::testing::TestWithParam<subject_entry> {};
 INSTANTIATE_TEST_SUITE_P(all, elb_progress,
-                         ::testing::Values(subject_number<elb_test::variants_of_words, 0>(),
-                                           subject_number<elb_test::variants_of_words, 1>(),
-                                           subject_number<elb_test::variants_of_wide_words, 0>(),
-                                           subject_number<elb_test::variants_of_wide_words, 1>(),
-                                           subject_number<elb_test::variants_of_users, 0>()),
+                         ::testing::Values(subject_of(elb_test::variants_of_words().at(0)),
+                                           subject_of(elb_test::variants_of_words().at(1)),
+                                           subject_of(elb_test::variants_of_wide_words().at(0)),
+                                           subject_of(elb_test::variants_of_wide_words().at(1)),
+                                           subject_of(elb_test::variants_of_users().at(0))),
                          [](const auto& of) { return of.param.name; });
 
 // With 40 keys and leaves of 6 the root comes and goes, with 150 internal nodes do.
-void expect_progress(const trial::subject_entry& subject, const std::string& point) {
+void expect_progress(const subject_entry& subject, const std::string& point) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(point + ", seed " + std::to_string(seed));
   unsigned reached = 0;
@@ -139,72 +137,21 @@ void expect_progress(const trial::subject_entry& subject, const std::string& poi
 }
 
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
-  const auto points = points_marked_in(std::string(NATIVE_DIR) + "/assay/maps/elb_tree.h");
+  const auto points = points_marked_in(NATIVE_DIR "/assay/maps/elb_tree.h");
   EXPECT_EQ(points.size(), 14U) << "those of each step, of each kind of node, and of operations";
   for (const std::string& point : points) expect_progress(GetParam(), point);
 }
 
 // Between the announcement of a node and the second look at where it was found.
 TEST(elb_progress_test, is_made_while_a_thread_has_announced_a_node) {
-  expect_progress(subject_number<elb_test::variants_of_words, 0>(), "hazard_pointers_announced");
+  expect_progress(subject_of(elb_test::variants_of_words().at(0)), "hazard_pointers_announced");
 }
 
-// That waiting would be seen.
-class locked_entries final : public any_entry_set {
- public:
-  std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<handle>(*this); }
-  std::vector<number> walk() override { return {held_.begin(), held_.end()}; }
-  std::optional<std::string> broken_invariant() override { return std::nullopt; }
-
- private:
-  class handle final : public any_entry_handle {
-   public:
-    explicit handle(locked_entries& of) : of_(of) {}
-    void insert(number entry) override {
-      const guard locked(of_);
-      of_.held_.insert(entry);
-    }
-    std::optional<number> search(number lo, number hi) override {
-      const guard locked(of_);
-      const auto at = of_.held_.lower_bound(lo);
-      return at == of_.held_.end() || *at > hi ? std::nullopt : std::optional(*at);
-    }
-    std::optional<number> erase(number lo, number hi) override {
-      const guard locked(of_);
-      const auto at = of_.held_.lower_bound(lo);
-      if (at == of_.held_.end() || *at > hi) return std::nullopt;
-      return of_.held_.extract(at).value();
-    }
-    std::optional<number> erase_near(number lo, number hi) override { return erase(lo, hi); }
-    std::vector<number> visit(number, number) override { return {}; }
-    number approximate_size() override { return 0; }
-
-   private:
-    locked_entries& of_;
-  };
-  class guard {
-   public:
-    explicit guard(locked_entries& of) : lock_(of.lock_) {
-      while (lock_.test_and_set()) ASSAY_POINT("locked_entries_waiting");
-      ASSAY_POINT("locked_entries_holding");
-    }
-    ~guard() { lock_.clear(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    std::atomic_flag& lock_;
-  };
-
-  std::atomic_flag lock_{};
-  std::set<number> held_;
-};
-
 TEST(elb_progress_test, would_see_who_waits) {
-  const auto locked = subject_of("locked_entries", [](const auto&) -> std::unique_ptr<any_map> {
-    return std::make_unique<entries_as_map>(std::make_unique<locked_entries>());
+  const auto locked = subject_of("locked_set", [](const auto&) -> std::unique_ptr<any_map> {
+    return std::make_unique<entries_as_map>(std::make_unique<locked_set_by<marked_lock>>());
   });
-  const auto seen = suspend_at(locked, "locked_entries_holding", {.seed = 1, .keys = 40});
+  const auto seen = suspend_at(locked, "marked_lock_holding", {.seed = 1, .keys = 40});
   EXPECT_TRUE(seen.reached);
   EXPECT_NE(seen.waited, std::nullopt);
   EXPECT_EQ(seen.problem, "");

@@ -13,7 +13,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/preemption.h"
-#include "assay/trial/crew.h"
+#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {
@@ -324,7 +324,7 @@ entry_history record_entries(any_entry_set& set, const entry_recording& asked,
   std::vector<std::vector<entry_call>> parts(asked.threads);
   {
     const disturb_at_points disturbed;
-    trial::crew crew(asked.threads);
+    sync::crew crew(asked.threads);
     crew.run([&](unsigned self) { parts[self] = witness(set, asked, self, clock, start).act(); });
   }
   entry_history seen;

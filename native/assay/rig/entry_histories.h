@@ -31,8 +31,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
 #include "assay/rig/clock.h"
+#include "assay/subject/any_entry_set.h"
 
 namespace assay::rig {
 

@@ -9,19 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "assay/maps/any_entry_set.h"
 #include "assay/rig/clock.h"
+#include "assay/rig/test_sets.h"
+#include "assay/subject/any_entry_set.h"
 #include "assay/sync/point.h"
 
 namespace assay::rig {
@@ -145,67 +144,7 @@ TEST(broken_promise, cannot_be_told_of_entries_that_are_inserted_twice) {
 
 // --- sets that do one thing wrong ---------------------------------------------------------------
 
-// One lock, and what each flaw makes of its operations.
-struct locked_set : any_entry_set {
-  std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<handle>(*this); }
-  std::vector<number> walk() override { return {held.begin(), held.end()}; }
-  std::optional<std::string> broken_invariant() override { return std::nullopt; }
-
-  virtual void insert(number entry) { held.insert(entry); }
-  virtual std::optional<number> search(number lo, number hi) { return first(lo, hi); }
-  virtual std::optional<number> erase(number lo, number hi) {
-    const auto found = first(lo, hi);
-    if (found) held.erase(*found);
-    return found;
-  }
-  virtual std::optional<number> erase_near(number lo, number hi) { return erase(lo, hi); }
-  virtual std::vector<number> visit(number lo, number hi) {
-    return {held.lower_bound(lo), held.upper_bound(hi)};
-  }
-
-  [[nodiscard]] std::optional<number> first(number lo, number hi) const {
-    const auto at = held.lower_bound(lo);
-    return at == held.end() || *at > hi ? std::nullopt : std::optional(*at);
-  }
-  [[nodiscard]] std::optional<number> last(number lo, number hi) const {
-    const auto after = held.upper_bound(hi);
-    return after == held.begin() || *std::prev(after) < lo ? std::nullopt
-                                                           : std::optional(*std::prev(after));
-  }
-
-  std::set<number> held;
-  std::mutex mutex;
-
- private:
-  class handle final : public any_entry_handle {
-   public:
-    explicit handle(locked_set& of) : of_(of) {}
-    void insert(number entry) override {
-      const std::scoped_lock lock(of_.mutex);
-      of_.insert(entry);
-    }
-    std::optional<number> search(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.search(lo, hi);
-    }
-    std::optional<number> erase(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.erase(lo, hi);
-    }
-    std::optional<number> erase_near(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.erase_near(lo, hi);
-    }
-    std::vector<number> visit(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.visit(lo, hi);
-    }
-    number approximate_size() override { return of_.held.size(); }
-
-   private:
-    locked_set& of_;
-  };
-};
+using locked_set = locked_set_by<std::mutex>;
 
 struct misses_one_of_two : locked_set {
   std::optional<number> search(number lo, number hi) override {

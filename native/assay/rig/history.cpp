@@ -5,6 +5,10 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
+
+#include "assay/subject/operations.h"
+#include "assay/workload/operations.h"
 
 namespace assay::rig {
 namespace {
@@ -14,7 +18,7 @@ using nlohmann::json;
 json as_json(const answer& answered) {
   return std::visit(
       [](const auto& value) -> json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<std::uint64_t>>) {
+        if constexpr (requires { value.has_value(); }) {
           return value ? json(*value) : json(nullptr);
         } else {
           return value;
@@ -23,33 +27,38 @@ json as_json(const answer& answered) {
       answered);
 }
 
-std::string_view name_of(workload::operation kind) {
-  return workload::operation_names.at(static_cast<std::size_t>(kind));
+const std::string& name_of(workload::operation kind) { return workload::facts_of(kind).name; }
+
+// In the judge's words; `answered` is null if it has not returned.
+std::vector<told_as> told_of(const question& asked, const answer* answered) {
+  if (asked.kind > workload::operation::iterate) {
+    return further_facts_of(asked.kind).told(asked, answered);
+  }
+  return {{.operation = name_of(asked.kind),
+           .asked = asked,
+           .answered = answered == nullptr ? answer() : *answered}};
 }
 
-json as_json(unsigned thread, const question& asked, std::int64_t call_ns) {
-  using workload::operation;
-  json line{{"thread", thread}, {"op", name_of(asked.kind)}, {"call", call_ns}};
-  if (asked.kind <= operation::range) line["key"] = asked.key;
-  if (asked.kind == operation::insert) line["value"] = asked.value;
-  if (asked.kind == operation::range) line["last"] = asked.last;
-  return line;
-}
-
-json as_json(const operation_record& record) {
-  json line = as_json(record.thread, record.asked, record.call_ns);
-  line["return"] = record.return_ns;
-  line["answer"] = as_json(record.answered);
-  return line;
+json as_json(unsigned thread, const told_as& told, std::int64_t call_ns) {
+  return {{"thread", thread},      {"op", told.operation},      {"call", call_ns},
+          {"key", told.asked.key}, {"value", told.asked.value}, {"last", told.asked.last}};
 }
 
 }  // namespace
 
 void write(std::ostream& out, const history& recorded) {
   json operations = json::array();
-  for (const auto& record : recorded.operations) operations.push_back(as_json(record));
+  for (const auto& record : recorded.operations) {
+    for (const told_as& told : told_of(record.asked, &record.answered)) {
+      json& line = operations.emplace_back(as_json(record.thread, told, record.call_ns));
+      line["return"] = record.return_ns;
+      line["answer"] = as_json(told.answered);
+    }
+  }
   for (const auto& record : recorded.unreturned) {
-    operations.push_back(as_json(record.thread, record.asked, record.call_ns));
+    for (const told_as& told : told_of(record.asked, nullptr)) {
+      operations.push_back(as_json(record.thread, told, record.call_ns));
+    }
   }
   json line{{"map", recorded.map},
             {"seed", recorded.seed},
@@ -67,6 +76,9 @@ std::string to_string(const question& asked) {
   if (asked.kind <= operation::range) text += std::to_string(asked.key);
   if (asked.kind == operation::insert) text += ", " + std::to_string(asked.value);
   if (asked.kind == operation::range) text += ", " + std::to_string(asked.last);
+  if (asked.kind > operation::iterate) {
+    text += std::to_string(asked.key) + ", " + std::to_string(asked.value);
+  }
   return text + ')';
 }
 
@@ -83,6 +95,9 @@ std::string to_string(const answer& answered) {
         text += (text.empty() ? "{" : ", ") + std::to_string(key) + " -> " + std::to_string(value);
       }
       return text.empty() ? "{}" : text + "}";
+    }
+    std::string operator()(const std::optional<element>& met) const {
+      return met ? (*this)(std::vector<element>{*met}) : "nothing";
     }
   };
   return std::visit(words(), answered);

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/maps/any_map.h"
+#include "assay/subject/any_map.h"
 
 namespace assay::rig {
 

@@ -11,27 +11,33 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
 
+#include "assay/input/bad_request.h"
+#include "assay/input/command_line.h"
+#include "assay/random/splitmix64.h"
 #include "assay/rig/linearizability.h"
 #include "assay/rig/memory.h"
 #include "assay/rig/model.h"
+#include "assay/rig/owners.h"
 #include "assay/rig/progress.h"
 #include "assay/rig/stress.h"
-#include "assay/trial/request.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 namespace {
 
-using assay::trial::subject_entry;
+using assay::subject_entry;
+using std::chrono::steady_clock;
 
 struct options {
   std::string map;
   std::uint64_t seed = std::random_device()();
+  std::optional<std::chrono::duration<double>> seconds{};
   std::uint64_t histories = 5000;
-  std::uint64_t operations = 100'000;
-  std::uint64_t keys = 64;
+  std::uint64_t operations = 400'000;
+  std::uint64_t keys = 20'000;
   std::uint64_t milliseconds = 500;
 };
 
@@ -54,13 +60,25 @@ int end(const char* check, const options& chosen, bool passed, std::uint64_t his
   return passed ? 0 : 1;
 }
 
+// Makes a check once or, if it was given seconds, again and again until they are over: first with
+// the seed that was chosen, then with others that follow from it. `passes` says whether one passed.
+template <class Passes>
+bool repeat(const options& chosen, Passes passes) {
+  const auto begin = steady_clock::now();
+  if (!passes(chosen.seed)) return false;
+  for (std::uint64_t n = 1; chosen.seconds && steady_clock::now() - begin < *chosen.seconds; ++n) {
+    if (!passes(assay::random::derive_seed(chosen.seed, n))) return false;
+  }
+  return true;
+}
+
 // The subject, if it is one that can be checked.
 const subject_entry& map_of(const options& chosen) {
-  const auto& subject = assay::trial::find_subject(chosen.map);
-  if (subject.holds_nothing) throw assay::trial::bad_request(chosen.map + " holds nothing");
-  if (subject.open == nullptr) {
-    throw assay::trial::bad_request(chosen.map + " is a " + to_string(subject.structure) +
-                                    ": these checks are for maps");
+  const auto& subject = assay::find_subject(chosen.map);
+  if (subject.holds_nothing) throw assay::bad_request(chosen.map + " holds nothing");
+  if (subject.structure != assay::structure::map) {
+    throw assay::bad_request(chosen.map + " is a " + to_string(subject.structure) +
+                             ": these checks are for maps");
   }
   return subject;
 }
@@ -69,19 +87,19 @@ const subject_entry& map_of(const options& chosen) {
 const subject_entry& concurrent(const options& chosen) {
   const auto& subject = map_of(chosen);
   if (subject.max_threads.value_or(2) < 2) {
-    throw assay::trial::bad_request(chosen.map + " is not a map for several threads");
+    throw assay::bad_request(chosen.map + " is not a map for several threads");
   }
   return subject;
 }
 
 int list() {
-  for (const auto& subject : assay::trial::registry()) {
-    if (subject.holds_nothing || subject.open == nullptr) continue;
+  for (const auto& subject : assay::registry()) {
+    if (subject.holds_nothing || subject.structure != assay::structure::map) continue;
     const bool one = subject.max_threads.value_or(2) < 2;
     std::printf("map=%s threads=%s lock_free=%s checks=model%s%s%s\n", subject.name.c_str(),
                 one ? "one" : "many", subject.lock_free ? "yes" : "no",
                 !one && subject.linearizable ? ",linearizability" : "",
-                one ? "" : ",progress,stress", subject.leaks ? "" : ",memory");
+                one ? "" : ",owners,progress,stress", subject.leaks ? "" : ",memory");
   }
   return 0;
 }
@@ -89,10 +107,15 @@ int list() {
 int model(const options& chosen) {
   const auto& subject = map_of(chosen);
   begin("model", chosen);
-  const auto difference = assay::rig::difference_from_model(
-      subject, {.seed = chosen.seed, .operations = chosen.operations, .keys = chosen.keys});
-  if (difference) std::printf("%s", difference->c_str());
-  return end("model", chosen, !difference, 0, chosen.operations);
+  std::uint64_t operations = 0;
+  const bool passed = repeat(chosen, [&](std::uint64_t seed) {
+    operations += chosen.operations;
+    const auto difference = assay::rig::difference_from_model(
+        subject, {.seed = seed, .operations = chosen.operations, .keys = chosen.keys});
+    if (difference) std::printf("%s", difference->c_str());
+    return !difference;
+  });
+  return end("model", chosen, passed, 0, operations);
 }
 
 int histories(const options& chosen) {
@@ -107,7 +130,8 @@ int linearizability(const options& chosen) {
   begin("linearizability", chosen);
   assay::rig::recorded counts;
   const judgement found = assay::rig::check_linearizability(
-      subject, {.seed = chosen.seed, .histories = chosen.histories}, counts);
+      subject, {.seed = chosen.seed, .histories = chosen.histories, .duration = chosen.seconds},
+      counts);
   if (found == judgement::unreadable) return 2;
   std::printf("threads overlapped in %ju of %ju histories\n", std::uintmax_t{counts.overlapping},
               std::uintmax_t{counts.histories});
@@ -115,13 +139,28 @@ int linearizability(const options& chosen) {
              counts.operations);
 }
 
+int owners(const options& chosen) {
+  const auto& subject = concurrent(chosen);
+  begin("owners", chosen);
+  assay::rig::owning asked{.seed = chosen.seed};
+  if (chosen.seconds) asked.duration = *chosen.seconds;
+  const auto seen = assay::rig::check_owners(subject, asked);
+  std::printf("%s", seen.problem.c_str());
+  std::printf(
+      "%ju rounds; %ju answers were about other threads' keys; %.2g million operations a second "
+      "undisturbed\n",
+      std::uintmax_t{seen.rounds}, std::uintmax_t{seen.observations},
+      static_cast<double>(seen.undisturbed) / seen.undisturbed_seconds / 1e6);
+  return end("owners", chosen, seen.problem.empty(), 0, seen.operations);
+}
+
 int progress(const options& chosen) {
   const auto& subject = concurrent(chosen);
   begin("progress", chosen);
   const auto found = assay::rig::check_progress(subject, chosen.seed);
   for (const auto& line : found.lines) std::printf("%s\n", line.c_str());
-  if (found.any_points) return end("progress", chosen, found.passed, 0, found.operations);
-  std::printf("no operation passes a marked point (ASSAY_POINT): no thread was suspended\n");
+  if (found.any_suspended) return end("progress", chosen, found.passed, 0, found.operations);
+  std::printf("no operation passes a marked point (ASSAY_POINT)\n");
   end("progress", chosen, "nothing_to_check", 0, 0);
   return subject.lock_free ? 2 : 0;  // who claims something has to let it be checked
 }
@@ -129,10 +168,15 @@ int progress(const options& chosen) {
 int stress(const options& chosen) {
   const auto& subject = concurrent(chosen);
   begin("stress", chosen);
-  const auto seen = assay::rig::stress(
-      subject, {.seed = chosen.seed, .duration = std::chrono::milliseconds(chosen.milliseconds)});
-  for (const auto& problem : seen.problems) std::printf("%s\n", problem.c_str());
-  return end("stress", chosen, seen.problems.empty(), 0, seen.operations);
+  std::uint64_t operations = 0;
+  const bool passed = repeat(chosen, [&](std::uint64_t seed) {
+    const auto seen = assay::rig::stress(
+        subject, {.seed = seed, .duration = std::chrono::milliseconds(chosen.milliseconds)});
+    operations += seen.operations;
+    for (const auto& problem : seen.problems) std::printf("%s\n", problem.c_str());
+    return seen.problems.empty();
+  });
+  return end("stress", chosen, passed, 0, operations);
 }
 
 int memory(const options& chosen) {
@@ -143,25 +187,50 @@ int memory(const options& chosen) {
     end("memory", chosen, "nothing_to_check", 0, 0);
     return 0;
   }
-  const auto seen = assay::rig::memory_kept(subject, {.seed = chosen.seed});
-  if (!seen.problem.empty()) std::printf("%s\n", seen.problem.c_str());
-  return end("memory", chosen, seen.problem.empty(), 0, seen.operations);
+  std::uint64_t operations = 0;
+  const bool passed = repeat(chosen, [&](std::uint64_t seed) {
+    assay::rig::remembering asked{.seed = seed};
+    if (chosen.seconds) asked.patience = std::max(asked.patience, *chosen.seconds);
+    const auto seen = assay::rig::memory_kept(subject, asked);
+    operations += seen.operations;
+    if (!seen.problem.empty()) std::printf("%s\n", seen.problem.c_str());
+    return seen.problem.empty();
+  });
+  return end("memory", chosen, passed, 0, operations);
+}
+
+// What a check comes to. An operation that threw is a failure of the map.
+int outcome(const std::string& name, const options& chosen, int (*run)(const options&)) {
+  try {
+    return run(chosen);
+  } catch (const assay::rig::operation_failed& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return name == "histories" ? 1 : end(name.c_str(), chosen, false, 0, 0);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Checks concurrent maps: model, linearizability, progress, stress, memory.");
+  CLI::App app("Checks concurrent maps: model, linearizability, owners, progress, stress, memory.");
   app.require_subcommand(1);
   app.footer(
-      "A map that does nothing for ASSAY_RIG_PATIENCE=60 seconds ends the program with status 3.");
+      "A map that does nothing for ASSAY_RIG_PATIENCE=10 seconds ends the program with status 3.");
   options chosen;
   int status = 0;
   const auto check = [&](const std::string& name, const std::string& description, auto run) {
     auto* const command = app.add_subcommand(name, description);
     command->add_option("map", chosen.map, "one of `assay-rig list`")->required();
     command->add_option("--seed", chosen.seed, "the seed; a new one if it is not given");
-    command->callback([&status, &chosen, run] { status = run(chosen); });
+    if (name != "histories") {
+      command
+          ->add_option_function<double>(
+              "--seconds", [&chosen](double length) { chosen.seconds.emplace(length); },
+              "go on with further seeds for this long; progress is complete without")
+          ->check(CLI::PositiveNumber);
+    }
+    command->callback([&status, &chosen, name, run] { status = outcome(name, chosen, run); });
     return command;
   };
   app.add_subcommand("list", "Print the maps of this program.")->callback([&] { status = list(); });
@@ -174,16 +243,12 @@ int main(int argc, char** argv) try {
         check("linearizability", "Record histories and judge them.", linearizability)}) {
     command->add_option("--histories", chosen.histories);
   }
+  check("owners", "Let each thread own keys, so that every answer is known.", owners);
   check("memory", "Check that destroyed maps give their memory back.", memory);
   check("progress", "Suspend a thread at each marked point.", progress);
   check("stress", "Run eight threads and validate what they leave.", stress)
       ->add_option("--milliseconds", chosen.milliseconds, "length of each of two trials");
-  CLI11_PARSE(app, argc, argv);
-  return status;
-} catch (const assay::rig::operation_failed& error) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+  return assay::input::parse(app, argc, argv).value_or(status);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 2;

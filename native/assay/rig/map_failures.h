@@ -13,8 +13,8 @@
 #include <string>
 #include <system_error>
 
+#include "assay/input/bad_request.h"
 #include "assay/rig/recorder.h"
-#include "assay/trial/request.h"
 
 namespace assay::rig {
 
@@ -25,7 +25,7 @@ auto telling_failures(const std::string& map, std::uint64_t seed, Act act) {
   };
   try {
     return act();
-  } catch (const trial::bad_request&) {
+  } catch (const bad_request&) {
     throw;
   } catch (const std::system_error&) {
     throw;

@@ -1,9 +1,13 @@
 #include "assay/rig/memory.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,7 +18,7 @@
 #include "assay/rig/map_failures.h"
 #include "assay/rig/questions.h"
 #include "assay/rig/watchdog.h"
-#include "assay/trial/crew.h"
+#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {
@@ -22,11 +26,11 @@ namespace {
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
 
 // What is wrong with the map at the end of the round, if anything is.
-std::optional<std::string> play_round(const trial::subject_entry& subject, const remembering& asked,
+std::optional<std::string> play_round(const subject_entry& subject, const remembering& asked,
                                       std::uint64_t seed, watchdog& watch) {
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
-  const auto map = watch.over(subject.open({.key_range = asked.keys, .threads = threads}));
-  trial::crew crew(threads);
+  const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
+  sync::crew crew(threads);
   crew.run([&](unsigned i) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     const auto handle = map->attach();
@@ -46,9 +50,79 @@ std::optional<std::string> in_own_thread(auto round) {
   return outcome.get();
 }
 
+// Whether each quarter is above the one before.
+bool climbs_by_quarters(std::span<const std::uint64_t> bytes) {
+  const std::size_t quarter = bytes.size() / 4;
+  for (std::size_t at = quarter; at + quarter <= bytes.size(); at += quarter) {
+    if (std::ranges::max(bytes.subspan(at - quarter, quarter)) >=
+        std::ranges::min(bytes.subspan(at, quarter))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the second half brought as much as growth in proportion would, or not much less.
+bool grows_steadily(std::span<const std::uint64_t> bytes) {
+  const std::uint64_t half_way = bytes[bytes.size() / 2];
+  return bytes.back() > half_way && half_way > bytes.front() &&
+         bytes.back() - half_way > (half_way - bytes.front()) / 3;
+}
+
+// Lets one map live for a while. Says what is wrong with it.
+std::optional<std::string> run_laps(const subject_entry& subject, const remembering& asked,
+                                    watchdog& watch, std::uint64_t& operations) {
+  using workload::operation;
+  const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
+  const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
+  std::vector<std::unique_ptr<any_handle>> handles(threads);
+  sync::crew crew(threads);
+  crew.run([&](unsigned i) { handles[i] = map->attach(); });
+  std::vector<std::uint64_t> bytes;
+  constexpr std::size_t most_laps = 1024;
+  bytes.reserve(std::max<std::size_t>(most_laps, asked.rounds));
+  const auto run_until = [&](std::size_t laps) {
+    while (bytes.size() < laps) {
+      const std::uint64_t seed = random::derive_seed(asked.seed, bytes.size());
+      crew.run([&](unsigned i) {
+        random::splitmix64 draw(random::derive_seed(seed, i));
+        for (std::uint64_t k = 0; k < asked.operations; ++k) {
+          const operation kind = draw() % 2 == 0 ? operation::insert : operation::erase;
+          handles[i]->ask({.kind = kind, .key = 1 + draw() % asked.keys, .value = draw() >> 1U});
+        }
+      });
+      crew.run([&](unsigned i) {
+        for (std::uint64_t key = 1 + i; key <= asked.keys; key += threads) {
+          handles[i]->ask({.kind = operation::erase, .key = key});
+        }
+      });
+      operations += asked.operations * threads + asked.keys;
+      bytes.push_back(allocated_bytes());
+    }
+    return climbs_by_quarters(bytes);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  // What is erased may be freed in large batches: memory that has grown so far may yet fall.
+  const auto enough = [&] {
+    return bytes.size() >= most_laps || bytes.back() > bytes.front() + too_much / 2 ||
+           std::chrono::steady_clock::now() - begin > asked.patience;
+  };
+  bool keeps = run_until(asked.rounds);
+  do {
+    keeps = keeps && run_until(2 * bytes.size());  // to be sure
+  } while (keeps && !enough());
+  keeps = keeps && grows_steadily(bytes);
+  crew.run([&](unsigned i) { handles[i].reset(); });
+  if (const auto broken = map->broken_invariant()) return broken;
+  if (!keeps) return std::nullopt;
+  return "a map that lives on keeps what was erased: it was empty " + std::to_string(bytes.size()) +
+         " times, and the process had " + std::to_string(bytes.front()) +
+         " bytes allocated the first time and " + std::to_string(bytes.back()) + " the last";
+}
+
 }  // namespace
 
-kept_memory memory_kept(const trial::subject_entry& subject, const remembering& asked) {
+kept_memory memory_kept(const subject_entry& subject, const remembering& asked) {
   watchdog watch({.check = "memory",
                   .map = subject.name,
                   .seed = asked.seed,
@@ -82,7 +156,12 @@ kept_memory memory_kept(const trial::subject_entry& subject, const remembering& 
                    " bytes allocated after a map was destroyed, and " + std::to_string(most) +
                    " after " + std::to_string(asked.rounds) + " more were; it grew in " +
                    std::to_string(climbs) + " of these rounds";
+    return seen;
   }
+  const auto problem = telling_failures(subject.name, asked.seed, [&] {
+    return in_own_thread([&] { return run_laps(subject, asked, watch, seen.operations); });
+  });
+  seen.problem = problem.value_or("");
   return seen;
 }
 

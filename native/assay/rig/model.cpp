@@ -17,12 +17,14 @@
 namespace assay::rig {
 namespace {
 
-using trial::datum;
 using workload::operation;
 
 class model {
  public:
   answer ask(const question& asked) {
+    if (asked.kind > operation::iterate) {
+      return further_facts_of(asked.kind).right(elements_, asked);
+    }
     switch (asked.kind) {
       case operation::insert:
         return elements_.emplace(asked.key, asked.value).second;
@@ -46,7 +48,7 @@ class model {
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
 
  private:
-  std::map<std::uint64_t, std::uint64_t> elements_;
+  elements elements_;
 };
 
 // Only a range promises an order.
@@ -89,12 +91,19 @@ class palette {
           std::uint64_t greatest)
       : count_(count), least_(least), span_(greatest - least), layout_(draw() % 3), salt_(draw()) {}
 
-  std::uint64_t operator()(random::splitmix64& draw) const {
-    const std::uint64_t i = draw() % count_;
+  std::uint64_t operator()(random::splitmix64& draw) const { return at(draw() % count_); }
+
+  [[nodiscard]] std::uint64_t at(std::uint64_t i) const {
     if (layout_ == 0) return least_ + i;
     if (layout_ == 1 || i == 0) return least_ + span_ - i;
     const std::uint64_t anywhere = random::mix64(salt_ + i);
     return i == 1 ? least_ : least_ + (span_ == UINT64_MAX ? anywhere : anywhere % (span_ + 1));
+  }
+
+  // A number beyond few of those that are above `key`.
+  std::uint64_t near(random::splitmix64& draw, std::uint64_t key) const {
+    const std::uint64_t most = layout_ == 2 ? span_ / count_ : 1;
+    return key + std::min(most * (draw() % 64), least_ + span_ - key);
   }
 
  private:
@@ -108,22 +117,33 @@ class palette {
 // Sequences of operations for a map of one type of key and value.
 class sequences {
  public:
-  sequences(const trial::subject_entry& subject, const trial::held_types& types, std::uint64_t keys,
+  sequences(const subject_entry& subject, const held_types& types, std::uint64_t keys,
             watchdog& watch)
       : subject_(subject), types_(types), keys_(keys), watch_(watch) {}
 
-  std::vector<question> draw(std::uint64_t seed, std::uint64_t length, std::uint64_t keys) const {
+  // One that grows inserts one key after the other, most of the time.
+  std::vector<question> draw(std::uint64_t seed, std::uint64_t length, std::uint64_t keys,
+                             bool grows) const {
     random::splitmix64 draw(seed);
     const palette any_key(draw, keys, subject_.takes_any_key ? 0 : 1, greatest_key());
+    std::uint64_t next = 0;
     std::vector<question> all;
     all.reserve(length);
     for (std::uint64_t i = 0; i < length; ++i) {
+      if (grows && next < keys && draw() % 16 != 0) {
+        all.push_back(
+            {.kind = operation::insert, .key = any_key.at(next++), .value = value(draw, i)});
+        continue;
+      }
       // Updates are most of the operations, whatever else a map offers.
       const bool update = draw() % 2 == 0;
-      const operation kind = update ? static_cast<operation>(draw() % 2)
-                                    : subject_.operations[draw() % subject_.operations.size()];
+      operation kind = update ? static_cast<operation>(draw() % 2)
+                              : subject_.operations[draw() % subject_.operations.size()];
+      // What may meet thousands of elements takes as long as thousands of operations.
+      const bool far = draw() % std::max<std::uint64_t>(keys / 256, 1) == 0;
+      if (!far && meets_all(kind)) kind = operation::find;
       const std::uint64_t key = any_key(draw);
-      const std::uint64_t last = any_key(draw);
+      const std::uint64_t last = far ? any_key(draw) : any_key.near(draw, key);
       all.push_back({.kind = kind, .key = key, .value = value(draw, i), .last = last});
     }
     return all;
@@ -131,10 +151,10 @@ class sequences {
 
   [[nodiscard]] std::optional<difference> first_difference(const std::vector<question>& all) const {
     model right;
-    const auto map = watch_.over(types_.open({.key_range = keys_,
-                                              .threads = 1,
-                                              .key = bytes(types_.key),
-                                              .value = bytes(types_.value)}));
+    const auto map = watch_.over(types_.build({.key_range = keys_,
+                                               .threads = 1,
+                                               .key = bytes(types_.key),
+                                               .value = bytes(types_.value)}));
     {
       const auto handle = map->attach();
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -147,6 +167,12 @@ class sequences {
  private:
   static constexpr std::uint64_t below_2_63 = (std::uint64_t{1} << 63U) - 1;
 
+  static bool meets_all(operation kind) {
+    if (kind <= operation::size) return false;
+    if (kind <= operation::iterate) return true;
+    return further_facts_of(kind).visits && !workload::facts_of(kind).spans;
+  }
+
   [[nodiscard]] std::uint64_t greatest_key() const {
     if (types_.key == datum::kind::uint32) return UINT32_MAX;
     return subject_.takes_any_key ? UINT64_MAX : below_2_63;
@@ -155,13 +181,16 @@ class sequences {
   // Mostly one that says which operation inserted it, and now and then the least or the greatest.
   [[nodiscard]] std::uint64_t value(random::splitmix64& draw, std::uint64_t number) const {
     const std::uint64_t luck = draw() % 16;
-    if (luck == 0) return 0;
-    if (luck == 1) return types_.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
-    return number;
+    const std::uint64_t greatest = types_.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+    std::uint64_t value = luck == 0 ? 0 : luck == 1 ? greatest : number;
+    while (subject_.reserves(value)) value = (value + 1) & greatest;
+    return value;
   }
 
   // Wide enough for any string that stands for a number.
-  static datum bytes(datum::kind kind) { return {.type = kind, .least = 0, .most = 64}; }
+  static datum bytes(datum::kind kind) {
+    return {.type = kind, .least = 0, .most = 64, .bare = true};
+  }
 
   static std::optional<difference> ask(any_handle& handle, model& right, const question& one,
                                        std::size_t number) {
@@ -188,7 +217,7 @@ class sequences {
       return difference{after, "a look at its invariants", std::move(*broken), "nothing"};
     }
     const answer expected = right.all();
-    const answer got = in_order(map.walk(2 * right.size() + 1), operation::iterate);
+    const answer got = in_order(walk(map, 2 * right.size() + 1), operation::iterate);
     if (got == expected) return std::nullopt;
     auto [told_got, told_expected] = told(got, expected);
     return difference{after, "a walk", std::move(told_got), std::move(told_expected)};
@@ -197,8 +226,8 @@ class sequences {
                       to_string(answer(right.all()))};
   }
 
-  const trial::subject_entry& subject_;
-  const trial::held_types& types_;
+  const subject_entry& subject_;
+  const held_types& types_;
   std::uint64_t keys_;
   watchdog& watch_;
 };
@@ -231,27 +260,62 @@ failure leave_out_idle(const sequences& tried, failure least) {
   std::vector<bool> changed;
   for (const question& one : least.operations) {
     const std::size_t before = right.size();
-    if (one.kind <= operation::erase) right.ask(one);
-    changed.push_back(right.size() != before);
+    // What one beyond those changes may be a value.
+    const bool may_change = one.kind <= operation::erase || one.kind > operation::iterate;
+    if (may_change) right.ask(one);
+    changed.push_back(right.size() != before || one.kind > operation::iterate);
   }
   return leave_out(tried, std::move(least), [&](std::size_t i) { return changed[i]; });
 }
 
+using std::chrono::steady_clock;
+
+// What is left of `all` without the operations about keys of those ranks; the last one stays.
+std::vector<question> without_keys(const std::vector<question>& all,
+                                   const std::map<std::uint64_t, std::size_t>& ranks,
+                                   std::size_t begin, std::size_t end) {
+  std::vector<question> less;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t rank = ranks.at(all[i].key);
+    if (i + 1 == all.size() || rank < begin || rank >= end) less.push_back(all[i]);
+  }
+  return less;
+}
+
+// Leaves out ever smaller groups of keys.
+failure leave_out_keys(const sequences& tried, failure least, steady_clock::time_point deadline) {
+  std::map<std::uint64_t, std::size_t> ranks;
+  for (const question& one : least.operations) ranks.emplace(one.key, ranks.size());
+  for (std::size_t piece = ranks.size() / 2; piece > 0; piece /= 2) {
+    for (std::size_t end = ranks.size(); end > 0; end -= std::min(piece, end)) {
+      if (steady_clock::now() > deadline) return least;
+      auto less = without_keys(least.operations, ranks, end - std::min(piece, end), end);
+      if (less.size() == least.operations.size()) continue;
+      if (auto found = tried.first_difference(less)) {
+        least = cut_after(std::move(less), std::move(*found));
+      }
+    }
+  }
+  return least;
+}
+
 // Leaves out ever smaller pieces of what led to a difference, as long as there still is one
-// (Zeller and Hildebrandt 2002, Simplifying and isolating failure-inducing input). Ends early when
-// it has asked for much: a difference is better told late in a long sequence than never.
-failure shrink(const sequences& tried, failure least) {
-  std::size_t left = 2'000'000;  // operations
+// (Zeller and Hildebrandt 2002, Simplifying and isolating failure-inducing input): of its keys, and
+// then of its operations. Ends after some seconds: a difference is better told late in a long
+// sequence than never.
+failure shrink(const sequences& tried, failure least, std::chrono::milliseconds longest) {
+  const auto begin_time = steady_clock::now();
+  const auto deadline = begin_time + longest;
   least = leave_out_idle(tried, std::move(least));
+  least = leave_out_keys(tried, std::move(least), begin_time + longest / 2);
   for (std::size_t piece = std::max<std::size_t>(least.operations.size() / 2, 1); piece > 0;) {
     bool smaller = false;
     for (std::size_t end = least.operations.size(); end > 0;) {
+      if (steady_clock::now() > deadline) return least;
       const std::size_t begin = end - std::min(piece, end);
       std::vector<question> less = least.operations;
       less.erase(less.begin() + static_cast<std::ptrdiff_t>(begin),
                  less.begin() + static_cast<std::ptrdiff_t>(end));
-      if (less.size() > left) return least;
-      left -= less.size();
       end = begin;
       if (auto found = tried.first_difference(less)) {
         least = cut_after(std::move(less), std::move(*found));
@@ -278,7 +342,7 @@ std::string padded(std::string text, std::size_t width) {
 
 // What the operations answered before the one that differs is what std::map answers.
 std::string print(const failure& least) {
-  constexpr std::size_t most_lines = 40;
+  constexpr std::size_t most_lines = 20;
   const std::size_t first =
       least.operations.size() > most_lines ? least.operations.size() - most_lines : 0;
   std::size_t width = least.found.what.size();
@@ -296,8 +360,8 @@ std::string print(const failure& least) {
          "   but std::map: " + shortened(least.found.expected) + '\n';
 }
 
-std::string describe(const trial::subject_entry& subject, const trial::held_types& types,
-                     std::uint64_t seed, std::string_view which, const failure& least) {
+std::string describe(const subject_entry& subject, const held_types& types, std::uint64_t seed,
+                     std::string_view which, const failure& least) {
   return subject.name + " differs from std::map. Seed " + std::to_string(seed) + ", keys of " +
          to_string(types.key) + " and values of " + to_string(types.value) + "; " +
          std::string(which) + ", on an empty map:\n" + print(least);
@@ -305,26 +369,30 @@ std::string describe(const trial::subject_entry& subject, const trial::held_type
 
 }  // namespace
 
-std::optional<std::string> difference_from_model(const trial::subject_entry& subject,
+std::optional<std::string> difference_from_model(const subject_entry& subject,
                                                  const modelling& asked) {
   watchdog watch({.check = "model", .map = subject.name, .seed = asked.seed});
+  constexpr std::uint64_t few = 200;
   random::splitmix64 draw(asked.seed);
   const std::uint64_t of_each = std::max<std::uint64_t>(asked.operations / subject.types.size(), 1);
   for (const auto& types : subject.types) {
     const sequences tried(subject, types, asked.keys, watch);
-    // The first sequence is half of all; it alone has room for many keys.
-    for (std::uint64_t done = 0; done < of_each;) {
-      const bool first = done == 0;
-      const std::uint64_t length = first ? (of_each + 1) / 2 : 1 + draw() % 200;
-      const std::uint64_t keys = first ? asked.keys : 1 + draw() % asked.keys;
+    // A sequence that grows to many keys, a long one, and then short ones of fewer keys.
+    std::uint64_t number = 0;
+    for (std::uint64_t done = 0; done < of_each; ++number) {
+      const bool grows = number == 0;
+      const std::uint64_t length = grows ? std::min((of_each + 1) / 2, asked.keys + asked.keys / 8)
+                                   : number == 1 ? (of_each - done + 1) / 2
+                                                 : 1 + draw() % 200;
+      const std::uint64_t keys = number < 2 ? asked.keys : 1 + draw() % std::min(asked.keys, few);
       done += length;
-      auto all = tried.draw(draw(), length, keys);
+      auto all = tried.draw(draw(), length, keys, grows);
       auto found = tried.first_difference(all);
       if (!found) continue;
       failure least = cut_after(std::move(all), std::move(*found));
       watch.note(describe(subject, types, asked.seed, "what was found first", least));
       // A map that chance has a part in need not differ again.
-      least = shrink(tried, std::move(least));
+      least = shrink(tried, std::move(least), asked.shrinking);
       return describe(subject, types, asked.seed, "the smallest of what was tried", least);
     }
   }

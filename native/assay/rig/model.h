@@ -1,18 +1,18 @@
 // Does a map answer as std::map does, asked by one thread?
 //
-//     const auto difference = difference_from_model(trial::find_subject("my_map"),
+//     const auto difference = difference_from_model(find_subject("my_map"),
 //                                                   {.seed = 7, .operations = 10'000, .keys = 64});
 //     EXPECT_EQ(difference, std::nullopt);
 //
 // Every operation that the map offers is asked at random of it and of a std::map: for each type of
-// key and value that it holds, on a new map each time, in one long sequence and in many short ones,
-// of few keys and of many, next to the least key there is, next to the greatest and scattered over
+// key and value that it holds, on a new map each time: in one sequence that grows, key by key, in a
+// long one, and in many short ones of few keys; next to the least key there is, next to the greatest and scattered over
 // all. Ranges are of all kinds, also of nothing and from a key to a lesser one. At the end of each
 // sequence a walk must meet what the std::map holds, and the map must find no broken invariant in
 // itself.
 //
-// A sequence that ends in a difference is made smaller for as long as it still ends in one, by
-// leaving out operations, and what remains is told:
+// A sequence that ends in a difference is made smaller for as long as it still ends in one, or some
+// seconds, by leaving out keys and operations, and what remains is told:
 //
 //     my_map differs from std::map. Seed 7, keys of uint64 and values of uint64; the smallest of
 //     what was tried, on an empty map:
@@ -23,22 +23,24 @@
 #ifndef ASSAY_RIG_MODEL_H_
 #define ASSAY_RIG_MODEL_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 namespace assay::rig {
 
 struct modelling {
   std::uint64_t seed;
-  std::uint64_t operations;  // of all types together
-  std::uint64_t keys;        // at most this many different ones, from 1 on
+  std::uint64_t operations;                   // of all types together
+  std::uint64_t keys;                         // at most this many different ones, from 1 on
+  std::chrono::milliseconds shrinking{4000};  // at most, of what led to a difference
 };
 
 // The first difference, or nothing. An exception that the map throws is a difference, too.
-[[nodiscard]] std::optional<std::string> difference_from_model(const trial::subject_entry& subject,
+[[nodiscard]] std::optional<std::string> difference_from_model(const subject_entry& subject,
                                                                const modelling& asked);
 
 }  // namespace assay::rig

@@ -11,12 +11,18 @@
 //
 // Four threads perform random operations on a few keys, of all kinds that the map offers. One that
 // reaches the point, the first or a later one as the seed has it, stays there until each of the
-// others has completed this many more operations. One that waits is seen by counting: it passes
-// marked points, those of the loop that it waits in, without end, as do all others that are not
-// done; so no thread that merely lost its processor is waited for. The loops of a structure in
-// which threads wait contain a marked point. Time plays no part, but that the thread goes on when
-// for half a minute the others have neither ended nor passed points. If they do not end then,
-// nothing ends them but the watchdog.
+// others has completed this many more operations, or until all that have not are known to wait:
+//
+// - asleep in a lock, as the kernel tells (thread_state.h): if all of them are at the same time, only
+//   the suspended thread can wake them;
+// - passing marked points, those of the loop that it waits in, without end, or using its processor
+//   for a fifth of a second, within one operation and while no operation of any thread is completed.
+//
+// A thread that merely lost its processor does none of these. Time plays no part, but that the
+// suspended thread goes on when for half the patience (watchdog.h) nothing was completed and it is
+// not clear why. If the others do not end then, nothing ends them but the watchdog.
+//
+// Maps without marks have their threads suspended, too: anywhere, by a signal (preemption.h).
 
 #ifndef ASSAY_RIG_PROGRESS_H_
 #define ASSAY_RIG_PROGRESS_H_
@@ -27,8 +33,8 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/maps/any_map.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/subject.h"
 
 namespace assay::rig {
 
@@ -37,13 +43,16 @@ struct suspending {
   // What the other threads are asked once a thread is suspended; all that is offered if empty.
   std::vector<workload::operation> others{};
   std::uint64_t operations = 300;   // of each of the others, after that
-  std::uint64_t attempts = 20'000;  // of each thread, to reach the point
+  std::uint64_t attempts = 20'000;  // of each thread, to reach the point; then anew, up to 20 times
   std::uint64_t keys = 8;
 };
 
 struct suspension {
   bool reached = false;
   std::optional<question> waited{};  // an operation that waited for the suspended thread
+  std::string how{};                 // it waited: "asleep", ...
+  std::string suspended_in{};        // what the suspended thread was inside of, if one waited
+  bool unclear = false;              // the others did not go on, for no reason that can be seen
   // What the map held at the end does not follow from the answers, an invariant of it is broken, or
   // an operation threw.
   std::string problem{};
@@ -52,29 +61,28 @@ struct suspension {
 
 // The names of all points that random operations of four threads pass, in alphabetical order.
 // Throws operation_failed (recorder.h) if the map throws.
-[[nodiscard]] std::vector<std::string> points_passed(const trial::subject_entry& subject,
+[[nodiscard]] std::vector<std::string> points_passed(const subject_entry& subject,
                                                      std::uint64_t seed);
 
 // The names of the points that are marked in a source file, in alphabetical order. Throws
 // std::runtime_error if it cannot be read.
 [[nodiscard]] std::vector<std::string> points_marked_in(const std::string& file);
 
-[[nodiscard]] suspension suspend_at(const trial::subject_entry& subject, std::string_view point,
+[[nodiscard]] suspension suspend_at(const subject_entry& subject, std::string_view point,
                                     const suspending& asked);
 
 // What all of this comes to for one map.
 struct progress_found {
-  bool any_points = false;  // else nothing was looked at: no marked point was reached
+  bool any_suspended = false;  // else nothing was looked at
   bool passed = true;
   std::uint64_t operations = 0;
   std::vector<std::string> lines{};  // what was seen at each point
 };
 
-// Suspends a thread at every point that operations pass, at each several times with other seeds.
-// Fails if something is wrong with the map at the end, and if an operation waits in a map that says
+// Suspends a thread at every point that operations pass, at each several times with other seeds, and
+// anywhere else. Fails if something is wrong with the map at the end, and if an operation waits in a map that says
 // it is lock-free. A point that is passed so seldom that no thread comes to it again is only told.
-[[nodiscard]] progress_found check_progress(const trial::subject_entry& subject,
-                                            std::uint64_t seed);
+[[nodiscard]] progress_found check_progress(const subject_entry& subject, std::uint64_t seed);
 
 }  // namespace assay::rig
 

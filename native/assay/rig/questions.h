@@ -4,10 +4,12 @@
 #define ASSAY_RIG_QUESTIONS_H_
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
-#include "assay/maps/any_map.h"
 #include "assay/random/splitmix64.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/operations.h"
 #include "assay/workload/operation_batch.h"
 
 namespace assay::rig {
@@ -19,6 +21,17 @@ inline question draw_question(random::splitmix64& draw,
   const workload::operation kind = kinds[draw() % (update ? 2 : kinds.size())];
   const std::uint64_t key = 1 + draw() % keys;
   return {.kind = kind, .key = key, .value = draw() >> 1U, .last = key + draw() % keys};
+}
+
+// How many more elements the map holds after such an answer.
+inline int change_by(const question& asked, const answer& answered) {
+  using workload::operation;
+  if (asked.kind > operation::iterate) {
+    return further_facts_of(asked.kind).came_to(asked, answered).change;
+  }
+  const bool* const succeeded = std::get_if<bool>(&answered);
+  if (succeeded == nullptr || !*succeeded) return 0;
+  return asked.kind == operation::insert ? 1 : -1;
 }
 
 }  // namespace assay::rig

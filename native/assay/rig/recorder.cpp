@@ -24,7 +24,9 @@
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/preemption.h"
-#include "assay/trial/crew.h"
+#include "assay/rig/questions.h"
+#include "assay/rig/watchdog.h"
+#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {
@@ -37,8 +39,8 @@ constexpr std::uint64_t most_keys = 8;
 
 // What all threads are to do in one history.
 struct plan {
-  std::uint64_t keys;
-  bool strikes;  // between operations, too
+  std::uint64_t keys;  // 0 if it fills a map
+  bool strikes;        // between operations, too
   std::vector<std::vector<question>> of_thread;
 };
 
@@ -50,12 +52,12 @@ std::uint64_t draw_between(splitmix64& draw, std::uint64_t least, std::uint64_t 
 // Weights of the kinds of operation, drawn for one history.
 using weights = std::array<std::uint64_t, workload::operation_kinds>;
 
-weights draw_weights(splitmix64& draw, const trial::subject_entry& subject, bool whole) {
+weights draw_weights(splitmix64& draw, const subject_entry& subject, bool whole) {
   weights drawn{};
   for (const operation kind : subject.atomic) {
     if (kind > operation::find && !whole) continue;
     // What tells of several keys is asked for most where it is asked for at all.
-    const bool spans = kind > operation::find;
+    const bool spans = kind > operation::find && kind <= operation::iterate;
     const bool updates = kind == operation::insert || kind == operation::erase;
     drawn.at(static_cast<std::size_t>(kind)) =
         spans ? draw_between(draw, 2, 8) : draw_between(draw, updates ? 1 : 0, 4);
@@ -72,9 +74,61 @@ operation draw_kind(splitmix64& draw, const weights& among) {
   return static_cast<operation>(kind);
 }
 
-// `on_map` numbers the histories of one map from 1 on, so that each insert has a value of its own.
-plan draw_plan(splitmix64& draw, const trial::subject_entry& subject, std::uint64_t on_map) {
-  const bool offers_more = subject.atomic.size() > 3;
+// The map of a number of histories, and what it held when the last of them had ended.
+struct served_map {
+  std::unique_ptr<any_map> map;
+  std::array<std::uint64_t, most_keys> keys{};  // that histories ask about, ascending
+  // Others, which stay: a structure is as large as they make it, and nobody asks about them. They
+  // are left out of histories unless something happens to them.
+  std::vector<element> bystanders{};  // ascending
+  std::vector<element> held{};        // of the keys asked about
+  std::uint64_t histories = 0;        // so far
+  std::uint64_t most;
+  // A map that is known to be broken may do anything, and no history of it tells more.
+  bool broken = false;
+
+  [[nodiscard]] bool may_go_on() const { return histories < most && !broken; }
+};
+
+// Keys anywhere among those of bystanders, of which there are often about a power of two: tables
+// grow there.
+void draw_keys(splitmix64& draw, served_map& drawn) {
+  constexpr std::uint64_t furthest = 20'000;
+  const std::uint64_t most = std::uint64_t{2} << draw_between(draw, 0, 9);
+  const std::uint64_t count =
+      draw() % 2 == 0 ? draw_between(draw, 1, most) : most - draw_between(draw, 0, most / 2) % 8;
+  const std::uint64_t span = draw_between(draw, count + most_keys, furthest);
+  std::set<std::uint64_t> all;
+  while (all.size() < count + most_keys) all.insert(draw_between(draw, 1, span));
+  std::set<std::size_t> places;
+  while (places.size() < most_keys) places.insert(draw() % all.size());
+  std::size_t place = 0;
+  std::size_t asked = 0;
+  for (const std::uint64_t key : all) {
+    if (places.contains(place++)) {
+      drawn.keys.at(asked++) = key;
+    } else {
+      drawn.bystanders.emplace_back(key, key);
+    }
+  }
+}
+
+// Inserts the bystanders. Values that histories insert are greater.
+plan plan_to_fill(splitmix64& draw, const subject_entry& subject, served_map& to) {
+  plan filling{.keys = 0, .strikes = false, .of_thread = {{}}};
+  for (auto& [key, value] : to.bystanders) {
+    while (subject.reserves(value)) ++value;
+    filling.of_thread[0].push_back({.kind = operation::insert, .key = key, .value = value});
+  }
+  auto& inserts = filling.of_thread[0];
+  for (std::size_t i = inserts.size(); i > 1; --i) std::swap(inserts[i - 1], inserts[draw() % i]);
+  return filling;
+}
+
+// The histories of one map are numbered from 1 on, so that each insert has a value of its own. What
+// tells of all keys would tell of bystanders, too.
+plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map& served) {
+  const bool offers_more = subject.atomic.size() > 3 && served.bystanders.empty();
   const bool whole = offers_more && draw() % 4 == 0;
   const weights among = draw_weights(draw, subject, whole);
   const std::uint64_t threads = draw_between(
@@ -86,7 +140,7 @@ plan draw_plan(splitmix64& draw, const trial::subject_entry& subject, std::uint6
              .strikes = draw() % 2 == 0,
              .of_thread = {}};
   drawn.of_thread.resize(threads);
-  std::uint64_t value = 100 * on_map;
+  std::uint64_t value = (served.bystanders.empty() ? 0U : 100'000U) + 100 * served.histories;
   for (auto& mine : drawn.of_thread) {
     for (std::uint64_t i = 0; i < operations; ++i) {
       const operation kind = draw_kind(draw, among);
@@ -94,7 +148,12 @@ plan draw_plan(splitmix64& draw, const trial::subject_entry& subject, std::uint6
       const bool all = kind == operation::range && draw() % 2 == 0;
       const std::uint64_t key = all ? 1 : draw_between(draw, 1, drawn.keys);
       const std::uint64_t last = all ? most_keys : draw_between(draw, key, drawn.keys);
-      mine.push_back({.kind = kind, .key = key, .value = ++value, .last = last});
+      do ++value;
+      while (subject.reserves(value));
+      mine.push_back({.kind = kind,
+                      .key = served.keys.at(key - 1),
+                      .value = value,
+                      .last = served.keys.at(last - 1)});
     }
   }
   return drawn;
@@ -186,8 +245,7 @@ bool overlap(const operation_record& a, const operation_record& b) {
 
 // Whether `a` changed what the answer of `b` tells of.
 bool concern(const operation_record& a, const operation_record& b) {
-  const bool* const succeeded = std::get_if<bool>(&a.answered);
-  if (succeeded == nullptr || !*succeeded) return false;
+  if (change_by(a.asked, a.answered) == 0) return false;
   switch (b.asked.kind) {
     case operation::insert:
     case operation::erase:
@@ -226,42 +284,55 @@ bool ends_rightly(const history& one) {
     given.insert(held);
   }
   for (const auto& record : one.operations) {
-    const bool* const succeeded = std::get_if<bool>(&record.answered);
-    if (succeeded == nullptr || !*succeeded) continue;
-    const bool inserted = record.asked.kind == operation::insert;
-    times[record.asked.key] += inserted ? 1 : -1;
-    if (inserted) given.emplace(record.asked.key, record.asked.value);
+    const int change = change_by(record.asked, record.answered);
+    times[record.asked.key] += change;
+    // Some operations leave their value under a key that was there.
+    if (change > 0 || record.asked.kind > operation::iterate) {
+      given.emplace(record.asked.key, record.asked.value);
+    }
   }
   for (const auto& held : one.end) {
     if (--times[held.first] < 0 || !given.contains(held)) return false;
   }
+  // A key that is held twice is wrong even if two inserts answered true.
+  std::set<std::uint64_t> keys;
+  for (const auto& held : one.end) {
+    if (!keys.insert(held.first).second) return false;
+  }
   return std::ranges::all_of(times, [](const auto& left) { return left.second == 0; });
 }
-
-// The map of a number of histories, and what it held when the last of them had ended.
-struct served_map {
-  std::unique_ptr<any_map> map;
-  std::vector<element> held{};
-  std::uint64_t histories = 0;  // so far
-  std::uint64_t most;
-  // A map that is known to be broken may do anything, and no history of it tells more.
-  bool broken = false;
-
-  [[nodiscard]] bool may_go_on() const { return histories < most && !broken; }
-};
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): handles are destroyed before their map
 class recorder {
  public:
   using taker = std::function<void(const history&)>;
 
-  recorder(const trial::subject_entry& subject, const recording& asked, const taker& take)
-      : subject_(subject), asked_(asked), take_(take), draw_(asked.seed), threads_(most_threads) {}
+  recorder(const subject_entry& subject, const recording& asked, const taker& take)
+      : subject_(subject),
+        asked_(asked),
+        take_(take),
+        draw_(asked.seed),
+        watch_({.check = "linearizability",
+                .map = subject.name,
+                .seed = asked.seed,
+                .only_calls = true,
+                .patience = asked.patience,
+                .last_words = asked.last_words}),
+        threads_(most_threads) {}
+  ~recorder() {
+    {
+      const watchdog::sentry call(watch_, "the destructor of its handle");
+      for (part& one : parts_) one.handle.reset();
+    }
+    destroy_map();
+  }
+  recorder(const recorder&) = delete;
+  recorder& operator=(const recorder&) = delete;
 
   history next() {
     if (!served_ || !served_->may_go_on()) renew();
     ++served_->histories;
-    const plan drawn = draw_plan(draw_, subject_, served_->histories);
+    const plan drawn = draw_plan(draw_, subject_, *served_);
     history made{.map = subject_.name,
                  .seed = asked_.seed,
                  .number = number_++,
@@ -270,19 +341,81 @@ class recorder {
                  .end = {}};
     run(drawn, made);
     take_down(drawn, made);
-    // Enough to tell that the walk met too much.
-    served_->held = served_->map->walk(4 * most_keys);
-    made.end = served_->held;
+    take_walk(made);
+    served_->held = made.end;
     served_->broken = !ends_rightly(made);
     return made;
   }
 
  private:
-  void renew() {
+  void destroy_map() {
+    const watchdog::sentry call(watch_, "the destructor of the map");
     served_.reset();
-    served_.emplace(
-        served_map{.map = subject_.open({.key_range = most_keys, .threads = most_threads}),
-                   .most = std::uint64_t{1} << draw_between(draw_, 0, 12)});
+  }
+
+  void renew() {
+    destroy_map();
+    const bool first = maps_ == 0;
+    // Many young maps, and few that grow old.
+    served_map next{
+        .map = nullptr,
+        .most = std::uint64_t{1} << draw_between(draw_, 0, draw_between(draw_, 0, first ? 6 : 12))};
+    if (maps_++ % 2 == 1) {
+      draw_keys(draw_, next);
+    } else {
+      for (std::size_t i = 0; i < most_keys; ++i) next.keys.at(i) = i + 1;
+    }
+    {
+      const watchdog::sentry call(watch_, "the constructor of the map");
+      next.map = subject_.build(
+          {.key_range = most_keys + next.bystanders.size(), .threads = most_threads});
+    }
+    served_.emplace(std::move(next));
+    if (!served_->bystanders.empty()) fill();
+  }
+
+  void fill() {
+    history made{.map = subject_.name,
+                 .seed = asked_.seed,
+                 .number = number_,
+                 .start = {},
+                 .operations = {},
+                 .end = {}};
+    const plan filling = plan_to_fill(draw_, subject_, *served_);
+    run(filling, made);
+    take_down(filling, made);
+    served_->bystanders.clear();
+    for (const auto& one : made.operations) {
+      if (change_by(one.asked, one.answered) > 0) {
+        served_->bystanders.emplace_back(one.asked.key, one.asked.value);
+      }
+    }
+    std::ranges::sort(served_->bystanders);
+  }
+
+  // What the map holds at the end of a history. Bystanders to which something has happened were
+  // there at its start, too.
+  void take_walk(history& made) {
+    const auto& bystanders = served_->bystanders;
+    std::vector<std::vector<element>> met(bystanders.size());
+    const auto all = [&] {
+      const watchdog::sentry call(watch_, "for_each()");
+      // Enough to tell that the walk met too much.
+      return walk(*served_->map, 2 * bystanders.size() + 4 * most_keys);
+    }();
+    for (const element& each : all) {
+      const auto at = std::ranges::lower_bound(bystanders, each.first, {}, &element::first);
+      if (at == bystanders.end() || at->first != each.first) {
+        made.end.push_back(each);
+      } else {
+        met[static_cast<std::size_t>(at - bystanders.begin())].push_back(each);
+      }
+    }
+    for (std::size_t i = 0; i < met.size(); ++i) {
+      if (met[i] == std::vector<element>{bystanders[i]}) continue;
+      made.start.push_back(bystanders[i]);
+      made.end.insert(made.end.end(), met[i].begin(), met[i].end());
+    }
   }
 
   void run(const plan& drawn, history& made) {
@@ -292,7 +425,10 @@ class recorder {
     threads_.run([&](unsigned i) {
       if (i >= threads) return;
       part& mine = parts_.at(i);
-      attempt(mine, "attach()", [&] { mine.handle = served_->map->attach(); });
+      attempt(mine, "attach()", [&] {
+        const watchdog::sentry call(watch_, "attach()");
+        mine.handle = served_->map->attach();
+      });
       mine.done.clear();
       mine.done.reserve(drawn.of_thread[i].size());
       mine.disturbed.emplace(seeds.at(i));
@@ -328,6 +464,12 @@ class recorder {
 
   [[noreturn]] void give_up(const plan& drawn, history& made) {
     take_down(drawn, made);
+    if (drawn.keys == 0) {  // of the bystanders those that are there are not worth a line each
+      for (const auto& one : made.operations) {
+        made.start.emplace_back(one.asked.key, one.asked.value);
+      }
+      made.operations.clear();
+    }
     std::fprintf(stderr, "error: %s: history %ju of seed %ju did not end within %jd ms.\n",
                  made.map.c_str(), std::uintmax_t{made.number}, std::uintmax_t{made.seed},
                  std::intmax_t{asked_.patience.count()});
@@ -376,25 +518,33 @@ class recorder {
     }
   }
 
-  const trial::subject_entry& subject_;
+  const subject_entry& subject_;
   recording asked_;
   const taker& take_;
   splitmix64 draw_;
   std::uint64_t number_ = 0;
+  std::uint64_t maps_ = 0;
   stamp_clock clock_;
+  // Of what is called between histories: threads that record are not watched, but waited for.
+  watchdog watch_;
   std::optional<served_map> served_;
   std::array<part, most_threads> parts_;
-  trial::crew threads_;
+  sync::crew threads_;
 };
 
 }  // namespace
 
-recorded record(const trial::subject_entry& subject, const recording& asked,
+recorded record(const subject_entry& subject, const recording& asked,
                 const std::function<void(const history&)>& take) {
   recorder records(subject, asked, take);
   const disturb_at_points disturbed;
   recorded sums;
-  while (sums.histories < asked.histories) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto goes_on = [&] {
+    if (!asked.duration) return sums.histories < asked.histories;
+    return sums.histories == 0 || std::chrono::steady_clock::now() - begin < *asked.duration;
+  };
+  while (goes_on()) {
     const history one = records.next();
     count(sums, one);
     take(one);

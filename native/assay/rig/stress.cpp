@@ -1,13 +1,18 @@
 #include "assay/rig/stress.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
+#include "assay/rig/lock_order.h"
 #include "assay/rig/map_failures.h"
+#include "assay/rig/starvation.h"
 #include "assay/rig/watchdog.h"
 #include "assay/trial/run.h"
 
@@ -15,7 +20,7 @@ namespace assay::rig {
 namespace {
 
 // Mostly updates, and a little of whatever else the map offers.
-workload::mix mix_of(const trial::subject_entry& subject) {
+workload::mix mix_of(const subject_entry& subject) {
   using workload::operation;
   const auto offered = [&](operation kind) {
     return std::ranges::find(subject.operations, kind) != subject.operations.end() ? 2.0 : 0.0;
@@ -28,13 +33,16 @@ workload::mix mix_of(const trial::subject_entry& subject) {
                     offered(operation::snapshot),
                     offered(operation::iterate)};
   mix.find = 20 - mix.range - mix.size - mix.snapshot - mix.iterate;
+  for (const operation kind : subject.operations) {
+    if (kind > operation::iterate) mix.find -= mix.share(kind) = 1;
+  }
   return mix;
 }
 
 // A map that is asked for broken invariants before it is destroyed, when the trial is over.
-class asked_at_end final : public trial::measured_map {
+class asked_at_end final : public any_map {
  public:
-  asked_at_end(std::unique_ptr<trial::measured_map> map, std::optional<std::string>& broken)
+  asked_at_end(std::unique_ptr<any_map> map, std::optional<std::string>& broken)
       : map_(std::move(map)), broken_(broken) {}
   ~asked_at_end() override {
     try {
@@ -46,25 +54,21 @@ class asked_at_end final : public trial::measured_map {
   asked_at_end(const asked_at_end&) = delete;
   asked_at_end& operator=(const asked_at_end&) = delete;
 
-  std::unique_ptr<trial::attached_handle> attach() override { return map_->attach(); }
+  std::unique_ptr<any_handle> attach() override { return map_->attach(); }
   void for_each(const visitor& visit) override { map_->for_each(visit); }
-  trial::observation observe(workload::operation by, std::uint64_t first, std::uint64_t last,
-                             std::uint64_t most) override {
-    return map_->observe(by, first, last, most);
-  }
   std::optional<std::string> broken_invariant() override { return map_->broken_invariant(); }
 
  private:
-  std::unique_ptr<trial::measured_map> map_;
+  std::unique_ptr<any_map> map_;
   std::optional<std::string>& broken_;
 };
 
-// The subject, whose maps write what is wrong with them to `broken` at their end.
-trial::subject_entry asking_at_end(trial::subject_entry subject,
-                                   std::optional<std::string>& broken) {
+// The subject, whose maps are watched and write what is wrong with them to `broken` at their end.
+subject_entry looked_after(subject_entry subject, watchdog& watch,
+                           std::optional<std::string>& broken) {
   for (auto& types : subject.types) {
-    types.build = [build = types.build, &broken](const trial::map_hints& hints) {
-      return std::make_unique<asked_at_end>(build(hints), broken);
+    types.build = [build = types.build, &watch, &broken](const map_hints& hints) {
+      return std::make_unique<asked_at_end>(watch.over(build(hints)), broken);
     };
   }
   return subject;
@@ -72,34 +76,56 @@ trial::subject_entry asking_at_end(trial::subject_entry subject,
 
 }  // namespace
 
-stressed stress(const trial::subject_entry& subject, const stressing& asked) {
-  constexpr unsigned threads = 8;
-  watchdog watch(
-      {.check = "stress", .map = subject.name, .seed = asked.seed, .longer = asked.duration});
-  const disturb_at_points disturbed(asked.seed);
+stressed stress(const subject_entry& subject, const stressing& asked) {
+  struct trial_kind {
+    unsigned threads;
+    unsigned keys;
+    bool disturbed;
+  };
+  using std::chrono::milliseconds;
+  watchdog watch({.check = "stress", .map = subject.name, .seed = asked.seed});
+  const unsigned most = subject.max_threads.value_or(8);
   stressed seen;
-  for (const unsigned keys : {8U, 512U}) {
-    trial::request request{
-        .subject = subject.name,
-        .seed = asked.seed + keys,
-        .pinning = {},
-        .key_range = keys,
-        .keys = workload::key_layout::dense,
-        .roles = trial::one_role(std::min(threads, subject.max_threads.value_or(threads)),
-                                 mix_of(subject)),
-        .duration = asked.duration,
-        .interval = asked.duration};
+  std::uint64_t trials = 0;
+  // Says whether it is worth a longer look: a thread was in one operation half of the time.
+  const auto run = [&](const trial_kind& kind, milliseconds duration) {
+    std::optional<disturb_at_points> disturbed;
+    if (kind.disturbed) disturbed.emplace(asked.seed);
+    trial::request request{.subject = subject.name,
+                           .seed = random::derive_seed(asked.seed, trials++),
+                           .pinning = {},
+                           .key_range = kind.keys,
+                           .keys = workload::key_layout::dense,
+                           .roles = trial::one_role(std::min(kind.threads, most), mix_of(subject)),
+                           .duration = duration,
+                           .interval = duration};
     request.roles[0].fold = workload::fold::sum;
     std::optional<std::string> broken;
+    const provoked_deadlocks provoked;
+    starvation starving(watch);
     const trial::result result = telling_failures(subject.name, asked.seed, [&] {
-      return trial::run(request, asking_at_end(subject, broken));
+      return trial::run(request, looked_after(subject, watch, broken));
     });
     watch.sign_of_life();
     for (const auto& thread : result.threads) seen.operations += thread.operations.operations();
-    for (const auto& problem : result.problems) {
-      seen.problems.push_back(std::to_string(keys) + " keys: " + problem);
+    const auto tell = [&](const std::string& problem) {
+      seen.problems.push_back(std::to_string(request.threads()) + " threads, " +
+                              std::to_string(kind.keys) + " keys: " + problem);
+    };
+    std::ranges::for_each(result.problems, tell);
+    if (broken) tell(*broken);
+    const auto starved = starving.end();
+    if (starved.beyond_doubt) tell(starved.told);
+    // A busy machine lets a thread wait for a processor for less.
+    return starved.longest >= std::max(duration / 2, milliseconds(250));
+  };
+  for (const trial_kind& kind : {trial_kind{8, 8, true}, trial_kind{8, 512, true},
+                                 trial_kind{4, 64, false}, trial_kind{8, 512, false}}) {
+    bool suspicious = run(kind, kind.disturbed ? asked.duration : 3 * asked.duration);
+    for (const milliseconds longer : {milliseconds(5000), milliseconds(10'000)}) {
+      if (!seen.problems.empty()) return seen;
+      suspicious = suspicious && !kind.disturbed && run(kind, longer);
     }
-    if (broken) seen.problems.push_back(std::to_string(keys) + " keys: " + *broken);
   }
   return seen;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,16 +11,17 @@
 
 #include "assay/rig/linearizability.h"
 #include "assay/rig/model.h"
+#include "assay/rig/owners.h"
 #include "assay/rig/stress.h"
-#include "assay/trial/subject.h"
+#include "assay/subject/subject.h"
 
 namespace assay::rig {
 namespace {
 
 std::vector<std::string> maps_for(unsigned threads) {
   std::vector<std::string> names;
-  for (const auto& subject : trial::registry()) {
-    if (subject.open == nullptr) continue;  // no map
+  for (const auto& subject : registry()) {
+    if (subject.structure != structure::map) continue;  // no map
     if (subject.holds_nothing || subject.max_threads.value_or(threads) < threads) continue;
     names.push_back(subject.name);
   }
@@ -37,7 +39,7 @@ class every_map : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(subjects, every_map, ::testing::ValuesIn(maps_for(1)), name_of);
 
 TEST_P(every_map, answers_as_std_map) {
-  const auto& subject = trial::find_subject(GetParam());
+  const auto& subject = find_subject(GetParam());
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const unsigned keys : {1U, 8U, 200U}) {
       EXPECT_EQ(difference_from_model(subject, {.seed = seed, .operations = 2000, .keys = keys}),
@@ -48,7 +50,7 @@ TEST_P(every_map, answers_as_std_map) {
 
 std::vector<std::string> linearizable_maps() {
   auto names = maps_for(2);
-  std::erase_if(names, [](const auto& name) { return !trial::find_subject(name).linearizable; });
+  std::erase_if(names, [](const auto& name) { return !find_subject(name).linearizable; });
   return names;
 }
 
@@ -61,8 +63,7 @@ INSTANTIATE_TEST_SUITE_P(subjects, every_linearizable_map, ::testing::ValuesIn(l
 // marked points, and at least 10% of the others', also on one processor.
 TEST_P(every_linearizable_map, is_found_to_be) {
   recorded counts;
-  EXPECT_EQ(check_linearizability(trial::find_subject(GetParam()), {.seed = 1, .histories = 1000},
-                                  counts),
+  EXPECT_EQ(check_linearizability(find_subject(GetParam()), {.seed = 1, .histories = 1000}, counts),
             judgement::linearizable);
   EXPECT_GE(counts.meeting, is_marked(GetParam()) ? 200U : 20U);
 }
@@ -71,7 +72,13 @@ class every_concurrent_map : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(subjects, every_concurrent_map, ::testing::ValuesIn(maps_for(2)), name_of);
 
 TEST_P(every_concurrent_map, holds_what_eight_threads_leave) {
-  EXPECT_THAT(stress(trial::find_subject(GetParam()), {.seed = 1}).problems, ::testing::IsEmpty());
+  EXPECT_THAT(stress(find_subject(GetParam()), {.seed = 1}).problems, ::testing::IsEmpty());
+}
+
+TEST_P(every_concurrent_map, answers_rightly_about_keys_that_threads_own) {
+  const owned seen = check_owners(find_subject(GetParam()),
+                                  {.seed = 1, .duration = std::chrono::milliseconds(250)});
+  EXPECT_EQ(seen.problem, "");
 }
 
 }  // namespace

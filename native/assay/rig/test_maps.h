@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "assay/maps/plain_handle.h"
@@ -49,7 +50,8 @@ class cells {
   std::atomic<std::uint64_t>& at(std::uint64_t key) { return all_.at(key); }
 
  private:
-  std::array<std::atomic<std::uint64_t>, 600> all_{};
+  // Also for the histories of large maps.
+  std::array<std::atomic<std::uint64_t>, 20'001> all_{};
 };
 
 // Looks whether the key is there, and then inserts it without looking again: wrong only if another
@@ -87,6 +89,19 @@ class cells_with_size : public cells {
   std::atomic<std::uint64_t> size_{0};
 };
 
+// A lock with marked points: where a thread waits for it, and where it has just taken it.
+class marked_lock {
+ public:
+  void lock() {
+    while (taken_.test_and_set()) ASSAY_POINT("marked_lock_waiting");
+    ASSAY_POINT("marked_lock_holding");
+  }
+  void unlock() { taken_.clear(); }
+
+ private:
+  std::atomic_flag taken_{};
+};
+
 // The same cells behind a lock that searches do not take. `Claimed` is what it says of itself.
 template <bool Claimed>
 class locked_cells : public cells {
@@ -94,31 +109,17 @@ class locked_cells : public cells {
   static constexpr bool lock_free = Claimed;
 
   bool insert(std::uint64_t key, std::uint64_t value) {
-    const guard locked(*this);
-    ASSAY_POINT("locked_cells_holding");
+    const std::scoped_lock guard(lock_);
     return cells::insert(key, value);
   }
   bool erase(std::uint64_t key) {
-    const guard locked(*this);
+    const std::scoped_lock guard(lock_);
     return cells::erase(key);
   }
   auto attach() { return plain_handle(*this); }
 
  private:
-  class guard {
-   public:
-    explicit guard(locked_cells& map) : lock_(map.lock_) {
-      while (lock_.test_and_set()) ASSAY_POINT("locked_cells_waiting");
-    }
-    ~guard() { lock_.clear(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    std::atomic_flag& lock_;
-  };
-
-  std::atomic_flag lock_{};
+  marked_lock lock_;
 };
 
 }  // namespace assay::rig

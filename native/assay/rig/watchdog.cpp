@@ -1,20 +1,30 @@
 #include "assay/rig/watchdog.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "assay/rig/allocated.h"
 #include "assay/rig/history.h"
+#include "assay/rig/thread_state.h"
+#include "assay/sync/sanitizers.h"
+#include "assay/workload/operations.h"
 
 namespace assay::rig {
 
 std::chrono::milliseconds patience() {
   static const std::chrono::milliseconds chosen = [] {
-    constexpr std::chrono::milliseconds usual{60'000};
+    constexpr std::chrono::milliseconds usual{10'000};
     // Nobody changes the environment while threads run.
     const char* const given = std::getenv("ASSAY_RIG_PATIENCE");  // NOLINT(concurrency-mt-unsafe)
     if (given == nullptr) return usual;
@@ -32,6 +42,7 @@ std::chrono::milliseconds patience() {
 void watchdog::post::enter(const question& asked) {
   constexpr auto relaxed = std::memory_order_relaxed;
   call.store(nullptr, relaxed);
+  of_batch.store(false, relaxed);
   kind.store(asked.kind, relaxed);
   key.store(asked.key, relaxed);
   value.store(asked.value, relaxed);
@@ -48,19 +59,38 @@ void watchdog::post::leave() {
   steps.store(steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-std::string watchdog::post::inside_of() const {
+watchdog::call watchdog::post::now() const {
   constexpr auto relaxed = std::memory_order_relaxed;
-  if (steps.load(relaxed) % 2 == 0) return "";
-  if (const char* const what = call.load(relaxed)) return what;
-  return to_string(question{.kind = kind.load(relaxed),
-                            .key = key.load(relaxed),
-                            .value = value.load(relaxed),
-                            .last = last.load(relaxed)});
+  watchdog::call seen{.thread = thread.load(relaxed), .steps = steps.load(relaxed)};
+  if (seen.steps % 2 == 0) return seen;
+  if (const char* const what = call.load(relaxed)) {
+    seen.inside_of = what;
+  } else if (of_batch.load(relaxed)) {
+    seen.inside_of =
+        workload::facts_of(kind.load(relaxed)).name + '(' + std::to_string(key.load(relaxed)) + ')';
+  } else {
+    seen.asked = {.kind = kind.load(relaxed),
+                  .key = key.load(relaxed),
+                  .value = value.load(relaxed),
+                  .last = last.load(relaxed)};
+    seen.inside_of = to_string(*seen.asked);
+  }
+  return seen;
+}
+
+watchdog::sentry::sentry(watchdog& watch, const char* what) : mine_(watch.take_post()) {
+  mine_.enter(what);
+}
+
+watchdog::sentry::~sentry() {
+  mine_.leave();
+  mine_.taken.store(false, std::memory_order_release);  // pairs with take_post()
 }
 
 // While it lives, the thread of that post is inside a call.
 class watchdog::inside {
  public:
+  explicit inside(post& mine) : mine_(mine) { mine_.leave(); }
   template <class What>
   inside(post& mine, const What& what) : mine_(mine) {
     mine_.enter(what);
@@ -89,9 +119,31 @@ class watchdog::watched_handle final : public any_handle {
   watched_handle(const watched_handle&) = delete;
   watched_handle& operator=(const watched_handle&) = delete;
 
+  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
+                   const task& task, tally& sums) override {
+    // One by one, so that it is known which does not return.
+    mine_.call.store(nullptr, std::memory_order_relaxed);
+    mine_.of_batch.store(true, std::memory_order_relaxed);
+    progress all{.performed = 0, .gave_up = false};
+    for (std::size_t i = first; i < last; ++i) {
+      mine_.kind.store(batch.kinds.at(i), std::memory_order_relaxed);
+      mine_.key.store(batch.keys.at(i), std::memory_order_relaxed);
+      const inside call(mine_);
+      const progress one = handle_->perform(batch, i, i + 1, task, sums);
+      all.performed += one.performed;
+      all.gave_up = one.gave_up;
+      if (one.performed == 0) break;
+    }
+    return all;
+  }
   answer ask(const question& asked) override {
     const inside call(mine_, asked);
     return handle_->ask(asked);
+  }
+  void visit(const question& asked, const visitor& each,
+             const std::function<void()>& begin_again) override {
+    const inside call(mine_, asked);
+    handle_->visit(asked, each, begin_again);
   }
 
  private:
@@ -116,9 +168,9 @@ class watchdog::watched_map final : public any_map {
   std::unique_ptr<any_handle> attach() override {
     return std::make_unique<watched_handle>(watch_.take_post(), *map_);
   }
-  std::vector<element> walk(std::size_t most) override {
+  void for_each(const visitor& visit) override {
     const inside call(mine_, "for_each()");
-    return map_->walk(most);
+    map_->for_each(visit);
   }
   std::optional<std::string> broken_invariant() override {
     const inside call(mine_, "broken_invariant()");
@@ -131,12 +183,220 @@ class watchdog::watched_map final : public any_map {
   std::unique_ptr<any_map> map_;
 };
 
+namespace {
+
+// Somebody inside the map, when nothing happens any more.
+struct stuck {
+  pid_t thread = 0;
+  std::string inside_of{};
+  thread_state state{};
+  bool busy = false;              // has not slept since nothing happens
+  std::optional<pid_t> holder{};  // of the lock that it waits for
+};
+
+// What the matter is, and what each thread is inside of.
+struct diagnosis {
+  std::string verdict{};
+  std::vector<std::string> lines{};
+};
+
+// Puts threads first that form a circle in which each waits for a lock of the next, and says how
+// many they are; 0 if none do.
+std::size_t circle_first(std::vector<stuck>& all) {
+  for (const stuck& first : all) {
+    std::vector<stuck> circle{first};
+    while (circle.back().holder && circle.size() <= all.size()) {
+      if (*circle.back().holder == circle.front().thread) {
+        std::erase_if(all, [&](const stuck& one) {
+          return std::ranges::find(circle, one.thread, &stuck::thread) != circle.end();
+        });
+        all.insert(all.begin(), circle.begin(), circle.end());
+        return circle.size();
+      }
+      const auto next = std::ranges::find(all, *circle.back().holder, &stuck::thread);
+      if (next == all.end()) break;
+      circle.push_back(*next);
+    }
+  }
+  return 0;
+}
+
+// `quiet` are the threads inside the map as they were when it was first seen that nothing happens.
+diagnosis diagnose(const std::vector<watchdog::call>& calls,
+                   const std::map<pid_t, thread_state>& quiet) {
+  std::vector<stuck> all;
+  for (const auto& call : calls) {
+    if (call.inside_of.empty()) continue;
+    stuck one{call.thread, call.inside_of, state_of(call.thread)};
+    if (one.state.by_lock) one.holder = holder_of(one.state.lock);
+    if (const auto then = quiet.find(call.thread); then != quiet.end()) {
+      one.busy = runs_since(then->second, one.state);
+    }
+    all.push_back(std::move(one));
+  }
+  const std::size_t length = circle_first(all);
+  diagnosis found;
+  const auto threads = all_threads();
+  bool deserted = false;  // somebody waits for a lock of who is no longer inside the map
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const stuck& one = all[i];
+    std::string line = "thread " + std::to_string(i + 1) + " is inside " + one.inside_of;
+    if (one.state.asleep) line += ", asleep";
+    if (one.busy) line += ", busy all the time: it loops or waits in a spin lock";
+    if (one.holder) {
+      const auto holder = std::ranges::find(all, *one.holder, &stuck::thread);
+      if (*one.holder == one.thread) {
+        line += ": it waits for a lock that it holds itself";
+      } else if (holder != all.end()) {
+        line += ": it waits for a lock that thread " + std::to_string(holder - all.begin() + 1) +
+                " holds";
+      } else {
+        deserted = true;
+        line += ": it waits for a lock of a thread that has ";
+        line += std::ranges::find(threads, *one.holder) == threads.end() ? "ended" : "left the map";
+      }
+    }
+    found.lines.push_back(line);
+  }
+  if (length > 1) {
+    found.verdict = "deadlock: " + std::to_string(length) + " threads wait for each other's locks";
+  } else if (length == 1) {
+    found.verdict = all.front().inside_of +
+                    " waits for a lock that its own thread holds: an earlier call returned without "
+                    "unlocking it, or this one locks twice";
+  } else if (deserted) {
+    found.verdict = "a thread has left the map and kept a lock";
+  } else if (all.size() == 1) {
+    found.verdict = all.front().inside_of +
+                    " does not return, and no other thread is inside the map: it " +
+                    (all.front().state.asleep ? "waits for what nobody will do" : "loops");
+  } else if (all.size() > 1 &&
+             std::ranges::all_of(all, [](const stuck& one) { return one.state.by_lock; })) {
+    found.verdict = "deadlock: all threads inside the map are asleep";
+  } else if (all.size() > 1 && std::ranges::all_of(all, &stuck::busy)) {
+    found.verdict = "all threads inside the map loop or wait in spin locks";
+  }
+  return found;
+}
+
+}  // namespace
+
+#if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
+
 watchdog::watchdog(subject_of_check of)
     : of_(std::move(of)),
       bytes_at_first_(of_.most_bytes ? allocated_bytes() : 0),
       thread_([this] { keep_watch(); }) {}
 
 watchdog::~watchdog() { over_.release(); }
+
+#else
+
+namespace {
+
+// The one whose threads a crash is told of. The release of its constructor pairs with the acquire of
+// the handler; no thread that it watches is left when its destructor begins.
+std::atomic<const watchdog*> watching{nullptr};
+
+}  // namespace
+
+// Of a fixed size, for the handler of a signal: nothing is allocated.
+class watchdog::crash_text {
+ public:
+  void add(const char* text) {
+    for (; *text != '\0' && size_ < text_.size(); ++text) text_.at(size_++) = *text;
+  }
+  void add(std::uint64_t number) {
+    std::array<char, 21> digits{};  // the last stays 0
+    std::to_chars(digits.data(), digits.data() + digits.size() - 1, number);
+    add(digits.data());
+  }
+  void add(const post& one) {
+    using workload::operation;
+    constexpr auto relaxed = std::memory_order_relaxed;
+    if (const char* const what = one.call.load(relaxed)) return add(what);
+    const operation kind = one.kind.load(relaxed);
+    const bool further = kind > operation::iterate;
+    const bool of_batch = one.of_batch.load(relaxed);
+    add(workload::facts_of(kind).name.c_str());
+    add("(");
+    if (of_batch || further || kind <= operation::range) add(one.key.load(relaxed));
+    if (!of_batch && (further || kind == operation::insert || kind == operation::range)) {
+      add(", ");
+      add((kind == operation::range ? one.last : one.value).load(relaxed));
+    }
+    add(")");
+  }
+  void print() const {
+    for (std::size_t done = 0; done < size_;) {
+      const ssize_t n = ::write(STDERR_FILENO, &text_.at(done), size_ - done);
+      if (n <= 0) return;
+      done += static_cast<std::size_t>(n);
+    }
+  }
+
+ private:
+  std::array<char, 4096> text_{};
+  std::size_t size_ = 0;
+};
+
+// All signals are blocked meanwhile: the one that is raised here, or a crash in here, ends the process.
+void watchdog::tell_crash(int signal) {
+  static std::atomic<bool> told{false};
+  while (told.exchange(true, std::memory_order_relaxed))
+    pause();  // another thread ends the process
+  if (const watchdog* const watch = watching.load(std::memory_order_acquire)) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    const auto is_inside = [](const post& one) { return one.steps.load(relaxed) % 2 != 0; };
+    const pid_t self = gettid();
+    crash_text text;
+    text.add("error: ");
+    text.add(watch->of_.check.c_str());
+    text.add(" of ");
+    text.add(watch->of_.map.c_str());
+    text.add(", seed ");
+    text.add(watch->of_.seed);
+    const auto mine = std::ranges::find_if(watch->posts_, [&](const post& one) {
+      return is_inside(one) && one.thread.load(relaxed) == self;
+    });
+    text.add(mine == watch->posts_.end() ? ": crashed outside of the map" : ": crashed in: ");
+    if (mine != watch->posts_.end()) text.add(*mine);
+    text.add("\n");
+    for (const post& one : watch->posts_) {
+      if (!is_inside(one) || one.thread.load(relaxed) == self) continue;
+      text.add("  another thread is inside ");
+      text.add(one);
+      text.add("\n");
+    }
+    text.print();
+  }
+  struct sigaction usual{};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, nullptr);
+  raise(signal);
+}
+
+watchdog::watchdog(subject_of_check of)
+    : of_(std::move(of)),
+      bytes_at_first_(of_.most_bytes ? allocated_bytes() : 0),
+      thread_([this] { keep_watch(); }) {
+  watching.store(this, std::memory_order_release);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    struct sigaction action{};
+    // A handler of the program's own stays.
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = tell_crash;
+    sigfillset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+watchdog::~watchdog() {
+  watching.store(nullptr, std::memory_order_relaxed);
+  over_.release();
+}
+
+#endif
 
 std::unique_ptr<any_map> watchdog::over(std::unique_ptr<any_map> map) {
   return std::make_unique<watched_map>(*this, std::move(map));
@@ -147,10 +407,14 @@ void watchdog::note(std::string known) {
   known_ = std::move(known);
 }
 
+void watchdog::look_on() { looks_on_.store(gettid(), std::memory_order_relaxed); }
+
 watchdog::post& watchdog::take_post() {
   for (post& one : posts_) {
     // The acquire pairs with the release of whoever had it before.
-    if (!one.taken.exchange(true, std::memory_order_acquire)) return one;
+    if (one.taken.exchange(true, std::memory_order_acquire)) continue;
+    one.thread.store(gettid(), std::memory_order_relaxed);
+    return one;
   }
   throw std::logic_error("too many threads for one watchdog");
 }
@@ -161,25 +425,66 @@ std::uint64_t watchdog::signs() const {
   return sum;
 }
 
+std::vector<watchdog::call> watchdog::calls() const {
+  std::vector<call> all;
+  for (const post& one : posts_) {
+    if (one.taken.load(std::memory_order_relaxed)) all.push_back(one.now());
+  }
+  return all;
+}
+
 void watchdog::keep_watch() {
   using std::chrono::steady_clock;
-  const auto allowed = patience() + of_.longer;
+  const auto allowed = of_.patience;
+  const auto nobody_inside = [this] {
+    return std::ranges::all_of(calls(), [](const call& one) { return one.inside_of.empty(); });
+  };
   const auto look_again = of_.most_bytes ? std::chrono::milliseconds(10)
-                                         : std::max(allowed / 20, std::chrono::milliseconds(1));
+                                         : std::clamp(allowed / 20, std::chrono::milliseconds(1),
+                                                      std::chrono::milliseconds(100));
   std::uint64_t last = signs();
   auto since = steady_clock::now();
   while (!over_.try_acquire_for(look_again)) {
     if (of_.most_bytes) look_at_memory();
-    if (const std::uint64_t now = signs(); now != last) {
+    if (const std::uint64_t now = signs(); now != last || (of_.only_calls && nobody_inside())) {
       last = now;
       since = steady_clock::now();
+      asleep_.clear();
+      quiet_.clear();
     } else if (steady_clock::now() - since > allowed) {
       const double seconds = std::chrono::duration<double>(allowed).count();
       std::array<char, 80> why{};
       std::snprintf(why.data(), why.size(), "nothing has happened for %g s", seconds);
       end_process(why.data(), 3);
+    } else if (steady_clock::now() - since > 2 * look_again) {
+      if (quiet_.empty()) {
+        for (const call& one : calls()) {
+          if (!one.inside_of.empty()) quiet_.emplace(one.thread, state_of(one.thread));
+        }
+      }
+      look_at_threads();
     }
   }
+}
+
+// If all threads of the process but this one sleep until one of them wakes another, nothing can
+// happen any more.
+void watchdog::look_at_threads() {
+  std::vector<std::pair<pid_t, thread_state>> now;
+  for (const pid_t thread : all_threads()) {
+    if (thread == gettid() || thread == looks_on_.load(std::memory_order_relaxed)) continue;
+    now.emplace_back(thread, state_of(thread));
+    if (!now.back().second.by_lock) return asleep_.clear();
+  }
+  const auto slept = [](const auto& before, const auto& after) {
+    return before.first == after.first && sleeps_since(before.second, after.second);
+  };
+  const auto all = calls();
+  if (std::ranges::equal(asleep_, now, slept) &&
+      std::ranges::any_of(all, [](const call& one) { return !one.inside_of.empty(); })) {
+    end_process("", 3);
+  }
+  asleep_ = std::move(now);
 }
 
 void watchdog::look_at_memory() {
@@ -191,15 +496,14 @@ void watchdog::look_at_memory() {
 
 void watchdog::end_process(const std::string& why, int status) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s of %s, seed %ju: %s\n", of_.check.c_str(), of_.map.c_str(),
-               std::uintmax_t{of_.seed}, why.c_str());
-  for (const post& one : posts_) {
-    if (const std::string call = one.inside_of(); !call.empty()) {
-      std::fprintf(stderr, "  a thread is inside %s\n", call.c_str());
-    }
-  }
+  const diagnosis found = diagnose(calls(), quiet_);
+  std::fprintf(stderr, "error: %s of %s, seed %ju: %s%s%s\n", of_.check.c_str(), of_.map.c_str(),
+               std::uintmax_t{of_.seed}, why.c_str(),
+               why.empty() || found.verdict.empty() ? "" : ": ", found.verdict.c_str());
+  for (const std::string& line : found.lines) std::fprintf(stderr, "  %s\n", line.c_str());
   const std::scoped_lock lock(mutex_);
   if (!known_.empty()) std::fprintf(stderr, "%s\n", known_.c_str());
+  if (of_.last_words) of_.last_words();
   std::_Exit(status);
 }
 

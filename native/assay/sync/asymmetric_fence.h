@@ -31,16 +31,12 @@
 #define ASSAY_SYNC_ASYMMETRIC_FENCE_H_
 
 #include "assay/sync/atomics.h"
+#include "assay/sync/sanitizers.h"
 
 // ThreadSanitizer knows nothing of the system call. A model checker brings fences of its own.
-#if defined(__SANITIZE_THREAD__) || defined(ASSAY_ATOMICS_HEADER) || !defined(__linux__)
+#if ASSAY_THREAD_SANITIZER || defined(ASSAY_ATOMICS_HEADER) || !defined(__linux__)
 #define ASSAY_MEMBARRIER 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ASSAY_MEMBARRIER 0
-#endif
-#endif
-#ifndef ASSAY_MEMBARRIER
+#else
 #define ASSAY_MEMBARRIER 1
 #endif
 

@@ -1,5 +1,9 @@
 // The atomic types that Assay's own concurrent code is written with.
 //
+//     assay::atomic<std::uint64_t> epoch{0};
+//     epoch.store(1, assay::memory_order_release);
+//     assay::plain<std::uint64_t> count = 0;        // one thread's at a time: a plain number
+//
 // They are the standard's. A model checker of small lock-free cores (relacy) replaces them: a test
 // that defines ASSAY_ATOMICS_HEADER gives the header that defines these names instead, and the
 // fences of asymmetric_fence.h, and then instantiates the very headers that users include.

@@ -3,9 +3,10 @@
 //     assay::sync::backoff backoff;
 //     while (!try_it()) backoff.wait();
 //
-// For a few instructions at first, and twice as long each time. Before long it gives up its
-// processor instead: the other thread may be waiting for just that one, as whenever there are more
-// threads than processors.
+// It waits for a few instructions at first, and twice as long each time. After six times, about a
+// microsecond in all, it gives up its processor instead: the other thread may be waiting for just
+// that one, as happens whenever there are more threads than processors. An object belongs to one
+// thread and one attempt. wait() returns after a bounded time and throws nothing.
 
 #ifndef ASSAY_SYNC_BACKOFF_H_
 #define ASSAY_SYNC_BACKOFF_H_

@@ -40,6 +40,7 @@
 
 #include <relacy/relacy.hpp>
 // clang-format on
+#include "assay/sync/model_mistake.h"
 
 #undef new
 #undef delete
@@ -116,23 +117,21 @@ inline void heavy_fence() { rl::atomic_thread_fence(memory_order_seq_cst); }
 
 }  // namespace sync
 
-// Runs schedules at random, each of at most this many steps; returns the program's exit code. The
-// model is right when relacy finds nothing wrong. With ASSAY_MISTAKE, what is planted in it must be
-// found.
+// main() of a model: runs schedules at random, each of at most this many steps; returns the exit
+// code. Without an argument relacy must find nothing wrong. An argument names a planted mistake
+// (model_mistake.h), which it must find.
 template <class Model>
-int judge(std::size_t schedules, unsigned steps = rl::test_params().execution_depth_limit) {
+int judge(int argc, char** argv, std::size_t schedules,
+          unsigned steps = rl::test_params().execution_depth_limit) {
+  if (argc > 1) planted_mistake = argv[1];
   rl::test_params parameters;
   parameters.execution_depth_limit = steps;
   parameters.search_type = rl::random_scheduler_type;
   parameters.iteration_count = static_cast<rl::iteration_t>(schedules);
   const bool passed = rl::simulate<Model>(parameters);
-#ifdef ASSAY_MISTAKE
-  if (passed) std::puts("the planted mistake was not found: " ASSAY_MISTAKE);
-  return passed ? 1 : 0;
-#else
-  if (!passed) std::puts("the model fails");
-  return passed ? 0 : 1;
-#endif
+  if (passed == planted_mistake.empty()) return 0;
+  std::puts(passed ? "the planted mistake was not found" : "the model fails");
+  return 1;
 }
 
 }  // namespace assay

@@ -1,48 +1,53 @@
-// A lock in one word whose readers write nothing: they read what it protects, and afterwards ask
-// whether anybody has changed it meanwhile.
+// A lock in one word whose readers write nothing: they read a version, read what the lock protects,
+// and then validate the version.
 //
-// In a tree every operation passes the root. Were it to write there, if only to say that it reads,
-// the processors would take the root's cache line away from each other, and more of them would get
-// less done. So each node has a version, which every change of the node moves on (optimistic lock
-// coupling: Leis, Haubenschild and Neumann 2019):
+// In a tree every operation passes the root. If each of them wrote there, even just to say that it
+// reads, the processors would take the root's cache line away from each other, and more processors
+// would get less done. So each node has a version, and every change of the node gives it a new one
+// (optimistic lock coupling: Leis, Haubenschild and Neumann 2019):
 //
-//     const auto seen = node->lock.look();
+//     const auto seen = node->lock.read();
 //     if (!sync::optimistic_lock::is_free(seen)) return try_again();
 //     ... read the node, by relaxed loads ...
-//     if (!node->lock.is_still(seen)) return try_again();   // believe nothing of it
+//     if (!node->lock.validate(seen)) return try_again();   // discard all that was read
 //
-// To change it, take the lock at the version at which it was read, which needs no is_still():
+// To change the node, take the lock at the version at which it was read. That validates it, too:
 //
 //     if (!node->lock.try_lock(seen)) return try_again();
 //     ... change the node, by relaxed stores ...
 //     node->lock.unlock();
 //
-// A node that leaves the tree is given up by unlock_obsolete() instead. Nobody locks it again, and
-// whoever still looks at it knows that it is gone.
+// A node that leaves the tree is unlocked by unlock_obsolete() instead. Nobody locks it again, and
+// readers that still have its address see that it is gone.
 //
-// Why it is right. What readers read is atomic, as it may be changed meanwhile. Say that a reader's
-// is_still() is true, and that one of its loads returned what a holder wrote.
-// - Had that holder taken the lock after look(), then is_still() would be false: the fence (5),
-//   which the store comes after, synchronises with the fence (2), which the load comes before. So
-//   the load (3) returns what (4) wrote or something later, and a holder that writes gives up the
-//   lock at a version that never was before (Boehm 2012).
-// - So the holder had given up the lock before look(). What look() returned was written by the last
-//   holder until then, at (6) or (7). (1) synchronises with it, and it with the holders before. So
-//   the reader saw all that they wrote, and nothing that one of them had replaced.
-// Until is_still() is true, what was read may be half of one state and half of another: use it for
-// nothing that could do harm, such as an index out of bounds.
-// try_lock(seen) says the same without a fence: it finds the last word that was written, not just
-// some word. Later holders come after this one, and cannot have written what it had read before.
+// Rules. Any thread calls read(), validate() and try_lock() at any time; only the thread that holds
+// the lock unlocks it. What the lock protects is atomic, as it may change while it is read. Until
+// it is validated, it may be half of one state and half of another: do nothing with it that could
+// do harm, such as using an index that may be out of bounds. All calls are wait-free and noexcept,
+// and none of them waits for a holder.
 //
-// Several locks. Say that two threads change something each under a lock of its own, and then read
-// what the other one changes. At least one of them sees the other's change, although nothing else
-// orders them: (1) and (4) are in the one order that all seq_cst operations have, in which each
+// Why it is right. Say that validate() returned true, and that one of the reader's loads returned
+// what a holder wrote.
+// - If that holder had taken the lock after read(), validate() would have returned false. The fence
+//   (5), which comes before the store, synchronises with the fence (2), which comes after the load.
+//   So the load (3) returns what (4) wrote or something later, and a holder that writes gives the
+//   lock up at a version that never was before (Boehm 2012).
+// - So the holder gave the lock up before read(), which returned what the last holder until then
+//   wrote at (6) or (7). (1) synchronises with that, and that with the holders before. So the
+//   reader saw all that they wrote, and nothing that one of them had replaced.
+// try_lock(seen) validates without a fence: it finds the last word that was written, not just some
+// word. Later holders come after this one, and cannot have written what it had read before.
+//
+// Several locks. Say that two threads each change something under a lock of its own, and then read
+// what the other changes. At least one of them sees the other's change, although nothing else
+// orders them. (1) and (4) are in the one order that all seq_cst operations have, in which each
 // thread's (4) comes before its (1), and a (1) that comes after a (4) finds the lock taken or
-// changed. So a read takes effect at its look(), a change when its lock is taken, and both as if
-// all threads took turns (the order S of the standard respects what each of them saw). Whoever
-// wants to know what several locks protect, all as of one moment, looks at all of them, reads,
-// calls have_looked(), and asks is_still() of each. If all are, the moment is that of the call: the
-// fence (9) is in the same order, after each look(), and before each (4) that an is_still() did not
+// changed. So a read takes effect at its read(), a change when its lock is taken, and both as if
+// all threads took turns (the order S of the standard respects what each of them saw).
+//
+// To read what several locks protect as of one moment: read() all of them, read what they protect,
+// call all_read(), and validate() each. If all are valid, the moment is that of all_read(): the
+// fence (9) is in the same order, after each read(), and before each (4) that a validate() did not
 // see. On x86-64 only (9) costs anything: acquire loads and locked instructions are seq_cst there.
 //
 // Vector loads count too, although C++ has no atomic ones. An aligned word of at most 8 bytes that
@@ -72,32 +77,32 @@ class optimistic_lock {
   // The whole word: bit 0 when obsolete, bit 1 while locked, and how often it was changed.
   using version = std::uint64_t;
 
-  // The word now. What is read after it from what the lock protects is at least as new. Wait-free.
-  [[nodiscard]] version look() const noexcept {
+  // The version now. What is read after it from what the lock protects is at least as new.
+  [[nodiscard]] version read() const noexcept {
     return state_.load(memory_order_seq_cst);  // (1) with (6), (7) and (8), and with all (4)
   }
 
   [[nodiscard]] static bool is_locked(version seen) noexcept { return (seen & locked) != 0; }
   [[nodiscard]] static bool is_obsolete(version seen) noexcept { return (seen & obsolete) != 0; }
-  // Neither: it may be read, and taken.
+  // Neither: what it protects may be read, and the lock taken.
   [[nodiscard]] static bool is_free(version seen) noexcept {
     return (seen & (locked | obsolete)) == 0;
   }
 
-  // Whether nothing was changed since the lock was seen free, as `seen`. Then all that was read in
-  // between is what it was at that version. Wait-free.
-  [[nodiscard]] bool is_still(version seen) const noexcept {
+  // Whether nothing was changed since read() returned `seen`, at which the lock was free. If so,
+  // all that was read in between is what it was at that version.
+  [[nodiscard]] bool validate(version seen) const noexcept {
     // (2) with (5). It stands between what was read and the load, which may then be relaxed.
     atomic_thread_fence(memory_order_acquire);
     return state_.load(memory_order_relaxed) == seen;  // (3) at least as new as (4)
   }
 
-  // Between the last look() and the first is_still() at several locks: if all are still what they
-  // were seen as, they were so at one moment, that of this call. Wait-free.
-  static void have_looked() noexcept { atomic_thread_fence(memory_order_seq_cst); }  // (9) with (4)
+  // Between the last read() and the first validate() of several locks: if all are valid, they were
+  // so at one moment, that of this call.
+  static void all_read() noexcept { atomic_thread_fence(memory_order_seq_cst); }  // (9) with (4)
 
-  // Takes the lock at `seen`, which must be free: if nothing was changed since. What was read in
-  // between is then what it still is. Never waits; fails only if somebody else succeeded.
+  // Takes the lock if nothing was changed since read() returned `seen`, at which the lock was free.
+  // Then all that was read in between is as it still is. Fails only if another thread succeeded.
   [[nodiscard]] bool try_lock(version seen) noexcept {
     // (4) an acquire, with (6) and (7), and in one order with (1) and (9); fails with nothing read
     // that anything relies on
@@ -111,8 +116,8 @@ class optimistic_lock {
     return true;
   }
 
-  // Gives the lock up at a new version: what it protects was changed. By its holder, as nobody
-  // else writes the word then. Wait-free, like the other two.
+  // Gives the lock up at a new version: what it protects was changed. By its holder: nobody else
+  // writes the word meanwhile.
   void unlock() noexcept {
     // The bit carries into the version.
     const version next = state_.load(memory_order_relaxed) + locked;

@@ -39,7 +39,7 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
 
   void after() {
     RL_ASSERT(word(0) == changes_($) && word(1) == changes_($));
-    const auto seen = lock_->look();
+    const auto seen = lock_->read();
     if (optimistic_lock::is_obsolete(seen)) {
       RL_ASSERT(changes_($) == last_($));
     } else {
@@ -55,7 +55,7 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
 
   // Returns what it read, or `known` when it read nothing that it can believe.
   int read(int known) {
-    const auto seen = lock_->look();
+    const auto seen = lock_->read();
     if (optimistic_lock::is_obsolete(seen)) {
       // Nobody changes them any more, so that they can be read as they are.
       RL_ASSERT(word(0) == word(1) && word(0) == last_($));
@@ -64,14 +64,14 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
     if (!optimistic_lock::is_free(seen)) return known;
     const int first = word(0);
     const int second = word(1);
-    if (!lock_->is_still(seen)) return known;
+    if (!lock_->validate(seen)) return known;
     RL_ASSERT(first == second);
     RL_ASSERT(first >= known);
     return first;
   }
 
   void change() {
-    const auto seen = lock_->look();
+    const auto seen = lock_->read();
     if (!optimistic_lock::is_free(seen)) return;
     const int first = word(0);
     const int second = word(1);
@@ -81,11 +81,11 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
     write(first + 1);
     disown();
     lock_->unlock();
-    RL_ASSERT(!lock_->is_still(seen));
+    RL_ASSERT(!lock_->validate(seen));
   }
 
   void change_nothing() {
-    const auto seen = lock_->look();
+    const auto seen = lock_->read();
     if (!optimistic_lock::is_free(seen) || !lock_->try_lock(seen)) return;
     own();
     disown();
@@ -93,7 +93,7 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
   }
 
   void remove() {
-    const auto seen = lock_->look();
+    const auto seen = lock_->read();
     if (!optimistic_lock::is_free(seen) || !lock_->try_lock(seen)) return;
     own();
     write(changes_($) + 1);
@@ -125,4 +125,6 @@ struct optimistic_lock_model : rl::test_suite<optimistic_lock_model, 3> {
 }  // namespace
 }  // namespace assay::sync
 
-int main() { return assay::judge<assay::sync::optimistic_lock_model>(100'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::sync::optimistic_lock_model>(argc, argv, 100'000);
+}

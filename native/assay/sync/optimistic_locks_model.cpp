@@ -1,8 +1,8 @@
 // Several optimistic locks under relacy, as trees use them: each protects something of its own, and
 // nothing but the locks orders what happens to different ones. What must hold is what is expected
 // of operations that take effect one after the other: of two threads that change something each and
-// then look at what the other changes, one sees the other's change; and two threads that look at
-// both as of one moment do not see the changes in different orders. What a version protects is left
+// then read what the other changes, one sees the other's change; and two threads that read both as
+// of one moment do not see the changes in different orders. What a version protects is left
 // out here: optimistic_lock_model.cpp has it.
 
 #include <array>
@@ -27,9 +27,9 @@ struct optimistic_locks_model : rl::test_suite<optimistic_locks_model, 4> {
     if (index < 2) {
       RL_ASSERT(locks_[index]->try_lock(unchanged));  // nobody else takes it
       locks_[index]->unlock();
-      missed_[index]($) = locks_[1 - index]->look() == unchanged ? 1 : 0;
+      missed_[index]($) = locks_[1 - index]->read() == unchanged ? 1 : 0;
     } else {
-      look_at_both(index - 2);
+      read_both(index - 2);
     }
   }
 
@@ -43,14 +43,14 @@ struct optimistic_locks_model : rl::test_suite<optimistic_locks_model, 4> {
 
   // Notes whether it saw the change under that lock without the other's. The two threads that do
   // this begin with different locks.
-  void look_at_both(std::size_t which) {
+  void read_both(std::size_t which) {
     const optimistic_lock& own = *locks_[which];
     const optimistic_lock& other = *locks_[1 - which];
-    const auto other_seen = other.look();
-    const auto own_seen = own.look();
+    const auto other_seen = other.read();
+    const auto own_seen = own.read();
     if (!optimistic_lock::is_free(own_seen)) return;
-    optimistic_lock::have_looked();
-    if (!other.is_still(other_seen) || !own.is_still(own_seen)) return;
+    optimistic_lock::all_read();
+    if (!other.validate(other_seen) || !own.validate(own_seen)) return;
     alone_[which]($) = other_seen == unchanged && own_seen != unchanged ? 1 : 0;
   }
 
@@ -62,4 +62,6 @@ struct optimistic_locks_model : rl::test_suite<optimistic_locks_model, 4> {
 }  // namespace
 }  // namespace assay::sync
 
-int main() { return assay::judge<assay::sync::optimistic_locks_model>(100'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::sync::optimistic_locks_model>(argc, argv, 100'000);
+}

@@ -5,11 +5,11 @@
 //     sync::prefetch_to_write(leaf);    // will be written, such as its lock
 //     ... what can be done without them ...
 //
-// A line that is only to be read comes as one that others may hold as well. To write it then, the
-// processor has to ask them for it once more: that is what prefetch_to_write() saves.
+// A line that is fetched to be read may be held by other processors as well. To write it, the
+// processor must ask them for it once more: prefetch_to_write() saves that.
 //
-// Both are hints: they change nothing that a program can see, whatever the address, be it null or
-// of memory that is gone.
+// Both are hints of one instruction. They change nothing that a program can see, whatever the
+// address: it may be null, or that of memory that was freed.
 
 #ifndef ASSAY_SYNC_PREFETCH_H_
 #define ASSAY_SYNC_PREFETCH_H_
@@ -20,8 +20,9 @@ inline void prefetch(const void* address) noexcept { __builtin_prefetch(address,
 
 inline void prefetch_to_write(const void* address) noexcept {
 #if defined(__x86_64__)
-  // Compilers make this instruction of __builtin_prefetch(address, 1, 3) only where told that the
-  // processor has it (-mprfchw), and else the one for reading. Those that lack it do nothing.
+  // Compilers make this instruction of __builtin_prefetch(address, 1, 3) only with -mprfchw, which
+  // says that the processor has it, and otherwise the one for reading. Processors that lack it do
+  // nothing.
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 #else
   __builtin_prefetch(address, 1, 3);

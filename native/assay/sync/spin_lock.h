@@ -7,13 +7,13 @@
 //     }
 //
 // A std::mutex takes 40 bytes, and puts threads to sleep that would have had the lock before they
-// slept. This one is for a place in every node of a structure. It is not fair: who waits may be
-// overtaken any number of times.
+// slept. This one is for a place in every node of a structure. It is not fair: a thread that waits
+// may be overtaken any number of times. A thread that holds it does not lock it again.
 //
 // Threads that wait only read, so that the lock's cache line stays with all of them, until they see
-// it free (test and test-and-set: Rudolph and Segall 1984), and they look less and less often, so
-// that not all try at once (Anderson 1990). Before long they give up their processor, which the
-// holder may be waiting for.
+// it free (test and test-and-set: Rudolph and Segall 1984). They read less and less often, so that
+// not all try at once (Anderson 1990). Before long they give up their processor, which the holder
+// may be waiting for.
 
 #ifndef ASSAY_SYNC_SPIN_LOCK_H_
 #define ASSAY_SYNC_SPIN_LOCK_H_
@@ -25,6 +25,7 @@ namespace assay::sync {
 
 class spin_lock {
  public:
+  // Waits until the lock is free, and takes it.
   void lock() noexcept {
     backoff backoff;
     while (!try_lock()) backoff.wait();
@@ -32,7 +33,7 @@ class spin_lock {
 
   // Wait-free; fails only if the lock was taken.
   [[nodiscard]] bool try_lock() noexcept {
-    // The relaxed load is only to spare the other.
+    // The relaxed load is only there to avoid the exchange, which would take the cache line.
     return !taken_.load(memory_order_relaxed) &&
            !taken_.exchange(true, memory_order_acquire);  // (1) with (2)
   }

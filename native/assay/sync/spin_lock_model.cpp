@@ -35,4 +35,6 @@ struct spin_lock_model : rl::test_suite<spin_lock_model, 3> {
 }  // namespace
 }  // namespace assay::sync
 
-int main() { return assay::judge<assay::sync::spin_lock_model>(100'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::sync::spin_lock_model>(argc, argv, 100'000);
+}

@@ -1,22 +1,27 @@
 // Two versioned locks in one word, one for each child edge of a node of a search tree.
 //
 // A thread that searched a tree without locks wants to change an edge only if nobody has changed it
-// since. So each lock has a version: the thread notes the versions, looks at the edges, and later
-// takes a lock only at the version that it noted (David, Guerraoui and Trigonakis 2015):
+// since. So each lock has a version: the thread reads the versions, then the edges, and later takes
+// a lock only at the version that it read (David, Guerraoui and Trigonakis 2015):
 //
-//     const auto seen = node->locks.look();
+//     const auto seen = node->locks.read();
 //     if (sync::version_locks::is_taken(seen, side)) return try_again();
 //     ... read node->child[side], decide what it should be ...
 //     if (!node->locks.try_lock(side, seen)) return try_again();
 //     node->child[side].store(...);
 //     node->locks.unlock(side);
 //
-// Both locks are taken at once by try_lock_for_good(), which is for nodes that leave the tree:
-// nobody takes them again.
+// try_lock_for_good() takes both locks at once, when a node leaves the tree: nobody takes them
+// again.
+//
+// Rules. Any thread calls read() and the two try_lock functions at any time; only the thread that
+// holds a lock unlocks it. The edges are atomic, as they may change while they are read. No call
+// waits for a holder or throws. All are wait-free but try_lock(), which is lock-free: it tries
+// again when the other lock of the pair changed in between.
 //
 // As published, a lock is a ticket lock, a pair of version and ticket. As nobody ever waits in
 // line, the ticket is the version or one more, so here it is the version's lowest bit: odd while
-// taken. That leaves 31 bits of version in 32. They go wrong only if a thread stops between look()
+// taken. That leaves 31 bits of version in 32. They go wrong only if a thread stops between read()
 // and try_lock() while that one edge of that one node is changed a multiple of 2^31 times, and then
 // goes on before the next change: at 10 million changes of one edge a second, after 215 seconds to
 // the very change.
@@ -39,8 +44,8 @@ class version_locks {
   // Both free, at version 0; tests begin elsewhere.
   explicit version_locks(state first = 0) noexcept : state_(first) {}
 
-  // The state now. What is read after it from what the locks protect is at least as new. Wait-free.
-  [[nodiscard]] state look() const noexcept {
+  // The state now. What is read after it from what the locks protect is at least as new.
+  [[nodiscard]] state read() const noexcept {
     return state_.load(memory_order_acquire);  // (1) with (3) and (4)
   }
 
@@ -54,8 +59,8 @@ class version_locks {
   // are at their last version.
   [[nodiscard]] static bool is_for_good(state seen) noexcept { return seen == for_good; }
 
-  // Takes the lock of `side`, 0 or 1, if it was free in `seen` and has not been taken since. Never
-  // waits; fails only if somebody else succeeded.
+  // Takes the lock of `side`, 0 or 1, if it was free in `seen` and has not been taken since. Fails
+  // only if another thread succeeded.
   [[nodiscard]] bool try_lock(std::size_t side, state seen) noexcept {
     const std::uint32_t version = half(seen, side);
     // The other lock may come and go meanwhile.
@@ -69,7 +74,7 @@ class version_locks {
     return false;
   }
 
-  // Takes both, if both were free in `seen` and have not been taken since, and for ever.
+  // Takes both for ever, if both were free in `seen` and have not been taken since.
   [[nodiscard]] bool try_lock_for_good(state seen) noexcept {
     // (2) as above
     return state_.compare_exchange_strong(seen, for_good, memory_order_acquire,

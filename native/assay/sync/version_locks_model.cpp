@@ -50,7 +50,7 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
 
   // Relaxed throughout: it is the locks that order what the edges hold.
   void change(std::size_t side) {
-    const version_locks::state seen = locks_->look();
+    const version_locks::state seen = locks_->read();
     if (version_locks::is_taken(seen, side)) return;
     const int was = edges_[side].load(memory_order_relaxed);
     if (!locks_->try_lock(side, seen)) return;
@@ -63,7 +63,7 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
   }
 
   void change_nothing(std::size_t side) {
-    const version_locks::state seen = locks_->look();
+    const version_locks::state seen = locks_->read();
     if (version_locks::is_taken(seen, side) || !locks_->try_lock(side, seen)) return;
     own(side);
     disown(side);
@@ -71,7 +71,7 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
   }
 
   void remove() {
-    const version_locks::state seen = locks_->look();
+    const version_locks::state seen = locks_->read();
     if (version_locks::is_any_taken(seen)) return;
     const std::array<int, 2> was{edges_[0].load(memory_order_relaxed),
                                  edges_[1].load(memory_order_relaxed)};
@@ -80,7 +80,7 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
       own(side);
       RL_ASSERT(changes_[side]($) == was[side]);
     }
-    RL_ASSERT(version_locks::is_for_good(locks_->look()));
+    RL_ASSERT(version_locks::is_for_good(locks_->read()));
   }
 
   // Plain data: relacy reports two threads here that no lock has ordered.
@@ -99,4 +99,6 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
 }  // namespace
 }  // namespace assay::sync
 
-int main() { return assay::judge<assay::sync::version_locks_model>(100'000); }
+int main(int argc, char** argv) {
+  return assay::judge<assay::sync::version_locks_model>(argc, argv, 100'000);
+}

@@ -1,29 +1,26 @@
 // The program of every map: reads one request from standard input, runs it, and prints one result.
 
 #include <CLI/CLI.hpp>
-#include <exception>
-#include <iostream>
-#include <new>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
-#include "assay/host/build_info.h"
 #include "assay/host/environment.h"
+#include "assay/input/command_line.h"
+#include "assay/input/json.h"
 #include "assay/random/engine.h"
+#include "assay/subject/subject.h"
 #include "assay/trial/request.h"
 #include "assay/trial/result.h"
 #include "assay/trial/run.h"
-#include "assay/trial/subject.h"
 
 namespace {
 
+namespace input = assay::input;
+
 nlohmann::json list_of_subjects() {
-  using assay::trial::to_string;
+  using assay::to_string;
   auto list = nlohmann::json::array();
-  for (const auto& subject : assay::trial::registry()) {
+  for (const auto& subject : assay::registry()) {
     list.push_back({{"name", subject.name},
                     {"description", subject.description},
                     {"structure", to_string(subject.structure)},
@@ -54,20 +51,11 @@ nlohmann::json list_of_engines() {
   return list;
 }
 
-// Prints all of it or throws: a result cut short by a full disk must not look like success.
-void print(const nlohmann::json& message) {
-  std::cout << message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n'
-            << std::flush;
-  if (!std::cout) throw std::runtime_error("cannot write to standard output");
-}
-
 void run_one_trial() {
-  std::ostringstream text;
-  text << std::cin.rdbuf();
-  const auto request = assay::trial::parse_request(text.str());
-  const auto& subject = assay::trial::find_subject(request.subject);
+  const auto request = assay::trial::parse_request(input::standard_input());
+  const auto& subject = assay::find_subject(request.subject);
   auto environment = assay::host::environment(subject.compiled);
-  print(to_json(assay::trial::run(request, subject), std::move(environment)));
+  input::print(to_json(assay::trial::run(request, subject), std::move(environment)));
 }
 
 }  // namespace
@@ -85,32 +73,14 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
   bool engines = false;
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
-  app.set_version_flag("--version", "assay-trial " + std::string(ASSAY_VERSION) + " (" +
-                                        std::string(assay::host::build_info::commit) + ")");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& answer) {
-    return app.exit(answer);
-  } catch (const CLI::ParseError& mistake) {
-    std::cerr << "error: " << mistake.what() << '\n';
-    return 2;
-  }
-  try {
+  app.set_version_flag("--version", assay::host::version_of("assay-trial"));
+  return input::run(app, argc, argv, [&] {
     if (list) {
-      print(list_of_subjects());
+      input::print(list_of_subjects());
     } else if (engines) {
-      print(list_of_engines());
+      input::print(list_of_engines());
     } else {
       run_one_trial();
     }
-    return 0;
-  } catch (const assay::trial::bad_request& error) {
-    std::cerr << "error: " << error.what() << '\n';
-    return 2;
-  } catch (const std::bad_alloc&) {
-    std::cerr << "error: out of memory\n";
-  } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << '\n';
-  }
-  return 1;
+  });
 }

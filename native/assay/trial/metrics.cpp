@@ -4,19 +4,14 @@
 #include <cmath>
 #include <numeric>
 
-#include "assay/trial/subject.h"
+#include "assay/fixture/quantile.h"
+#include "assay/subject/subject.h"
 
 namespace assay::trial {
 namespace {
 
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 // Sums over the threads `count` per second of each one's own measured interval.
@@ -47,7 +42,7 @@ void add_latency_metrics(metric_map& metrics, const std::string& prefix,
                          const histogram& durations) {
   if (durations.count() == 0) return;
   for (const auto& [name, percent] : latency_percentiles) {
-    if (!tell_of(durations.count(), percent)) break;
+    if (!enough_for(durations.count(), percent)) break;
     metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
   }
   metrics[prefix + "mean_ns"] = durations.mean();
@@ -103,7 +98,8 @@ metric_map metrics_of(std::span<const thread_report> threads,
     metrics[to_string(kind) + "_throughput"] = rate(
         threads, [&](const tally& sums) { return sums.attempted[static_cast<std::size_t>(kind)]; });
     visits = visits || kind == workload::operation::range ||
-             kind == workload::operation::snapshot || kind == workload::operation::iterate;
+             kind == workload::operation::snapshot || kind == workload::operation::iterate ||
+             further_facts_of(kind).visits;
   }
   if (visits) {
     metrics["visited_per_second"] = rate(threads, [](const tally& sums) { return sums.visited; });
@@ -128,7 +124,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
     longest_ns = std::max(longest_ns, thread.longest_ns);
   }
   metrics["longest_ns"] = static_cast<double>(longest_ns);
-  metrics["generation_ns"] = median(std::move(generation));
+  metrics["generation_ns"] = fixture::median(std::move(generation));
   if (throughput > 0 && !any_open) {  // whose threads spin while nothing is due
     metrics["processor_ns_per_operation"] = processor_ns / operations;
     metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
@@ -142,6 +138,10 @@ metric_map metrics_of(std::span<const thread_report> threads,
   metrics["major_page_faults"] = static_cast<double>(usage.major_faults);
   metrics["voluntary_context_switches"] = static_cast<double>(usage.voluntary_switches);
   metrics["involuntary_context_switches"] = static_cast<double>(usage.involuntary_switches);
+  if (usage.waited_ns && processor_ns > 0) {
+    const auto waited_ns = static_cast<double>(*usage.waited_ns);
+    metrics["waiting_share"] = waited_ns / (waited_ns + processor_ns);
+  }
   for (const auto& [name, counter] : usage.counters) {
     if (name == "migrations") {
       metrics[name] = counter.count();

@@ -38,14 +38,15 @@ struct named_percentile {
 inline constexpr std::array<named_percentile, 5> latency_percentiles{
     {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99_9", 99.9}, {"p99_99", 99.99}}};
 
-// Whether this many durations tell of a percentile: one of them at least is expected beyond it.
-// With fewer it would be the longest under another name.
-[[nodiscard]] constexpr bool tell_of(std::uint64_t durations, double percent) {
+// Whether there are enough durations for a percentile to be reported: at least one of them is
+// expected to lie beyond it. With fewer, the percentile would just be the longest duration.
+[[nodiscard]] constexpr bool enough_for(std::uint64_t durations, double percent) {
   return static_cast<double>(durations) * (100 - percent) >= 100 - 1e-6;
 }
 
-// Metrics of the measured interval. One that is not defined (a rate of change of nothing) is left
-// out, so that all numbers are finite. `kinds` are those that the trial's mixes can draw.
+// Metrics of the measured interval. A metric that is not defined, such as a count per operation
+// where there was no operation, is left out, so that all numbers are finite. `kinds` are the
+// operations that the trial's mixes can draw.
 [[nodiscard]] metric_map metrics_of(std::span<const thread_report> threads,
                                     std::span<const workload::operation> kinds,
                                     const host::usage& usage);
@@ -54,14 +55,15 @@ inline constexpr std::array<named_percentile, 5> latency_percentiles{
 // open loop; "mixed" if there are both.
 [[nodiscard]] std::string counted_from(std::span<const role_report> roles);
 
-// Metrics of open loops, of latencies, and of each role if there are several. Durations that count
-// from different moments are not taken together: there are then only those of each role.
+// Metrics of open loops, of latencies, and of each role if there are several. If the durations of
+// roles count from different moments, they are not merged: latencies are then those of each role.
 [[nodiscard]] metric_map metrics_of(std::span<const role_report> roles,
                                     std::span<const thread_report> threads);
 
 [[nodiscard]] metric_map metrics_of(std::span<const probe::recorded> probes);
 
-// Operations of all threads in each full interval: without each series' last entry, which is none.
+// Operations of all threads in each full interval. The last entry of a series is left out, as its
+// interval was not full.
 [[nodiscard]] std::vector<double> summed_series(std::span<const thread_report> threads);
 
 }  // namespace assay::trial

@@ -55,6 +55,14 @@ TEST(metrics, generation_share_is_of_the_processor_time_per_operation) {
   EXPECT_DOUBLE_EQ(metrics_of(threads, every_maps, {}).at("generation_share"), 0.4);
 }
 
+TEST(metrics, waiting_share_is_of_the_processor_time_that_threads_could_have_had) {
+  const std::vector threads{thread(30, {0, 0, 1}, {0}), thread(60, {0, 0, 1}, {0})};
+  host::usage usage;
+  EXPECT_THAT(metrics_of(threads, every_maps, usage), Not(Contains(Key("waiting_share"))));
+  usage.waited_ns = 10;
+  EXPECT_DOUBLE_EQ(metrics_of(threads, every_maps, usage).at("waiting_share"), 0.1);
+}
+
 TEST(metrics, series_metrics_leave_out_what_came_after_the_last_full_interval) {
   const std::vector threads{thread(1, {1, 0, 0}, {1, 2, 1, 3, 100}),
                             thread(1, {1, 0, 0}, {0, 1, 2, 2, 0})};
@@ -153,11 +161,11 @@ TEST(metrics, of_roles_are_there_where_there_are_several) {
   EXPECT_THAT(alone, Not(Contains(Key("backlog"))));
 }
 
-TEST(metrics, of_latency_are_those_that_so_many_durations_tell_of) {
+TEST(metrics, of_latency_are_those_that_there_are_enough_durations_for) {
   for (const auto& [name, percent] : latency_percentiles) {
     const auto needed = static_cast<std::uint64_t>(std::llround(100 / (100 - percent)));
-    EXPECT_TRUE(tell_of(needed, percent)) << name;
-    EXPECT_FALSE(tell_of(needed - 1, percent)) << name;
+    EXPECT_TRUE(enough_for(needed, percent)) << name;
+    EXPECT_FALSE(enough_for(needed - 1, percent)) << name;
   }
 }
 

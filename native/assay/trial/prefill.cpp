@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "assay/random/permutation.h"
-#include "assay/trial/streams.h"
+#include "assay/subject/operations.h"
 #include "assay/workload/latest.h"
+#include "assay/workload/streams.h"
 
 namespace assay::trial {
 namespace {
@@ -40,8 +41,12 @@ std::int64_t size_of(std::span<const worker> workers) {
   return size;
 }
 
+task task_of(worker& self, std::uint64_t salt) {
+  return {.salt = salt, .seen = self.seen ? &*self.seen : nullptr};
+}
+
 // Inserts the keys of the indices `index_of(0)` to `index_of(count - 1)`.
-prefill_report insert_each(crew& threads, std::span<worker> workers,
+prefill_report insert_each(sync::crew& threads, std::span<worker> workers,
                            const workload::key_space& space, std::uint64_t count, auto index_of,
                            std::uint64_t salt, prefill_method method) {
   threads.run([&](unsigned i) {
@@ -55,7 +60,7 @@ prefill_report insert_each(crew& threads, std::span<worker> workers,
         batch.keys[j] = space.key(index_of(next++));
         batch.kinds[j] = workload::operation::insert;
       }
-      self.handle->perform(batch, 0, batch.size, {.salt = salt}, self.prefilled);
+      self.handle->perform(batch, 0, batch.size, task_of(self, salt), self.prefilled);
     }
   });
   const std::int64_t size = size_of(workers);
@@ -63,17 +68,50 @@ prefill_report insert_each(crew& threads, std::span<worker> workers,
           0};
 }
 
+// What an operation adds to the number of elements where it can: 1, -1 or 0.
+int change_by(workload::operation kind) {
+  using workload::operation;
+  if (kind == operation::insert) return 1;
+  if (kind == operation::erase) return -1;
+  if (kind <= operation::iterate) return 0;
+  const question asked{.kind = kind, .key = 1, .value = 1};
+  const auto held_after = [&](elements held) {
+    further_facts_of(kind).right(held, asked);
+    return held.size();
+  };
+  if (held_after({}) > 0) return 1;
+  return held_after({{1, 1}}) == 0 ? -1 : 0;
+}
+
+// Percent of a mix.
+struct shares_of_updates {
+  double adding = 0;
+  double removing = 0;
+
+  explicit shares_of_updates(const workload::mix& mix) {
+    const auto shares = mix.shares();
+    for (std::size_t kind = 0; kind < shares.size(); ++kind) {
+      if (shares[kind] == 0) continue;
+      const int change = change_by(static_cast<workload::operation>(kind));
+      if (change > 0) adding += shares[kind];
+      if (change < 0) removing += shares[kind];
+    }
+  }
+};
+
 }  // namespace
 
 double steady_share_of(std::span<const role> roles) {
   const bool have_rates = std::ranges::all_of(roles, [](const role& role) {
-    return role.arrivals || role.work.mix.insert + role.work.mix.erase == 0;
+    const shares_of_updates shares(role.work.mix);
+    return role.arrivals || shares.adding + shares.removing == 0;
   });
   workload::mix all{0, 0, 0};
   for (const auto& role : roles) {
     const double weight = have_rates && role.arrivals ? role.arrivals->rate : role.threads;
-    all.insert += weight * role.work.mix.insert;
-    all.erase += weight * role.work.mix.erase;
+    const shares_of_updates shares(role.work.mix);
+    all.insert += weight * shares.adding;
+    all.erase += weight * shares.removing;
   }
   return all.steady_share();
 }
@@ -90,7 +128,7 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
   return {expected, 3 * deviation, static_cast<std::uint64_t>(std::ceil(updates))};
 }
 
-prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
+prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure) {
   if (std::ranges::any_of(request.roles, [](const role& role) {
         return workload::prefill_is_first_keys(role.work);
@@ -103,8 +141,8 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
   const bool any_key = structure != structure::map;  // whether or not it is there
   if (share == 0 && !any_key) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1 && !any_key) {
-    const random::permutation order(space.range(),
-                                    random::derive_seed(request.seed, permutation_stream));
+    const random::permutation order(
+        space.range(), random::derive_seed(request.seed, workload::permutation_stream));
     return insert_each(threads, workers, space, space.range(), order, salt,
                        prefill_method::permutation);
   }
@@ -121,9 +159,9 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
   uniform_updates.engine.array.reset();
   std::vector<std::unique_ptr<workload::generator>> generators(workers.size());
   threads.run([&](unsigned i) {
-    generators[i] = workload::make_generator(space, uniform_updates,
-                                             random::derive_seed(workers[i].seed, prefill_stream),
-                                             {i, request.threads()});
+    generators[i] = workload::make_generator(
+        space, uniform_updates, random::derive_seed(workers[i].seed, workload::prefill_stream),
+        {i, request.threads()});
   });
   const auto update = [&](std::uint64_t total) {
     threads.run([&](unsigned i) {
@@ -132,7 +170,7 @@ prefill_report prefill(crew& threads, std::span<worker> workers, const request& 
       for (std::uint64_t left = end - begin; left > 0; left -= self.batch.size) {
         generators[i]->fill(self.batch, static_cast<std::size_t>(std::min<std::uint64_t>(
                                             left, operation_batch::capacity)));
-        self.handle->perform(self.batch, 0, self.batch.size, {.salt = salt}, self.prefilled);
+        self.handle->perform(self.batch, 0, self.batch.size, task_of(self, salt), self.prefilled);
       }
     });
   };

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <span>
 
-#include "assay/trial/crew.h"
-#include "assay/trial/measured_map.h"
+#include "assay/subject/any_map.h"
+#include "assay/sync/crew.h"
 #include "assay/trial/request.h"
 #include "assay/trial/worker.h"
 
@@ -41,15 +41,16 @@ struct steady_state {
   std::uint64_t updates;
 };
 
-// The share of inserts among updates in all roles' mixes, weighted by the rates of their arrivals
-// if all that update have some, else by their threads; one half if no role updates.
+// The share of inserts among inserts and erases in all roles' mixes, weighted by the rates of their
+// arrivals if all that update have some, else by their threads; one half if no role updates. An
+// operation by name counts as what it does to one key: what may add it as an insert.
 [[nodiscard]] double steady_share_of(std::span<const role> roles);
 
 // `share` is that of inserts among updates, above 0 and below 1.
 [[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
 
 // Fills the map through the handles of `workers`, adding to their `prefilled`.
-prefill_report prefill(crew& threads, std::span<worker> workers, const request& request,
+prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure);
 
 }  // namespace assay::trial

@@ -8,15 +8,16 @@
 #include <stdexcept>
 #include <utility>
 
-#include "assay/host/json_input.h"
+#include "assay/input/json.h"
 #include "assay/random/engine.h"
-#include "assay/trial/json_node.h"
 #include "assay/trial/weights_file.h"
 #include "assay/workload/check.h"
+#include "assay/workload/operations.h"
 
 namespace assay::trial {
 namespace {
 
+using input::json_node;
 using nlohmann::json;
 using workload::distribution;
 using workload::distribution_kind;
@@ -30,19 +31,17 @@ constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
 constexpr std::uint64_t most_keys_of_32_bits = INT32_MAX;
 
 workload::mix parse_mix(const json_node& node) {
-  node.require_keys({"insert", "erase", "find"}, {"range", "size", "snapshot", "iterate"});
-  const auto percent = [&](const char* kind) {
-    return node.has(kind) ? node.at(kind).number(0, 100) : 0;
-  };
-  const workload::mix mix{.insert = percent("insert"),
-                          .erase = percent("erase"),
-                          .find = percent("find"),
-                          .range = percent("range"),
-                          .size = percent("size"),
-                          .snapshot = percent("snapshot"),
-                          .iterate = percent("iterate")};
-  const double sum =
-      mix.insert + mix.erase + mix.find + mix.range + mix.size + mix.snapshot + mix.iterate;
+  if (!node.value().is_object()) node.require_keys({});
+  workload::mix mix{0, 0, 0};
+  for (const auto* name : {"insert", "erase", "find"}) {
+    if (!node.has(name)) node.named(name).refuse("is missing");
+  }
+  double sum = 0;
+  for (const auto& [name, value] : node.value().items()) {
+    const auto kind = workload::operation_named(name);
+    if (!kind) node.refuse("no subject here offers " + input::shown(name));
+    sum += mix.share(*kind) = node.at(name.c_str()).number(0, 100);
+  }
   if (std::abs(sum - 100) > 1e-7) {
     node.refuse("the percentages must add to 100, not to " + json(sum).dump());
   }
@@ -59,7 +58,7 @@ random::engine_choice parse_engine(const json_node& node) {
     node.at("name").refuse(error.what());
   }
   if (!engine->available) {
-    node.at("name").refuse("this processor does not have " + host::shown(choice.name));
+    node.at("name").refuse("this processor does not have " + input::shown(choice.name));
   }
   if (node.has("array")) choice.array = node.at("array").whole_number(1, longest_array);
   if (node.has("reseed_every")) {
@@ -82,13 +81,13 @@ std::vector<double> parse_file(const json_node& node) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (digest.size() != 18 || !digest.starts_with("0x") ||
       !std::ranges::all_of(digest.begin() + 2, digest.end(), is_digit)) {
-    node.at("digest").refuse("must be 0x and 16 hexadecimal digits, not " + host::shown(digest));
+    node.at("digest").refuse("must be 0x and 16 hexadecimal digits, not " + input::shown(digest));
   }
   const json_node file = node.at("file");
   try {
     return read_weights(file.text(), digest);
   } catch (const std::invalid_argument& error) {
-    file.refuse(host::shown(file.text()) + ": " + error.what());
+    file.refuse(input::shown(file.text()) + ": " + error.what());
   }
 }
 
@@ -163,16 +162,64 @@ std::pair<std::uint64_t, std::uint64_t> parse_span(const json_node& node, std::u
   return {from, node.at("to").whole_number(from, most)};
 }
 
-datum parse_datum(const json_node& node, std::uint64_t fewest_bytes) {
+// A distribution of what has nothing to do with the order of operations.
+distribution parse_drawn(const json_node& node, std::uint64_t numbers) {
+  distribution by = parse_distribution(node);
+  if (by.kind == distribution_kind::sequential || by.kind == distribution_kind::latest) {
+    node.at("kind").refuse(
+        "must be one that does not follow the operations, such as \"zipf\", not " +
+        input::shown(node.at("kind").value()));
+  }
+  // What is drawn most often is what is least, unless it is to be scrambled.
+  if (!node.has("order")) by.scrambled = false;
+  try {
+    workload::check(by, numbers);
+  } catch (const std::invalid_argument& error) {
+    node.refuse(error.what());
+  }
+  return by;
+}
+
+// {"from": 8, "to": 64}, each as likely or by a "distribution".
+std::optional<drawing> parse_drawing(const json_node& node, std::uint64_t least,
+                                     std::uint64_t most) {
+  node.require_keys({"from", "to"}, {"distribution"});
+  const std::uint64_t from = node.at("from").whole_number(least, most);
+  drawing drawn{.from = from, .to = node.at("to").whole_number(from, most)};
+  if (node.has("distribution")) {
+    drawn.by = parse_drawn(node.at("distribution"), drawn.to - from + 1);
+  }
+  return drawn;
+}
+
+struct described {
+  datum type;
+  std::optional<drawing> drawn{};
+};
+
+described parse_datum(const json_node& node, std::uint64_t fewest_bytes,
+                      bool numbers_may_be_drawn) {
   using enum datum::kind;
   constexpr std::uint64_t most_bytes = 4096;
   if (!node.value().is_object()) {
-    return {.type = node.one_of<datum::kind>({{"uint64", uint64}, {"uint32", uint32}},
-                                             R"( or {"bytes": ...})")};
+    return {{.type = node.one_of<datum::kind>({{"uint64", uint64}, {"uint32", uint32}},
+                                              R"( or {"bytes": ...})")}};
+  }
+  for (const auto& [name, kind, most] : {std::tuple("uint64", uint64, most_keys - 1),
+                                         std::tuple("uint32", uint32, UINT64_C(0xffffffff))}) {
+    if (!numbers_may_be_drawn || !node.has(name)) continue;
+    node.require_keys({name});
+    return {{.type = kind}, parse_drawing(node.at(name), 0, most)};
   }
   node.require_keys({"bytes"});
-  const auto [least, most] = parse_span(node.at("bytes"), fewest_bytes, most_bytes);
-  return {bytes, static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most)};
+  const json_node lengths = node.at("bytes");
+  std::optional<drawing> drawn;
+  if (lengths.value().is_object() && lengths.has("distribution")) {
+    drawn = parse_drawing(lengths, fewest_bytes, most_bytes);
+  }
+  const auto [least, most] =
+      drawn ? std::pair(drawn->from, drawn->to) : parse_span(lengths, fewest_bytes, most_bytes);
+  return {{bytes, static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most)}, drawn};
 }
 
 struct ranges {
@@ -184,7 +231,7 @@ workload::range_lengths parse_lengths(const json_node& node, std::uint64_t key_r
   if (node.value() == "all") return {key_range, key_range};
   if (node.value().is_string()) {
     node.refuse(R"(must be a number of keys, {"from": ..., "to": ...} or "all", not )" +
-                host::shown(node.value()));
+                input::shown(node.value()));
   }
   const auto [least, most] = parse_span(node, 1, most_keys);
   return {least, most};
@@ -208,7 +255,7 @@ arrivals parse_arrivals(const json_node& node) {
   if (!(arrivals.rate > 0 && arrivals.rate <= highest_rate)) {
     node.at("rate").refuse(
         "must be a number of operations a second above 0 and at most 1e12, not " +
-        host::shown(node.at("rate").value()));
+        input::shown(node.at("rate").value()));
   }
   arrivals.spacing =
       node.at("spacing").one_of<spacing>({{"poisson", spacing::poisson}, {"even", spacing::even}});
@@ -220,7 +267,7 @@ latency_sampling parse_latency(const json_node& node) {
   if (node.value() == "all") return 1;
   if (!node.value().is_number()) {
     node.refuse(R"(must be "none", "all" or a number N for one operation in N, not )" +
-                host::shown(node.value()));
+                input::shown(node.value()));
   }
   if (node.value() == 1) node.refuse(R"(must be "all", not 1, to take that of every operation)");
   return static_cast<latency_sampling>(node.whole_number(2, 1'000'000'000));
@@ -236,7 +283,7 @@ std::string parse_role_name(const json_node& node) {
                     });
   if (!good) {
     node.refuse("must be at most 32 lower-case letters, digits and _, a letter first, not " +
-                host::shown(node.value()));
+                input::shown(node.value()));
   }
   return name;
 }
@@ -279,14 +326,14 @@ void check_latest(const json_node& list, std::span<const role> roles) {
   for (auto other = roles.begin(); other != roles.end(); ++other) {
     if (other == by) continue;
     if (draws_latest(*other)) {
-      node_of(other).refuse("draws the latest keys, as " + host::shown(by->name) +
+      node_of(other).refuse("draws the latest keys, as " + input::shown(by->name) +
                             " does, and neither would know of the other's; give one of them "
                             "another distribution, or make them one role");
     }
     if (other->work.mix.insert > 0 || other->work.mix.erase > 0) {
-      node_of(other).refuse("inserts or erases, of which " + host::shown(by->name) +
+      node_of(other).refuse("inserts or erases, of which " + input::shown(by->name) +
                             ", which draws the latest keys, would not know; leave updates to " +
-                            host::shown(by->name) + ", or give that another distribution");
+                            input::shown(by->name) + ", or give that another distribution");
     }
   }
 }
@@ -312,23 +359,21 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   }
 
   const json_node list = request.at("roles");
-  if (!list.value().is_array()) {
-    list.refuse("must be a list of roles, not " + host::shown(list.value()));
-  }
-  if (list.value().empty()) list.refuse("is empty; name a role, or leave the key out");
-  if (list.value().size() > most_roles) {
+  const std::size_t length = list.length_of_list();
+  if (length == 0) list.refuse("is empty; name a role, or leave the key out");
+  if (length > most_roles) {
     list.refuse("must be at most " + std::to_string(most_roles) + ", not " +
-                std::to_string(list.value().size()));
+                std::to_string(length));
   }
   std::vector<role> roles;
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < list.value().size(); ++i) {
+  for (std::size_t i = 0; i < length; ++i) {
     const json_node node = list.at(i);
     node.require_keys({"name", "threads"}, {"mix", "distribution", "range", "arrivals"});
     role role = common;
     role.name = parse_role_name(node.at("name"));
     if (std::ranges::find(roles, role.name, &role::name) != roles.end()) {
-      node.at("name").refuse(host::shown(role.name) + " is the name of an earlier role too");
+      node.at("name").refuse(input::shown(role.name) + " is the name of an earlier role too");
     }
     role.threads = static_cast<unsigned>(node.at("threads").whole_number(1, 4096));
     sum += role.threads;
@@ -346,18 +391,6 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   return roles;
 }
 
-host::pinning parse_pinning(const json& value) try {
-  return host::parse_pinning(value);
-} catch (const std::invalid_argument& error) {
-  throw bad_request(error.what());
-}
-
-json parse(std::string_view text) try {
-  return host::parse_object(text);
-} catch (const std::invalid_argument& error) {
-  throw bad_request(error.what());
-}
-
 std::chrono::milliseconds milliseconds(const json_node& node, std::uint64_t least,
                                        std::uint64_t most) {
   return std::chrono::milliseconds(node.whole_number(least, most));
@@ -365,21 +398,21 @@ std::chrono::milliseconds milliseconds(const json_node& node, std::uint64_t leas
 
 }  // namespace
 
-request parse_request(std::string_view text_of_request) {
+request parse_request(std::string_view text) {
   constexpr std::uint64_t hour_ms = 3'600'000;
-  const json object = parse(text_of_request);
+  const json object = input::parse_object(text);
   const json_node node(object, "");
   node.require_keys(
       {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "duration_ms",
        "interval_ms"},
       {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type", "value_type",
        "range", "arrivals", "latency", "batch", "probes", "allocator", "memory_policy", "roles"});
-  static_cast<void>(node.at("protocol").whole_number(1, 1));
+  node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
       .subject = node.at("subject").text(),
       .seed = node.at("seed").whole_number(0, exact_in_json),
-      .pinning = parse_pinning(object.at("pinning")),
+      .pinning = host::parse_pinning(object.at("pinning")),
       .key_range = key_range,
       .keys = node.at("keys").one_of<workload::key_layout>(
           {{"dense", workload::key_layout::dense}, {"sparse", workload::key_layout::sparse}}),
@@ -389,8 +422,16 @@ request parse_request(std::string_view text_of_request) {
   };
   if (node.has("warm_up_ms")) request.warm_up = milliseconds(node.at("warm_up_ms"), 0, hour_ms);
   // Keys are numbers of 63 bits, which a string of 8 bytes can tell apart.
-  if (node.has("key_type")) request.key = parse_datum(node.at("key_type"), 8);
-  if (node.has("value_type")) request.value = parse_datum(node.at("value_type"), 0);
+  if (node.has("key_type")) {
+    const auto [type, drawn] = parse_datum(node.at("key_type"), 8, false);
+    request.key = type;
+    request.key_lengths = drawn;
+  }
+  if (node.has("value_type")) {
+    const auto [type, drawn] = parse_datum(node.at("value_type"), 0, true);
+    request.value = type;
+    request.values = drawn;
+  }
   if (request.key.type == datum::kind::uint32 && request.key_range > most_keys_of_32_bits) {
     node.at("key_type")
         .refuse("uint32 has " + std::to_string(most_keys_of_32_bits) +

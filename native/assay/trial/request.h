@@ -7,24 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/host/placement.h"
-#include "assay/trial/datum.h"
+#include "assay/input/bad_request.h"
+#include "assay/subject/datum.h"
+#include "assay/trial/drawing.h"
 #include "assay/workload/key_space.h"
 #include "assay/workload/options.h"
 
 namespace assay::trial {
-
-// A trial that cannot be run as it was asked for, with a message that names the key at fault. A
-// type of its own, as a map may throw any of the standard library's.
-class bad_request : public std::invalid_argument {
- public:
-  using std::invalid_argument::invalid_argument;
-};
 
 // Gaps between arrivals: exponential, as of many independent sources, or all the same.
 enum class spacing { poisson, even };
@@ -68,6 +62,9 @@ struct request {
   std::chrono::milliseconds interval;
   datum key{};
   datum value{};
+  // Lengths of keys that are strings; lengths of values, or values that are numbers. None: uniform.
+  std::optional<drawing> key_lengths{};
+  std::optional<drawing> values{};
   latency_sampling latency = 0;
   std::optional<std::size_t> batch{};  // operations in a batch; none: as many as take 100 us
   bool probes = true;

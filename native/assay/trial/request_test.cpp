@@ -217,6 +217,41 @@ TEST(parse_request, takes_types_of_keys_and_values) {
   EXPECT_EQ(parsed_with("value_type", "\"uint32\"").value.type, datum::kind::uint32);
 }
 
+TEST(parse_request, takes_distributions_of_lengths_and_of_values) {
+  const auto lengths = parsed_with("key_type", R"({"bytes": {"from": 8, "to": 64,
+                      "distribution": {"kind": "zipf", "exponent": 1.5}}})");
+  EXPECT_EQ(lengths.key.least, 8U);
+  EXPECT_EQ(lengths.key.most, 64U);
+  EXPECT_EQ(lengths.key_lengths->from, 8U);
+  EXPECT_EQ(lengths.key_lengths->to, 64U);
+  EXPECT_EQ(lengths.key_lengths->by.exponent, 1.5);
+  EXPECT_FALSE(lengths.key_lengths->by.scrambled);
+  const auto numbers = parsed_with("value_type", R"({"uint32": {"from": 3, "to": 4294967295}})");
+  EXPECT_EQ(numbers.value.type, datum::kind::uint32);
+  EXPECT_EQ(numbers.values->to, 4'294'967'295U);
+  EXPECT_EQ(numbers.values->by.kind, workload::distribution_kind::uniform);
+  EXPECT_FALSE(parsed_with("value_type", R"({"bytes": {"from": 0, "to": 9}})").values);
+}
+
+TEST(parse_request, refuses_distributions_that_follow_the_operations_or_do_not_fit) {
+  json request = good();
+  const auto refusal = [&](const char* value) {
+    request["value_type"] = json::parse(value);
+    return refusal_of(request.dump());
+  };
+  for (const auto* kind : {R"({"kind": "sequential"})", R"({"kind": "latest", "exponent": 1})"}) {
+    const std::string type =
+        R"({"uint64": {"from": 1, "to": 9, "distribution": )" + std::string(kind) + "}}";
+    EXPECT_THAT(
+        refusal(type.c_str()),
+        StartsWith("value_type.uint64.distribution.kind: must be one that does not follow"));
+  }
+  EXPECT_THAT(refusal(R"({"uint32": {"from": 1, "to": 4294967296}})"),
+              StartsWith("value_type.uint32.to: "));
+  EXPECT_THAT(refusal(R"({"uint64": {"from": 9, "to": 8}})"), StartsWith("value_type.uint64.to: "));
+  EXPECT_THAT(refusal(R"({"uint64": 8})"), StartsWith("value_type.uint64: "));
+}
+
 TEST(parse_request, refuses_more_keys_than_their_type_has) {
   json request = good();
   for (const auto* layout : {"dense", "sparse"}) {
@@ -428,6 +463,8 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"value_type", R"({"bytes": 4097})", "value_type.bytes: "},
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "range": 1})", "mix: the percentages"},
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "size": -1})", "mix.size: "},
+           {"mix", R"({"insert": 50, "erase": 40, "find": 0, "leap": 10})",
+            "mix: no subject here offers \"leap\""},
            {"range", "100", "range: must be an object"},
            {"range", "{}", "range.length: is missing"},
            {"arrivals", R"({"rate": 1})", "arrivals.spacing: is missing"},
@@ -491,8 +528,8 @@ TEST(parse_request, demands_every_key_and_no_other) {
   more["thread"] = 2;
   EXPECT_THAT(refusal_of(more.dump()), "request: has no key \"thread\"");
   more = good();
-  more["mix"]["update"] = 2;
-  EXPECT_THAT(refusal_of(more.dump()), "mix: has no key \"update\"");
+  more["mix"]["leap"] = 2;
+  EXPECT_THAT(refusal_of(more.dump()), "mix: no subject here offers \"leap\"");
 }
 
 TEST(parse_request, refuses_what_is_no_object) {
@@ -522,7 +559,9 @@ TEST(parse_request, refuses_what_is_nested_deeply_or_long_in_few_words) {
     EXPECT_THAT(refusal_of(with(std::string(200'000, '[') + std::string(200'000, ']'))),
                 StartsWith("request: is nested"));
     if (key == std::string("subject")) continue;
-    const auto refusal = refusal_of(with('"' + std::string(200'000, 'x') + '"'));
+    std::string name(200'000, 'x');
+    name.front() = name.back() = '"';
+    const auto refusal = refusal_of(with(name));
     EXPECT_THAT(refusal, StartsWith(key));
     EXPECT_LT(refusal.size(), 200U);
   }

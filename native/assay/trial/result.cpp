@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "assay/subject/subject.h"
 #include "assay/trial/metrics.h"
-#include "assay/trial/subject.h"
 
 namespace assay::trial {
 namespace {
@@ -79,7 +79,7 @@ json to_json_roles(const result& result) {
 json to_json(const histogram& durations) {
   json percentiles = json::object();
   for (const auto& [name, percent] : latency_percentiles) {
-    if (!tell_of(durations.count(), percent)) break;
+    if (!enough_for(durations.count(), percent)) break;
     percentiles[name] = durations.percentile(percent);
   }
   json buckets = json::array();
@@ -178,13 +178,15 @@ json to_json(const std::optional<validation>& check) {
   return {{"performed", true},
           {"expected", to_json(check->expected)},
           {"found", to_json(check->found)},
-          {"wrong_values", check->wrong_values},
+          {"wrong_values", check->wrong_values.number},
+          {"stale_values", check->stale_values.number},
+          {"differing_searches", check->differing_searches.number},
           {"walk_ended", check->walk_ended},
-          {"foreign_keys", check->foreign_keys},
-          {"duplicate_keys", check->duplicate_keys},
-          {"missed_searches", check->missed_searches},
-          {"phantom_searches", check->phantom_searches},
-          {"wrong_visits", check->wrong_visits},
+          {"foreign_keys", check->foreign_keys.number},
+          {"duplicate_keys", check->duplicate_keys.number},
+          {"missed_searches", check->missed_searches.number},
+          {"phantom_searches", check->phantom_searches.number},
+          {"wrong_visits", check->wrong_visits.number},
           {"checked_parts", check->checked_parts},
           {"wrong_parts", check->wrong_parts},
           {"observations", std::move(observations)}};

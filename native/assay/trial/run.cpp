@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/fixture/common_start.h"
 #include "assay/host/allocator.h"
 #include "assay/host/clock.h"
 #include "assay/host/energy.h"
@@ -26,14 +26,15 @@
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/random/engine.h"
-#include "assay/trial/crew.h"
+#include "assay/sync/crew.h"
 #include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
 #include "assay/trial/prefill.h"
-#include "assay/trial/streams.h"
 #include "assay/trial/validation.h"
 #include "assay/trial/worker.h"
 #include "assay/workload/generator.h"
+#include "assay/workload/operations.h"
+#include "assay/workload/streams.h"
 
 namespace assay::trial {
 namespace {
@@ -44,12 +45,6 @@ double milliseconds(Work work) {
   const std::uint64_t start = host::now_ns();
   work();
   return static_cast<double>(host::now_ns() - start) / 1e6;
-}
-
-host::placement place_threads(const request& request) try {
-  return {request.pinning, request.threads()};
-} catch (const std::invalid_argument& error) {
-  throw bad_request(std::string("pinning: ") + error.what());
 }
 
 // Binds the calling thread and reads back where it was bound: a condition that was not measured
@@ -139,7 +134,8 @@ std::string not_replayable_because(const request& request) {
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
 class detach_at_end {
  public:
-  detach_at_end(crew& threads, std::span<worker> workers) : threads_(threads), workers_(workers) {}
+  detach_at_end(sync::crew& threads, std::span<worker> workers)
+      : threads_(threads), workers_(workers) {}
   ~detach_at_end() {
     threads_.run([this](unsigned i) { workers_[i].handle.reset(); });
   }
@@ -147,7 +143,7 @@ class detach_at_end {
   detach_at_end& operator=(const detach_at_end&) = delete;
 
  private:
-  crew& threads_;
+  sync::crew& threads_;
   std::span<worker> workers_;
 };
 
@@ -185,23 +181,25 @@ observed observe_until_end(std::chrono::steady_clock::time_point start,
 
 // Gives threads what they need to measure: everything that allocates or makes a system call. Before
 // the map is built, so that what memory grows by from there on is the map's.
-void prepare(crew& threads, std::span<worker> workers, const request& request,
-             const workload::key_space& space) {
+void prepare(sync::crew& threads, std::span<worker> workers, const request& request,
+             const value_rules& rules) {
   const auto full_intervals = static_cast<std::size_t>(request.duration / request.interval);
   threads.run([&](unsigned i) {
     worker& self = workers[i];
     const role& role = request.roles[self.role];
+    self.seen.emplace(rules, i);
     self.operations = workload::make_generator(
-        space, role.work, random::derive_seed(self.seed, measured_stream), self.place);
+        rules.space(), role.work, random::derive_seed(self.seed, workload::measured_stream),
+        self.place);
     self.batch_size = request.batch;
-    self.any_rare = role.work.mix.any_rare();
+    self.any_rare = workload::any_rare(role.work.mix);
     if (request.latency > 0) {
       self.latency.emplace(request.latency, role.work.mix,
-                           random::derive_seed(self.seed, latency_stream));
+                           random::derive_seed(self.seed, workload::latency_stream));
     }
     if (role.arrivals) {
       self.arrivals.emplace(*role.arrivals, self.place,
-                            random::derive_seed(self.seed, arrivals_stream));
+                            random::derive_seed(self.seed, workload::arrivals_stream));
     }
     if (request.probes) self.probes.emplace();
     self.series.resize(full_intervals + 1);
@@ -210,25 +208,21 @@ void prepare(crew& threads, std::span<worker> workers, const request& request,
 }
 
 // The warm-up and the measured interval of all threads.
-observed measure_together(crew& threads, std::span<worker> workers, const request& request,
+observed measure_together(sync::crew& threads, std::span<worker> workers, const request& request,
                           std::uint64_t salt) {
   using std::chrono::nanoseconds;
   const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
-  timetable times{
-      .start_ns = 0, .warm_up_ns = in_ns(request.warm_up), .interval_ns = in_ns(request.interval)};
+  fixture::common_start common_start(workers.size() + 1);
   std::stop_source stop;
-  std::chrono::steady_clock::time_point start;
-  std::barrier common_start(static_cast<std::ptrdiff_t>(workers.size() + 1), [&]() noexcept {
-    times.start_ns = host::now_ns();
-    start = std::chrono::steady_clock::now();
-  });
   threads.start([&](unsigned i) {
     worker& self = workers[i];
-    common_start.arrive_and_wait();
+    const timetable times{.start_ns = common_start.arrive(),
+                          .warm_up_ns = in_ns(request.warm_up),
+                          .interval_ns = in_ns(request.interval)};
     measure(self, times, salt, stop.get_token());
     self.last_ran_on = host::last_ran_on();
   });
-  common_start.arrive_and_wait();
+  const std::chrono::steady_clock::time_point start{nanoseconds(common_start.arrive())};
   const auto end = [&] {
     stop.request_stop();
     threads.wait();
@@ -264,7 +258,68 @@ double operations_of(const result& report) {
   return operations;
 }
 
+// What the values of a trial depend on beside their keys. None is one that the map reserves.
+std::uint64_t draw_salt(const request& request, const subject_entry& subject,
+                        const workload::key_space& space) {
+  const bool narrow = request.value.type == datum::kind::uint32;
+  const auto makes = [&](std::uint64_t salt) {
+    return std::ranges::any_of(subject.reserved_values, [&](std::uint64_t value) {
+      const std::uint64_t key = key_of(value, salt);
+      return space.contains(narrow ? key & UINT32_MAX : key);
+    });
+  };
+  std::uint64_t salt = random::derive_seed(request.seed, workload::salt_stream);
+  while (makes(salt)) salt = random::mix64(salt);
+  return salt;
+}
+
+datum drawn_as(datum type, const std::optional<drawing>& asked, std::uint64_t seed,
+               const std::vector<std::uint64_t>& reserved) {
+  if (asked) type.drawn = draw(*asked, seed, reserved);
+  return type;
+}
+
+// Of strings, the lengths are drawn, and no number is reserved.
+datum values_of(const request& request, const subject_entry& subject) try {
+  return drawn_as(request.value, request.values,
+                  random::derive_seed(request.seed, workload::values_stream),
+                  request.value.type == datum::kind::bytes ? std::vector<std::uint64_t>()
+                                                           : subject.reserved_values);
+} catch (const std::invalid_argument& error) {
+  throw bad_request("value_type: from and to leave " + std::string(error.what()) +
+                    "; give a wider range");
+}
+
 }  // namespace
+
+void require_offered(const subject_entry& subject, const request& request) {
+  static_cast<void>(subject.types_for(request.key.type, request.value.type));
+  if (subject.structure == structure::queue && request.keys == workload::key_layout::sparse) {
+    throw bad_request(
+        "keys: " + subject.name +
+        " is a queue, whose keys grow with every pop by the key drawn; sparse keys would "
+        "soon need more than 64 bits: ask for dense keys");
+  }
+  if (subject.structure != structure::map && request.values) {
+    throw bad_request("value_type: " + subject.name + " is a " + to_string(subject.structure) +
+                      ", each entry of which has a value of its own; leave the distribution out");
+  }
+  const bool numbers_are_cut =
+      request.value.type == datum::kind::uint32 && !request.values &&
+      request.key.type != datum::kind::uint32 &&
+      (request.keys == workload::key_layout::sparse || request.key_range > UINT32_MAX);
+  if (numbers_are_cut && !subject.reserved_values.empty()) {
+    throw bad_request("value_type: " + subject.name +
+                      " reserves values, which some of these keys would have in 32 bits; ask for "
+                      "dense keys or for values of 64 bits");
+  }
+  for (const auto& role : request.roles) {
+    const auto shares = role.work.mix.shares();
+    for (std::size_t kind = 0; kind < shares.size(); ++kind) {
+      if (shares[kind] > 0) subject.require(static_cast<workload::operation>(kind));
+    }
+  }
+}
 
 result run(const request& request, const subject_entry& subject) {
   if (subject.max_threads && request.threads() > *subject.max_threads) {
@@ -276,29 +331,36 @@ result run(const request& request, const subject_entry& subject) {
   require_allocator(request);
   if (request.probes) probe::check_declared();
   bind_memory(request);
-  const host::placement place = place_threads(request);
+  const host::placement place(request.pinning, request.threads());
   const workload::key_space space(request.key_range, request.keys,
-                                  random::derive_seed(request.seed, key_space_stream),
+                                  random::derive_seed(request.seed, workload::key_space_stream),
                                   request.key.type == datum::kind::uint32 ? 31 : 63);
-  const std::uint64_t salt = random::derive_seed(request.seed, salt_stream);
+  const std::uint64_t salt = draw_salt(request, subject, space);
+  const map_hints hints{
+      .key_range = request.key_range,
+      .threads = request.threads(),
+      .key = drawn_as(request.key, request.key_lengths,
+                      random::derive_seed(request.seed, workload::key_lengths_stream), {}),
+      .value = values_of(request, subject)};
 
+  const value_rules rules(salt, hints.value, request.threads(), subject.reserved_values, space,
+                          subject.linearizable);
   std::vector<worker> workers(request.threads());
   assign_roles(workers, request.roles);
-  std::unique_ptr<measured_map> map;
+  const bool has_searches = subject.structure == structure::map && !subject.holds_nothing;
+  std::unique_ptr<any_map> map;
   result report;
   observed seen;
   {
-    crew threads(request.threads());
+    sync::crew threads(request.threads());
     threads.run([&](unsigned i) {
-      workers[i].seed = thread_seed(request.seed, i);
+      workers[i].seed = workload::thread_seed(request.seed, i);
       pin(workers[i], i, request.pinning, place);
     });
-    prepare(threads, workers, request, space);
+    prepare(threads, workers, request, rules);
 
     report.metrics["resident_before_bytes"] = static_cast<double>(host::resident_bytes());
-    report.metrics["build_ms"] = milliseconds([&] {
-      map = subject.build({request.key_range, request.threads(), request.key, request.value});
-    });
+    report.metrics["build_ms"] = milliseconds([&] { map = subject.build(hints); });
     const detach_at_end detach(threads, workers);
     threads.run([&](unsigned i) { workers[i].handle = map->attach(); });
     if (!subject.holds_nothing) {
@@ -311,6 +373,9 @@ result run(const request& request, const subject_entry& subject) {
     // before.
     report.metrics["peak_resident_bytes"] = std::max(
         static_cast<double>(host::peak_resident_bytes()), report.metrics["resident_before_bytes"]);
+    threads.run([&](unsigned i) {
+      if (has_searches) search_last_keys(workers[i]);
+    });
     threads.run([&](unsigned i) {
       time_generation(workers[i]);
       if (i == 0 && request.latency > 0) report.latency = {request.latency, clock_cost_ns()};
@@ -364,7 +429,8 @@ result run(const request& request, const subject_entry& subject) {
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {
     report.metrics["validation_ms"] = milliseconds([&] {
-      report.contents_check = validate(*map, subject.structure, space, total, request.seed, salt);
+      report.contents_check =
+          validate(*map, subject.structure, total, request.seed, rules, workers);
     });
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);

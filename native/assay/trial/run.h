@@ -4,11 +4,15 @@
 #ifndef ASSAY_TRIAL_RUN_H_
 #define ASSAY_TRIAL_RUN_H_
 
+#include "assay/subject/subject.h"
 #include "assay/trial/request.h"
 #include "assay/trial/result.h"
-#include "assay/trial/subject.h"
 
 namespace assay::trial {
+
+// Throws bad_request if `request` asks for an operation that the subject does not offer or types or
+// keys that it cannot hold, with what it does offer or hold.
+void require_offered(const subject_entry& subject, const request& request);
 
 // Throws bad_request if the request cannot be met here: more threads than the subject
 // takes, or processors that threads cannot be bound to. Whatever the map throws comes out as well.

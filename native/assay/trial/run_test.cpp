@@ -19,8 +19,9 @@
 
 #include "assay/host/memory_policy.h"
 #include "assay/probe/probe.h"
-#include "assay/trial/streams.h"
-#include "assay/trial/test_maps.h"
+#include "assay/subject/operations.h"
+#include "assay/subject/test_maps.h"
+#include "assay/workload/streams.h"
 
 namespace assay::trial {
 namespace {
@@ -119,7 +120,7 @@ TEST(run, gives_every_thread_its_own_seed) {
   const result result = run_with<correct_map>(request);
   std::set<std::uint64_t> seeds;
   for (unsigned i = 0; i < 4; ++i) {
-    EXPECT_EQ(result.threads[i].seed, thread_seed(request.seed, i));
+    EXPECT_EQ(result.threads[i].seed, workload::thread_seed(request.seed, i));
     seeds.insert(result.threads[i].seed);
   }
   EXPECT_EQ(seeds.size(), 4U);
@@ -299,6 +300,13 @@ TEST(prefill, of_roles_aims_at_the_steady_state_of_all_their_mixes) {
   EXPECT_DOUBLE_EQ(steady_share_of(request.roles), 0.9);
 }
 
+TEST(prefill, takes_operations_by_name_for_what_they_do_to_one_key) {
+  auto roles = one_role(1, {20, 30, 10});
+  roles[0].work.mix.share(registered<further::insert_or_assign>()) = 10;
+  roles[0].work.mix.share(registered<further::update>()) = 30;
+  EXPECT_DOUBLE_EQ(steady_share_of(roles), 0.5);
+}
+
 TEST(prefill, for_the_latest_keys_inserts_exactly_the_first_ones) {
   for (const unsigned threads : {1U, 3U}) {
     request request = short_request();
@@ -371,7 +379,7 @@ TEST(run, reports_latency_by_role_and_kind) {
   std::size_t kind = 0;
   for (const auto& one : latency["histograms"]) {
     EXPECT_EQ(one["role"], kind == 2 ? "readers" : "updaters");
-    EXPECT_EQ(one["operation"], workload::operation_names[kind]);
+    EXPECT_EQ(one["operation"], workload::operations()[kind].name);
     std::uint64_t attempted = 0;
     for (const auto& thread : result.threads) attempted += thread.operations.attempted[kind];
     EXPECT_EQ(one["count"], attempted);
@@ -518,6 +526,55 @@ TEST(run, lets_probes_record_over_the_measured_interval_unless_told_not_to) {
 // ------------------------------------------------------------------------------------------
 
 // Loses one insert in a hundred, after saying that it succeeded.
+std::vector<std::uint64_t> tombstones;
+
+// Throws if it is to store a value that it keeps for itself.
+template <class K, class V>
+struct map_with_tombstones : test_map<map_with_tombstones<K, V>, sound_map_of<K, V>> {
+  inline static const std::vector<std::uint64_t>& reserved_values = tombstones;
+  bool insert(const K& key, const V& value) {
+    if constexpr (std::is_integral_v<V>) {
+      if (std::ranges::find(reserved_values, value) != reserved_values.end()) {
+        throw std::logic_error("a value that is reserved");
+      }
+    }
+    return sound_map_of<K, V>::insert(key, value);
+  }
+};
+
+subject_entry with_tombstones(const std::vector<std::uint64_t>& values) {
+  tombstones = values;
+  return describe_subject_template<map_with_tombstones, std::uint64_t, std::uint32_t>("test", "a");
+}
+
+TEST(run, stores_no_value_that_the_map_reserves) {
+  request request = short_request();
+  const std::uint64_t salt = random::derive_seed(request.seed, workload::salt_stream);
+  // What the keys 1 and 2 would have.
+  EXPECT_THAT(run(request, with_tombstones({salt ^ 1, salt ^ 2})).problems, IsEmpty());
+  request.key = request.value = {.type = datum::kind::uint32};
+  EXPECT_THAT(run(request, with_tombstones({(salt ^ 1) & UINT32_MAX})).problems, IsEmpty());
+}
+
+TEST(run, draws_values_by_their_distribution_but_those_that_the_map_reserves) {
+  request request = short_request();
+  request.values = {.from = 76, .to = 78, .by = {.kind = workload::distribution_kind::zipf}};
+  EXPECT_THAT(run(request, with_tombstones({76, 77})).problems, IsEmpty());
+  EXPECT_THROW(static_cast<void>(run(request, with_tombstones({76, 77, 78}))), bad_request);
+}
+
+// Of 64 bits of a key, a value of 32 bits has the half.
+TEST(run, refuses_keys_that_would_have_reserved_values) {
+  auto subject = with_tombstones({0});
+  subject.types = {
+      held_as<map_with_tombstones<std::uint64_t, std::uint32_t>, std::uint64_t, std::uint32_t>()};
+  request request = short_request();
+  request.value = {.type = datum::kind::uint32};
+  EXPECT_THAT(run(request, subject).problems, IsEmpty());
+  request.keys = workload::key_layout::sparse;
+  EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);
+}
+
 struct losing_map : test_map<losing_map> {
   bool insert(std::uint64_t key, std::uint64_t value) {
     return ++calls % 100 == 0 ? !find(key) : sound_map::insert(key, value);
@@ -586,13 +643,22 @@ TEST(validation, finds_wrong_values_in_searches_and_in_the_walk) {
   const auto problems = problems_with<corrupting_map>();
   EXPECT_THAT(problems, HasSubstr("searches returned a value other than the key's"));
   EXPECT_THAT(problems, HasSubstr("pairs of key and value differ"));
-  EXPECT_THAT(problems_with<swapping_map>(), HasSubstr("pairs of key and value differ"));
+  const auto swapped = problems_with<swapping_map>();
+  EXPECT_THAT(swapped, HasSubstr("pairs of key and value differ"));
+  EXPECT_THAT(swapped,
+              HasSubstr("2 values that nobody drew for their keys, expected 0 (the first: key "));
+  EXPECT_THAT(swapped, HasSubstr(" holds value "));
+}
+
+TEST(validation, says_that_more_was_erased_than_inserted) {
+  const validation check{.expected = {.size = -31}, .found = {}};
+  EXPECT_EQ(check.problem(), "the map answered that it erased 31 more keys than were inserted");
 }
 
 TEST(validation, finds_keys_held_twice) {
   const auto check = run_with<doubling_map>(short_request()).contents_check.value();
   EXPECT_EQ(check.found.size, 2 * check.expected.size);
-  EXPECT_EQ(check.duplicate_keys, check.expected.size);
+  EXPECT_EQ(check.duplicate_keys.number, check.expected.size);
   EXPECT_THAT(check.problem(), HasSubstr("whose key it had met before"));
 }
 
@@ -613,31 +679,29 @@ struct blind_map : test_map<blind_map> {
 };
 
 struct guessing_map : test_map<guessing_map> {
-  bool insert(std::uint64_t key, std::uint64_t value) {
-    salt = key ^ value;
-    return sound_map::insert(key, value);
+  std::optional<std::uint64_t> find(std::uint64_t key) {
+    const auto found = sound_map::find(key);
+    return found ? found : std::optional<std::uint64_t>(1);
   }
-  std::optional<std::uint64_t> find(std::uint64_t key) { return key ^ salt; }
-  std::atomic<std::uint64_t> salt = 0;
 };
 
 TEST(validation, finds_searches_that_miss) {
   const auto few = validation_of<blind_map>(1000);
-  EXPECT_EQ(few.missed_searches, few.found.size);
-  EXPECT_EQ(few.phantom_searches, 0U);
+  EXPECT_EQ(few.missed_searches.number, few.found.size);
+  EXPECT_EQ(few.phantom_searches.number, 0U);
   EXPECT_THAT(few.problem(), HasSubstr("found nothing"));
-  EXPECT_EQ(validation_of<blind_map>(210'000).missed_searches, 100'000U);
+  EXPECT_EQ(validation_of<blind_map>(210'000).missed_searches.number, 100'000U);
 }
 
 TEST(validation, finds_searches_that_find_what_is_not_there) {
   const auto few = validation_of<guessing_map>(1000);
-  EXPECT_EQ(few.phantom_searches, 1000 - few.found.size);
-  EXPECT_EQ(few.missed_searches, 0U);
-  EXPECT_EQ(few.wrong_values, 0U);
+  EXPECT_EQ(few.phantom_searches.number, 1000 - few.found.size);
+  EXPECT_EQ(few.missed_searches.number, 0U);
+  EXPECT_EQ(few.wrong_values.number, 0U);
   EXPECT_THAT(few.problem(), HasSubstr("does not hold"));
   // About half of 100,000 keys that were drawn are absent.
-  EXPECT_NEAR(static_cast<double>(validation_of<guessing_map>(200'000).phantom_searches), 50'000,
-              2000);
+  EXPECT_NEAR(static_cast<double>(validation_of<guessing_map>(200'000).phantom_searches.number),
+              50'000, 2000);
 }
 
 TEST(validation, finds_keys_that_nobody_inserted) {
@@ -655,56 +719,48 @@ TEST(validation, gives_up_a_walk_without_end) {
 // --- Stopping and failing
 // ---------------------------------------------------------------------------------
 
-// A map whose searches wait until they are asked to stop, if they may be.
-class waiting_map : public sound_map {
+// A map whose snapshots begin again until the end of a trial.
+class starving_map : public sound_map {
  public:
-  class handle {
-   public:
-    explicit handle(waiting_map& map) : map_(map) {}
-    std::optional<bool> insert(std::uint64_t key, std::uint64_t value, const std::stop_token&) {
-      return map_.insert(key, value);
+  template <class Visit>
+  void snapshot(Visit visit) {
+    try {
+      while (!given_up_) visit.begin_again();
+      visit.begin_again();  // ends it, too, if another thread's was the first to be given up
+    } catch (...) {
+      given_up_ = true;
+      throw;
     }
-    std::optional<bool> erase(std::uint64_t key, const std::stop_token&) { return map_.erase(key); }
-    std::optional<std::optional<std::uint64_t>> find(std::uint64_t key,
-                                                     const std::stop_token& stop) {
-      if (!stop.stop_possible()) return map_.find(key);
-      std::atomic<bool> asked = false;
-      const std::stop_callback wake(stop, [&] {
-        asked = true;
-        asked.notify_one();
-      });
-      asked.wait(false);
-      return {};
-    }
+    for_each(visit);
+  }
+  auto attach() { return plain_handle(*this); }
 
-   private:
-    waiting_map& map_;
-  };
-  handle attach() { return handle(*this); }
+ private:
+  std::atomic<bool> given_up_{false};
 };
 
 TEST(run, reports_the_operation_that_a_stop_interrupted_and_does_not_count_it) {
   request request = short_request();
-  request.roles[0].work.mix = {0, 0, 100};
-  const result result = run_with<waiting_map>(request);
+  request.roles[0].work.mix = {0, 0, 0, 0, 0, 100};
+  const result result = run_with<starving_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());
   for (const auto& thread : result.threads) {
     EXPECT_EQ(thread.operations.operations(), 0U);
     ASSERT_TRUE(thread.unfinished);
-    EXPECT_EQ(thread.unfinished->operation, workload::operation::find);
+    EXPECT_EQ(thread.unfinished->operation, workload::operation::snapshot);
     EXPECT_GT(thread.unfinished->age_ns, 0U);
     EXPECT_LE(thread.unfinished->age_ns, thread.measured_ns);
   }
   EXPECT_EQ(result.metrics.at("throughput"), 0);
   const auto json = to_json(result, {});
-  EXPECT_EQ(json["threads"][0]["unfinished"]["operation"], "find");
+  EXPECT_EQ(json["threads"][0]["unfinished"]["operation"], "snapshot");
 }
 
 TEST(run, reports_the_operation_of_a_warm_up_that_only_the_stop_ended) {
   request request = short_request();
-  request.roles[0].work.mix = {0, 0, 100};
+  request.roles[0].work.mix = {0, 0, 0, 0, 0, 100};
   request.warm_up = milliseconds(5);
-  const result result = run_with<waiting_map>(request);
+  const result result = run_with<starving_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());
   for (const auto& thread : result.threads) {
     EXPECT_EQ(thread.operations.operations(), 0U);

@@ -4,49 +4,85 @@
 #define ASSAY_TRIAL_VALIDATION_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "assay/trial/measured_map.h"
-#include "assay/trial/tally.h"
-#include "assay/workload/key_space.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/tally.h"
+#include "assay/subject/witness.h"
+#include "assay/trial/worker.h"
 
 namespace assay::trial {
 
+// What a range, a size, a snapshot or an iteration of a map at rest came to.
+struct observation {
+  workload::operation by;
+  contents found{};         // a size has no sums
+  std::uint64_t pairs = 0;  // the sum of pair_term(key, value)
+  bool ended = true;        // false: given up after more elements than there can be
+  bool ascending = true;    // in the order of their keys, each of which is another
+};
+
+// Asks for a range from `first` to `last`, or another operation that looks at the whole map,
+// through a handle of its own while no other is inside a call. The map must offer it. A visit is
+// given up after `most` elements.
+[[nodiscard]] observation observe(any_map& map, const value_rules& rules, workload::operation by,
+                                  std::uint64_t first, std::uint64_t last, std::uint64_t most);
+
+// How often something is wrong, and what is known of the first time.
+struct mistakes {
+  std::uint64_t number = 0;
+  std::string first{};
+
+  // `text` says what it is, if this is the first.
+  template <class Text>
+  void add(const Text& text) {
+    if (number++ == 0) first = text();
+  }
+};
+
 // The elements of a multimap or a queue are called entries.
 struct validation {
-  trial::structure structure = trial::structure::map;
+  assay::structure structure = assay::structure::map;
   contents expected;
   contents found;
-  std::uint64_t wrong_values = 0;
-  std::uint64_t foreign_keys = 0;      // outside the key space
-  std::uint64_t duplicate_keys = 0;    // elements whose key, entries that the walk had met before
-  std::uint64_t missed_searches = 0;   // for a key that the walk met, which found nothing
-  std::uint64_t phantom_searches = 0;  // for a key that the walk did not meet, which found it
-  bool walk_ended = true;          // false: it was given up after more elements than there can be
-  std::uint64_t wrong_visits = 0;  // elements that ranges and whole visits met
+  std::uint64_t pairs = 0;    // the sum of pair_term(key, value) of what was met
+  mistakes wrong_values{};    // of searches
+  mistakes wrong_held{};      // values that the walk met under a key for which nobody drew them
+  mistakes stale_values{};    // found, or met by the walk, though they were known to be gone
+  mistakes wrong_presence{};  // watched keys that are held or not, against what operations answered
+  mistakes foreign_keys{};    // outside the key space
+  mistakes duplicate_keys{};  // elements whose key, entries that the walk had met before
+  mistakes missed_searches{};     // for a key that the walk met, which found nothing
+  mistakes phantom_searches{};    // for a key that the walk did not meet, which found it
+  mistakes differing_searches{};  // of the trial's threads at rest, which differ from the walk
+  bool walk_ended = true;         // false: it was given up after more elements than there can be
+  mistakes wrong_visits{};        // elements that ranges and whole visits met
   std::vector<observation> observations{};  // of the map at rest
-  std::uint64_t checked_parts = 0;          // ranges over parts of the map at rest
-  std::uint64_t wrong_parts = 0;  // ranges over parts of the map at rest that differ from the walk
+  std::uint64_t checked_parts = 0;          // visits of parts of the map at rest
+  std::uint64_t wrong_parts = 0;            // of these, how many differ from the walk
   // What a multimap or a queue says of itself; see assay/maps/invariant.h.
   std::string broken_invariant{};
 
-  // What is wrong, with what was expected and what was found; empty if nothing is.
+  // What is wrong, with what was expected and what was found, and an example; empty if nothing is.
   [[nodiscard]] std::string problem() const;
 };
 
 // Walks through the quiescent map and compares it with `total`, the sum of all threads' operations
-// on it. If the walk ends, searches for up to 100,000 keys that it met, and for those of up to
-// 100,000 keys drawn with the trial's seed that it did not meet, must agree with it. So must a
-// size, a snapshot, an iteration, and ranges over the whole map and over parts of it, of those that
-// the trial's operations had any of. To be called when no handle is attached; attaches some.
+// on it, and with what each of the `workers` has seen and found at rest. If the walk ends, searches
+// for up to 100,000 keys that it met, and for those of up to 100,000 keys drawn with the trial's
+// seed that it did not meet, must agree with it, of a map in their values, too. So must a size, a
+// snapshot, an iteration, ranges over the whole map and over parts of it, and what else visits all
+// elements or parts, of those that the trial's operations had any of. To be called when no handle is
+// attached; attaches some.
 //
 // Of a multimap, searches must also find values that the walk met with their key. A queue has no
 // searches, and keys outside the key space. Both are asked for broken invariants, which the rig
 // asks of maps.
-[[nodiscard]] validation validate(measured_map& map, structure structure,
-                                  const workload::key_space& space, const tally& total,
-                                  std::uint64_t seed, std::uint64_t salt);
+[[nodiscard]] validation validate(any_map& map, structure structure, const tally& total,
+                                  std::uint64_t seed, const value_rules& rules,
+                                  std::span<const worker> workers);
 
 }  // namespace assay::trial
 

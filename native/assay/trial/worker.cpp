@@ -1,25 +1,19 @@
 #include "assay/trial/worker.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <variant>
 
+#include "assay/fixture/ns_each.h"
+#include "assay/fixture/quantile.h"
 #include "assay/host/clock.h"
 #include "assay/trial/batch_pacer.h"
+#include "assay/workload/operations.h"
 
 namespace assay::trial {
 namespace {
-
-// Processor time of the calling thread, which stands still while the thread waits or another has
-// its processor.
-std::uint64_t processor_time_ns() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // The two loops work by steps, from one reading of the clock to another. `measure` lets them.
 
@@ -46,7 +40,7 @@ class closed_loop {
       perform(last, sums);
     }
     if (next_ == self_.batch.size) pacer_.took(now_ - batch_start_);
-    if (next_ == self_.batch.size || next_ < last) self_.operations->told(self_.batch, next_);
+    if (next_ == self_.batch.size || next_ < last) self_.operations->feedback(self_.batch, next_);
     return next_ - first;
   }
   std::size_t step_until(std::uint64_t /*ns*/, tally& sums) { return step(sums); }
@@ -187,7 +181,7 @@ class open_loop {
   // Generating takes time while operations fall due, so that it is done for few of them at once,
   // some 100 ns for uniform keys.
   void generate() {
-    if (next_ > 0) self_.operations->told(self_.batch, next_);
+    if (next_ > 0) self_.operations->feedback(self_.batch, next_);
     self_.operations->fill(self_.batch, self_.batch_size.value_or(few));
     next_ = 0;
   }
@@ -241,7 +235,7 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
   while (loop.now() < series_start && !stop.stop_requested()) {
     own_start = loop.now();
     if (own_start >= next_reading) {
-      processor_start = processor_time_ns();
+      processor_start = host::processor_time_ns();
       next_reading = own_start + between_readings_ns;
     }
     loop.forget();
@@ -259,7 +253,7 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
 
   // Some microseconds of system calls. They count as measured time, so that they are not a gap, but
   // not as processor time of the operations.
-  const std::uint64_t pause = processor_time_ns();
+  const std::uint64_t pause = host::processor_time_ns();
   if (!under_way) {
     processor_start = pause;
     loop.forget();
@@ -267,11 +261,11 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
   self.meter->start();
   if (self.probes) probe::begin_recording(*std::move(self.probes));
   loop.begin(own_start);
-  processor_start += processor_time_ns() - pause;
+  processor_start += host::processor_time_ns() - pause;
   loop.look_at_clock();
   while (!stop.stop_requested()) add_to_series(loop.step(self.measured));
   self.measured_ns = loop.now() - own_start;
-  self.processor_ns = processor_time_ns() - processor_start;
+  self.processor_ns = host::processor_time_ns() - processor_start;
   if (self.probes) self.probes = probe::end_recording();
   self.meter->stop();
   loop.end();
@@ -282,11 +276,20 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
 
 void measure(worker& self, const timetable& times, std::uint64_t salt,
              const std::stop_token& stop) {
-  task task{.salt = salt, .fold = self.fold, .stop = stop};
+  task task{
+      .salt = salt, .fold = self.fold, .stop = stop, .seen = self.seen ? &*self.seen : nullptr};
   if (self.arrivals) {
     measure_by(open_loop(self, std::move(task), times.start_ns), self, times, stop);
   } else {
     measure_by(closed_loop(self, std::move(task)), self, times, stop);
+  }
+}
+
+void search_last_keys(worker& self) {
+  for (std::size_t i = 0; i < self.batch.size; ++i) {
+    const std::uint64_t key = self.batch.keys[i];
+    const answer found = self.handle->ask({.kind = workload::operation::find, .key = key});
+    self.at_rest.push_back({key, std::get<std::optional<std::uint64_t>>(found)});
   }
 }
 
@@ -295,19 +298,19 @@ void time_generation(worker& self) {
   const std::size_t size = self.batch_size.value_or(
       self.arrivals ? open_loop::few : workload::operation_batch::capacity);
   const std::size_t batches = 64 * workload::operation_batch::capacity / size;
-  std::array<std::uint64_t, 5> rounds;
-  for (auto& round : rounds) {
-    const std::uint64_t start = processor_time_ns();
-    for (std::size_t i = 0; i < batches; ++i) {
-      self.operations->fill(self.batch, size);
-      self.operations->told(self.batch, self.batch.size);
-    }
-    round = processor_time_ns() - start;
+  std::vector<double> rounds(5);
+  for (double& ns : rounds) {
+    ns = fixture::ns_each(
+        batches * size,
+        [&] {
+          for (std::size_t i = 0; i < batches; ++i) {
+            self.operations->fill(self.batch, size);
+            self.operations->feedback(self.batch, self.batch.size);
+          }
+        },
+        host::processor_time_ns);
   }
-  // The median, so that an interrupt or a cold cache does not count.
-  std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
-  self.generation_ns =
-      static_cast<double>(rounds[rounds.size() / 2]) / static_cast<double>(batches * size);
+  self.generation_ns = fixture::median(std::move(rounds));
 }
 
 }  // namespace assay::trial

@@ -13,17 +13,18 @@
 
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
+#include "assay/subject/any_map.h"
+#include "assay/subject/tally.h"
+#include "assay/subject/witness.h"
 #include "assay/trial/arrivals.h"
 #include "assay/trial/latency.h"
-#include "assay/trial/measured_map.h"
 #include "assay/trial/request.h"
-#include "assay/trial/tally.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/operation_batch.h"
 
 namespace assay::trial {
 
-// An operation that the stop token interrupted.
+// An operation that was given up because the trial was over.
 struct unfinished_operation {
   workload::operation operation;
   // Since it began, if it is rare (workload::is_rare), was to be timed, or is in an open loop; else
@@ -39,6 +40,12 @@ struct arrival_counts {
   std::uint64_t oldest_waiting_ns = 0;  // how long before its end the first of the backlog was due
 };
 
+// By a thread that measured, through its own handle, when no operation was under way any more.
+struct search_at_rest {
+  std::uint64_t key;
+  std::optional<std::uint64_t> found;
+};
+
 // Aligned so that no two threads write to the same cache line.
 struct alignas(workload::interference_bytes) worker {
   workload::operation_batch batch;  // first, as it is aligned to cache lines
@@ -50,7 +57,7 @@ struct alignas(workload::interference_bytes) worker {
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
 
-  std::unique_ptr<attached_handle> handle;
+  std::unique_ptr<any_handle> handle;
   std::unique_ptr<workload::generator> operations;
   std::optional<host::thread_meter> meter;
   std::optional<std::size_t> batch_size;    // none: as many as take 100 us
@@ -58,6 +65,7 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<latency_recorder> latency;  // none: no operation is timed
   std::optional<arrival_times> arrivals;    // none: a closed loop
   std::optional<probe::block> probes;       // none: they do not record
+  std::optional<witness> seen;              // none: values depend on keys alone
 
   tally prefilled;
   tally warmed_up;
@@ -67,12 +75,13 @@ struct alignas(workload::interference_bytes) worker {
   std::vector<std::uint64_t>
       series;  // operations in each interval; the last holds what came after the others
   std::optional<unfinished_operation> unfinished;
-  // No measured operation took longer, nor is the unfinished one older: the longest stretch of
-  // operations between two readings of the clock. That is one operation, exactly, where each is
-  // timed or in an open loop, and everywhere if it is rare; else up to a batch of them.
+  // The longest time between two readings of the clock. No measured operation took longer, and none
+  // that is unfinished is older. It is the time of one operation where each is timed, in an open
+  // loop, and for rare operations everywhere; otherwise that of up to a batch of operations.
   std::uint64_t longest_ns = 0;
   std::optional<arrival_counts> arrival;
   double generation_ns = 0;
+  std::vector<search_at_rest> at_rest;
 };
 
 // What all threads of a trial agree on, by host::now_ns().
@@ -82,19 +91,23 @@ struct timetable {
   std::uint64_t interval_ns;  // length of one interval of the series
 };
 
-// Operates on the map until a stop is requested, and measures all of it but the warm-up. The thread
-// goes over from one to the other without a pause. What is under way when the warm-up ends is
-// measured, from its begin: of a thread whose operations take longer than the measured interval it
-// may be all that there is, and without it the thread would have measured nothing in no time.
-// `measured_ns` counts from that begin, or from the common start without a warm-up. The counters of
-// the meter and the probes begin after it, as they cannot be begun before every operation. The
-// worker needs a meter, which is used up, and at least one entry in `series`, whose size is not
-// changed.
+// Performs operations on the map until a stop is requested, and measures all but the warm-up. The
+// warm-up and the measured interval follow each other without a pause. The operation that is under
+// way when the warm-up ends is measured, from its start: if operations take longer than the
+// measured interval, it may be the only one, and without it the thread would have measured nothing.
+// So `measured_ns` counts from the start of that operation, or, without a warm-up, from the common
+// start. The meter's counters and the probes begin when that operation has ended, as they cannot be
+// started before every operation. The worker needs a meter, which is used up, and at least one
+// entry in `series`, whose size is not changed.
 //
-// In a closed loop it performs batch after batch, in which it stops to look at the clock before and
-// after a rare operation. In an open one (`arrivals`) it performs each operation when it is due, or
-// at once if it was due before, and leaves none out; the clock is read for each.
+// In a closed loop it performs batch after batch, and reads the clock between batches and before
+// and after each rare operation. In an open loop (`arrivals`) it performs each operation when it is
+// due, or at once if it was due before, leaves none out, and reads the clock for each.
 void measure(worker& self, const timetable& times, std::uint64_t salt, const std::stop_token& stop);
+
+// Searches for the keys of the last batch, those that a cache of the thread holds if there is one.
+// To be called when no operation is under way.
+void search_last_keys(worker& self);
 
 // Measures how much processor time an operation takes to generate, with nothing done in between,
 // into `generation_ns`.

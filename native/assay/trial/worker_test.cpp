@@ -70,7 +70,7 @@ struct notes {
 };
 
 // A handle that notes its batches, takes its time, and asks for a stop after some batches.
-class noting_handle final : public attached_handle {
+class noting_handle final : public any_handle {
  public:
   noting_handle(notes& notes, microseconds operation, std::size_t batches, std::stop_source& stop)
       : notes_(notes), operation_(operation), batches_(batches), stop_(stop) {}
@@ -242,7 +242,7 @@ struct slow_map {
 };
 
 // Notes the lengths of the segments in which it is called.
-class slow_handle final : public attached_handle {
+class slow_handle final : public any_handle {
  public:
   slow_handle(const slow_map& map, std::stop_source& stop, std::vector<std::size_t>& segments)
       : map_(map), stop_(stop), segments_(segments) {}
@@ -325,7 +325,7 @@ TEST(measure, times_one_in_so_many_and_performs_the_others_in_segments_between_t
   EXPECT_GE(noted.self->longest_ns, noted.durations.max());
 }
 
-class noting_keys final : public attached_handle {
+class noting_keys final : public any_handle {
  public:
   noting_keys(std::vector<std::uint64_t>& keys, std::stop_source& stop)
       : keys_(keys), stop_(stop) {}
@@ -448,35 +448,37 @@ TEST(measure, ends_while_it_waits_for_an_arrival_that_is_far_away) {
   EXPECT_EQ(self.arrival->oldest_waiting_ns, 0U);
 }
 
-class told_generator final : public workload::generator {
+class feedback_generator final : public workload::generator {
  public:
-  explicit told_generator(std::vector<std::size_t>& told) : told_(told) {}
+  explicit feedback_generator(std::vector<std::size_t>& performed) : performed_(performed) {}
   void fill(operation_batch& batch, std::size_t size) override {
     batch.kinds.fill(workload::operation::find);
     batch.size = size;
   }
-  void told(const operation_batch&, std::size_t performed) override { told_.push_back(performed); }
-  [[nodiscard]] bool wants_to_be_told() const override { return true; }
+  void feedback(const operation_batch&, std::size_t performed) override {
+    performed_.push_back(performed);
+  }
+  [[nodiscard]] bool wants_feedback() const override { return true; }
 
  private:
-  std::vector<std::size_t>& told_;
+  std::vector<std::size_t>& performed_;
 };
 
-TEST(measure, tells_the_generator_what_was_performed_between_two_fills) {
+TEST(measure, gives_the_generator_feedback_between_two_fills) {
   for (const auto& open : {std::optional<arrivals>(), std::optional<arrivals>({.rate = 1e9})}) {
     worker self;
     std::stop_source stop;
     std::vector<std::size_t> segments;
-    std::vector<std::size_t> told;
+    std::vector<std::size_t> performed;
     self.handle = std::make_unique<slow_handle>(slow_map{.operations = 640}, stop, segments);
-    self.operations = std::make_unique<told_generator>(told);
+    self.operations = std::make_unique<feedback_generator>(performed);
     self.batch_size = 64;
     self.meter.emplace();
     self.series.resize(1);
     if (open) self.arrivals.emplace(*open, workload::thread_place{}, 1);
     measure(self, {host::now_ns(), 0, 1'000'000}, 0, stop.get_token());
     // An open loop has no use for what comes after the last.
-    EXPECT_EQ(told, std::vector<std::size_t>(open ? 9 : 10, 64));
+    EXPECT_EQ(performed, std::vector<std::size_t>(open ? 9 : 10, 64));
   }
 }
 
@@ -533,7 +535,7 @@ std::uint64_t processor_ns() {
 }
 
 // One operation that needs 3 ms of the processor.
-class working_handle final : public attached_handle {
+class working_handle final : public any_handle {
  public:
   explicit working_handle(std::stop_source& stop) : stop_(stop) {}
   progress perform(const operation_batch&, std::size_t, std::size_t, const task&,
@@ -593,7 +595,7 @@ TEST(measure, performs_rare_operations_one_by_one_and_the_others_together) {
 }
 
 // Each operation takes 2 ms, until the tenth waits for the stop for 2 ms and gives up.
-class giving_up_handle final : public attached_handle {
+class giving_up_handle final : public any_handle {
  public:
   explicit giving_up_handle(std::stop_source& stop) : stop_(stop) {}
   progress perform(const operation_batch& batch, std::size_t first, std::size_t last, const task&,
@@ -642,7 +644,7 @@ TEST(measure, times_rare_operations_and_puts_each_into_its_interval_in_batches_t
 }
 
 // Waits until the stop is requested, which it does itself, and gives up.
-class waiting_handle final : public attached_handle {
+class waiting_handle final : public any_handle {
  public:
   explicit waiting_handle(std::stop_source& stop) : stop_(stop) {}
   progress perform(const operation_batch&, std::size_t, std::size_t, const task&, tally&) override {

@@ -696,7 +696,7 @@ struct latest_threads {
             break;
         }
       }
-      generator->told(batch, performed);
+      generator->feedback(batch, performed);
     }
   }
 
@@ -755,7 +755,7 @@ TEST(latest, finds_by_zipfs_law_of_the_age_among_what_is_held) {
       const auto source = source_of({.kind = kind::latest, .exponent = s}, 1000);
       operation_batch batch;
       batch.kinds.fill(operation::erase);
-      source->told(batch, to_erase);
+      source->feedback(batch, to_erase);
       const std::vector<operation> finds(512, operation::find);
       std::vector<drawn_index> ages;
       std::array<std::uint64_t, 512> indices;
@@ -793,11 +793,11 @@ TEST(latest, survives_that_nothing_is_left) {
   for (const std::uint64_t index : one.found) EXPECT_LT(index, 100U);
 }
 
-TEST(latest, is_told_and_the_others_are_not) {
-  EXPECT_TRUE(source_of({.kind = kind::latest}, 100)->wants_to_be_told());
+TEST(latest, wants_feedback_and_the_others_do_not) {
+  EXPECT_TRUE(source_of({.kind = kind::latest}, 100)->wants_feedback());
   EXPECT_TRUE(prefill_is_first_keys({.keys = {.kind = kind::latest}, .mix = {50, 50, 0}}));
   for (const auto& keys : all_kinds) {
-    EXPECT_FALSE(source_of(keys, 100)->wants_to_be_told());
+    EXPECT_FALSE(source_of(keys, 100)->wants_feedback());
     EXPECT_FALSE(prefill_is_first_keys({.keys = keys, .mix = {50, 50, 0}}));
   }
 }

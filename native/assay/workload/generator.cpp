@@ -8,6 +8,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/workload/index_source.h"
 #include "assay/workload/mix.h"
+#include "assay/workload/operations.h"
 #include "assay/workload/uniform_lanes.h"
 
 namespace assay::workload {
@@ -102,7 +103,7 @@ class alignas(interference_bytes) general final : public generator {
       : space_(space),
         modulo_(options.draws == draws::two && options.bounding == bounding::modulo),
         choose_(options.mix, modulo_ ? operation_chooser::coarse_end : operation_chooser::fine_end),
-        ranges_(options.mix.range > 0),
+        ranges_(any_spans(options.mix)),
         least_length_(options.lengths.least),
         length_(options.lengths.most - options.lengths.least + 1),
         lengths_(random::derive_seed(seed, lengths_stream)),
@@ -121,10 +122,10 @@ class alignas(interference_bytes) general final : public generator {
     batch.size = size;
   }
 
-  void told(const operation_batch& batch, std::size_t performed) override {
-    indices_->told(batch, performed);
+  void feedback(const operation_batch& batch, std::size_t performed) override {
+    indices_->feedback(batch, performed);
   }
-  [[nodiscard]] bool wants_to_be_told() const override { return indices_->wants_to_be_told(); }
+  [[nodiscard]] bool wants_feedback() const override { return indices_->wants_feedback(); }
 
  private:
   void choose(std::span<std::uint64_t> fractions, std::span<operation> kinds) const {
@@ -140,13 +141,13 @@ class alignas(interference_bytes) general final : public generator {
     if (choose.has_three_kinds()) {
       for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = choose.of_three(fractions[i]);
     } else {
-      for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = choose.at(fractions[i]);
+      choose.at(fractions, kinds);
     }
   }
 
   void end_ranges(operation_batch& batch, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
-      if (batch.kinds[i] != operation::range) continue;
+      if (batch.kinds[i] <= operation::find || !facts_of(batch.kinds[i]).spans) continue;
       const std::uint64_t length = least_length_ + length_(lengths_()).index;
       const auto [first, last] = space_.from(batch.keys[i], length);
       batch.keys[i] = first;

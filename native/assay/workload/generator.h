@@ -37,10 +37,10 @@ class generator {
   // operations does not depend on how it is divided into batches.
   virtual void fill(operation_batch& batch, std::size_t size) = 0;
 
-  // Takes note that the first `performed` operations of the batch last filled have been performed.
-  // To be called between two fills of a generator that is told, and only there.
-  virtual void told(const operation_batch& /*batch*/, std::size_t /*performed*/) {}
-  [[nodiscard]] virtual bool wants_to_be_told() const { return false; }
+  // Feedback: the first `performed` operations of the batch last filled have been performed. Called
+  // between two fills of a generator that wants feedback, and only there.
+  virtual void feedback(const operation_batch& /*batch*/, std::size_t /*performed*/) {}
+  [[nodiscard]] virtual bool wants_feedback() const { return false; }
 };
 
 // One draw from a distribution: which key, and a uniform 64-bit number that is independent of it.

@@ -142,7 +142,17 @@ TEST(operation_chooser, gives_each_of_seven_kinds_its_share_and_three_by_two_com
     EXPECT_EQ(choose.at(percent * 1'000'000 + 999'999), first);
     ++seen[static_cast<std::size_t>(first)];
   }
-  EXPECT_EQ(seen, (std::array{10, 5, 0, 20, 25, 30, 10}));
+  EXPECT_EQ(seen, (std::array<int, operation_kinds>{10, 5, 0, 20, 25, 30, 10}));
+
+  std::vector<std::uint64_t> points;
+  std::vector<operation> one_by_one;
+  for (std::uint64_t percent = 0; percent < 100; ++percent) {
+    points.push_back(percent * 1'000'000);
+    one_by_one.push_back(choose.at(points.back()));
+  }
+  std::vector<operation> at_once(points.size());
+  choose.at(points, at_once);
+  EXPECT_EQ(at_once, one_by_one);
 
   const operation_chooser three({20, 10, 70});
   EXPECT_TRUE(three.has_three_kinds());

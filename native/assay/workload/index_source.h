@@ -8,7 +8,9 @@
 //     settle    indices that depend on the kind, if any: an insert of the next new key
 //     (keys)    the keys of the indices, and the last keys of ranges, by the generator
 //
-// A distribution of its own is one class and a line in `make_index_source`.
+// A new distribution is a class here, a kind in options.h, a case in make_index_source() and in
+// check.cpp, and a name: in requests (trial/request.cpp and its schema) and in experiments (their
+// grammar and its schema).
 
 #ifndef ASSAY_WORKLOAD_INDEX_SOURCE_H_
 #define ASSAY_WORKLOAD_INDEX_SOURCE_H_
@@ -41,9 +43,9 @@ class index_source {
   // fill, with the same operations.
   virtual void settle(std::span<const operation> /*kinds*/, std::span<std::uint64_t> /*indices*/) {}
 
-  // As those of generator: the first `performed` operations of the last fill have been performed.
-  virtual void told(const operation_batch& /*batch*/, std::size_t /*performed*/) {}
-  [[nodiscard]] virtual bool wants_to_be_told() const { return false; }
+  // As those of generator.
+  virtual void feedback(const operation_batch& /*batch*/, std::size_t /*performed*/) {}
+  [[nodiscard]] virtual bool wants_feedback() const { return false; }
 };
 
 // The indices of one thread, for every distribution but the uniform one. What all threads must

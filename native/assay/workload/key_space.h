@@ -3,11 +3,11 @@
 //     const key_space keys(20'000, key_layout::sparse, seed);
 //     keys.key(0), keys.key(1), ..., keys.key(19'999)      // the keys, all below 2^63
 //
-// Dense keys are 1 to range, the field's custom. They flatter radix trees and hash maps that use
-// the key as its own hash, so that the same numbers can be spread over 63 bits: sparse keys are the
-// images of 1 to range under a bijection of the 63-bit numbers, drawn with the trial's seed. It
-// maps 0 to 0, so that 0 is never a key, and has an inverse, so that a key that nobody can have
-// inserted is recognised. Structures whose keys have 32 bits get theirs spread over 31.
+// Dense keys are 1 to range, the field's custom. They flatter radix trees, and hash maps that use
+// the key as its own hash. Sparse keys are spread over 63 bits instead: they are the images of 1 to
+// range under a bijection of the 63-bit numbers, drawn with the trial's seed. The bijection maps 0
+// to 0, so that 0 is never a key. It has an inverse, so that a key that nobody can have inserted is
+// recognised. For structures whose keys have 32 bits, sparse keys are spread over 31.
 
 #ifndef ASSAY_WORKLOAD_KEY_SPACE_H_
 #define ASSAY_WORKLOAD_KEY_SPACE_H_

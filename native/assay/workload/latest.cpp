@@ -52,7 +52,7 @@ void latest::settle(std::span<const operation> kinds, std::span<std::uint64_t> i
   }
 }
 
-void latest::told(const operation_batch& batch, std::size_t performed) {
+void latest::feedback(const operation_batch& batch, std::size_t performed) {
   const auto done = std::span(batch.kinds).first(performed);
   inserted_ += static_cast<std::uint64_t>(std::ranges::count(done, operation::insert));
   erased_ += static_cast<std::uint64_t>(std::ranges::count(done, operation::erase));

@@ -8,11 +8,11 @@
 // other operation has the number newest - r, where r, the recency, is drawn by Zipf's law among as
 // many as are held.
 //
-// What is newest and how many are held a thread knows from its own operations, of which it is told
-// after each batch, and takes the others to have done as many. A thread that inserts nothing thus
-// knows the prefilled keys alone. An operation that could not be performed is drawn again. When
-// inserts have come round to keys that are still held, they fail: without erases, after half the
-// range.
+// What is newest and how many are held a thread knows from the feedback on its own operations,
+// after each batch; it assumes that the others have done as many. A thread that inserts nothing
+// thus knows the prefilled keys alone. An operation that could not be performed is drawn again.
+// When inserts have come round to keys that are still held, they fail: without erases, after half
+// the range.
 
 #ifndef ASSAY_WORKLOAD_LATEST_H_
 #define ASSAY_WORKLOAD_LATEST_H_
@@ -46,8 +46,8 @@ class latest final : public index_source {
 
   void fill(std::span<std::uint64_t> indices, std::span<std::uint64_t> fractions) override;
   void settle(std::span<const operation> kinds, std::span<std::uint64_t> indices) override;
-  void told(const operation_batch& batch, std::size_t performed) override;
-  [[nodiscard]] bool wants_to_be_told() const override { return true; }
+  void feedback(const operation_batch& batch, std::size_t performed) override;
+  [[nodiscard]] bool wants_feedback() const override { return true; }
 
  private:
   // Numbers that all threads have inserted or were prefilled, and have erased, as far as known.

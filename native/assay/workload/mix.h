@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "assay/workload/operation_batch.h"
 
@@ -22,13 +23,22 @@ struct mix {
   double size = 0;
   double snapshot = 0;
   double iterate = 0;
+  std::array<double, operation_kinds - named_operations> further{};  // from the next number on
+
+  // Of the operation of any number.
+  [[nodiscard]] constexpr double& share(operation kind) {
+    const std::array<double*, named_operations> named{&insert, &erase,    &find,   &range,
+                                                      &size,   &snapshot, &iterate};
+    const auto number = static_cast<std::size_t>(kind);
+    return number < named.size() ? *named[number] : further[number - named.size()];
+  }
 
   // In the order of `operation`.
   [[nodiscard]] constexpr std::array<double, operation_kinds> shares() const {
-    return {insert, erase, find, range, size, snapshot, iterate};
+    std::array<double, operation_kinds> all{insert, erase, find, range, size, snapshot, iterate};
+    std::ranges::copy(further, all.begin() + named_operations);
+    return all;
   }
-
-  [[nodiscard]] constexpr bool any_rare() const { return range + size + snapshot + iterate > 0; }
 
   // The share of inserts among updates, which is the share of the keys that a map holds in its
   // steady state. A mix without updates says nothing about it; one half is what the field assumes.
@@ -55,6 +65,7 @@ class operation_chooser {
     const auto shares = mix.shares();
     std::size_t last = shares.size() - 1;
     while (last > 0 && shares[last] == 0) --last;  // what rounding leaves falls to this one
+    last_ = last;
     std::uint64_t from = 0;
     for (std::size_t kind = 0; kind < from_.size(); ++kind) {
       const double part = shares[kind] / 100 * static_cast<double>(end);
@@ -83,12 +94,28 @@ class operation_chooser {
   // The operation at `point` < end.
   [[nodiscard]] constexpr operation at(std::uint64_t point) const {
     unsigned kind = 0;
-    for (const std::uint64_t from : from_) kind += static_cast<unsigned>(point >= from);
+    for (const std::uint64_t from : thresholds()) kind += static_cast<unsigned>(point >= from);
     return static_cast<operation>(kind);
+  }
+  // The same of many, threshold after threshold, which vectors do.
+  constexpr void at(std::span<const std::uint64_t> points, std::span<operation> kinds) const {
+    std::ranges::fill(kinds, operation::insert);
+    for (const std::uint64_t from : thresholds()) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        kinds[i] = static_cast<operation>(static_cast<unsigned>(kinds[i]) +
+                                          static_cast<unsigned>(points[i] >= from));
+      }
+    }
   }
 
  private:
+  // Of the kinds up to the last that is drawn.
+  [[nodiscard]] constexpr std::span<const std::uint64_t> thresholds() const {
+    return std::span(from_).first(last_);
+  }
+
   std::uint64_t end_;
+  std::size_t last_ = 0;
   std::array<std::uint64_t, operation_kinds - 1> from_{};  // of each kind but the first
 };
 

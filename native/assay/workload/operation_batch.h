@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace assay::workload {
 
@@ -19,7 +18,9 @@ namespace assay::workload {
 // layout of types.)
 inline constexpr std::size_t interference_bytes = 128;
 
-// What a map can be asked to do. Every map has the first three; the others are offered by some.
+// What a map can be asked to do, by number. Every map has the first three. Those named here are
+// Assay's concept of a map; subjects may have more, whose names get numbers from there on
+// (operations.h).
 enum class operation : std::uint8_t {
   insert,
   erase,
@@ -30,19 +31,15 @@ enum class operation : std::uint8_t {
   iterate,   // visit every element, each as it is met
 };
 
-inline constexpr std::size_t operation_kinds = 7;
-inline constexpr std::array<std::string_view, operation_kinds> operation_names{
-    "insert", "erase", "find", "range", "size", "snapshot", "iterate"};
-
-// Those that take a microsecond at least, so that each may be timed at no cost that counts.
-constexpr bool is_rare(operation kind) { return kind > operation::find; }
+inline constexpr std::size_t named_operations = 7;
+inline constexpr std::size_t operation_kinds = 32;  // at most
 
 struct operation_batch {
   static constexpr std::size_t capacity = 512;
 
   alignas(64) std::array<std::uint64_t, capacity> keys;
   alignas(64) std::array<operation, capacity> kinds;
-  alignas(64) std::array<std::uint64_t, capacity> last_keys;  // of ranges alone; keys has the first
+  alignas(64) std::array<std::uint64_t, capacity> last_keys;  // of what spans; keys has the first
   std::size_t size = 0;
 };
 

@@ -1,16 +1,16 @@
-// A bijection of the indices 0 to range - 1 in no order: where the distribution says that index 0
-// is the most frequent, scrambled keys have their frequent ones all over the range.
+// A bijection of the indices 0 to range - 1 that keeps no order. Where a distribution makes index 0
+// the most frequent one and its neighbours the next, the frequent keys lie all over the range once
+// they are scrambled.
 //
 //     const scramble spread(1'000'000, seed);
 //     spread(0), spread(1), ..., spread(999'999)      // each index once
 //     spread.apply(indices);                          // all at once, with vectors where it can
 //
 // Rounds of multiplication by an odd number and xor with a right shift permute the numbers of as
-// many bits as range - 1 has; an answer outside the range is permuted again until it is inside
-// (cycle walking; Black and Rogaway 2002), fewer than twice on average. With three rounds, one seed
-// in a thousand left a pattern in ranges of some thousands; four are as good as random::permutation
-// there, which is for orders of insertion and many times as slow. Hashing without care for
-// collisions, as YCSB does, would merge keys and leave others out.
+// many bits as range - 1 has. An answer outside the range is permuted again until it is inside
+// (cycle walking; Black and Rogaway 2002), which takes fewer than two permutations on average. With
+// three rounds, one seed in a thousand left a pattern in ranges of some thousands. Four rounds are
+// as good there as random::permutation, which is for orders of insertion and many times as slow.
 
 #ifndef ASSAY_WORKLOAD_SCRAMBLE_H_
 #define ASSAY_WORKLOAD_SCRAMBLE_H_

@@ -1,7 +1,7 @@
 // Each thread walks through a part of the key range of its own, in order and over again.
 //
 // Thread i of n has the indices from floor(i * range / n) to before floor((i + 1) * range / n), and
-// where that is none, as there are more threads than keys, the first of these.
+// where that is not a key, as there are more threads than keys, the first of these.
 
 #ifndef ASSAY_WORKLOAD_SEQUENTIAL_H_
 #define ASSAY_WORKLOAD_SEQUENTIAL_H_

@@ -1,8 +1,8 @@
 // Indices drawn from strips, with the numbers for the choice of operations, in blocks.
 //
-// Rejection takes a varying number of random numbers for an index, so that a block is drawn whole,
-// with two numbers for each index that may come of it and one more for each that does, and handed
-// out in pieces of any size: the sequence depends on the numbers alone.
+// Rejection takes a varying number of random numbers for an index. So whole blocks are drawn, and
+// handed out in pieces of any size: the sequence depends on the random numbers alone. A block takes
+// two numbers for each index that may be kept, and one more for each that is.
 
 #ifndef ASSAY_WORKLOAD_STRIP_SOURCE_H_
 #define ASSAY_WORKLOAD_STRIP_SOURCE_H_

@@ -6,11 +6,11 @@
 //
 // The keys are divided into strips of neighbours, and over each strip lies a hat: a constant that
 // is nowhere below the law. A strip is chosen with the probability of its hat by Walker's alias
-// method (1977; the set-up is Vose's, 1991), a key within it uniformly, and the key is kept with
+// method (1977; the set-up is Vose's, 1991), then a key within it uniformly. The key is kept with
 // the probability law / hat; what is kept follows the law exactly (von Neumann's rejection; Devroye
-// 1986, "Non-Uniform Random Variate Generation", sections II.3 and III.4). Most keys need no
-// evaluation of the law for that, as they lie under a line that the law is nowhere below, a
-// squeeze. A law that is constant over each strip, a histogram, keeps every key.
+// 1986, "Non-Uniform Random Variate Generation", sections II.3 and III.4). Most keys are kept
+// without an evaluation of the law, because they lie below a squeeze: a line that is nowhere above
+// the law. A law that is constant over each strip, a histogram, keeps every key.
 //
 // 256 strips take 10 KB of a first-level cache and, for Zipf(0.99) over 10^9 keys, keep 96.7% of
 // the keys and evaluate the law for 0.2%: 2.6 ns a draw beside the numbers drawn for it. 64 strips
@@ -18,9 +18,9 @@
 // no table, but a logarithm and an exponential for each draw, and inverts a number of 53 bits: of
 // 2^40 keys each in the tail would get one of some 300 such numbers or one more.
 //
-// What is exact: strips have their probability up to 2^-63, keys within one of width w theirs up to
-// w / 2^64, as one 64-bit number tells the key by its product with w and, by the rest of the
-// product, whether it is kept.
+// How exact it is: a strip has its probability up to 2^-63, and a key within a strip of width w up
+// to w / 2^64. One number of 64 bits is multiplied by w: the high half of the product is the key,
+// the low half decides whether it is kept.
 
 #ifndef ASSAY_WORKLOAD_STRIPS_H_
 #define ASSAY_WORKLOAD_STRIPS_H_

@@ -3,13 +3,11 @@
 //     const zipf law(0.99, 1'000'000'000);
 //     const strip_table table(law.hats());
 //
-// Exact at every exponent, with nothing special about s = 1, and set up in microseconds whatever
-// the range. The formula that YCSB draws by (Gray et al. 1994, "Quickly generating billion-record
-// synthetic databases") gives the first two keys their probabilities and the others only nearly
-// theirs, needs a sum over all keys first, and does not work for s >= 1.
+// It is exact at every exponent, s = 1 and above included, and is set up in microseconds whatever
+// the range. docs/guide/distributions.md says how this differs from what others draw by.
 //
-// The first keys are strips of their own; the others lie in strips whose ends have about the same
-// ratio, so that the law falls by about the same in each.
+// Each of the first keys is a strip of its own. The other strips end at about the same multiple of
+// where they begin, so that the law falls by about the same share in each.
 
 #ifndef ASSAY_WORKLOAD_ZIPF_H_
 #define ASSAY_WORKLOAD_ZIPF_H_

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "assay/trial/subject.h"
-#include "assay/trial/test_maps.h"
+#include "assay/subject/subject.h"
+#include "assay/subject/test_maps.h"
 
 namespace assay::flawed {
 
@@ -24,23 +24,20 @@ class now_and_then {
   std::atomic<std::uint64_t> calls_{0};
 };
 
-class flawed_base : public trial::sound_map {
- protected:
-  now_and_then now_and_then_;
-};
-
-class flawed_ordered_base : public trial::sound_ordered_map<std::uint64_t, std::uint64_t> {
+template <class Sound>
+class flawed_base : public Sound {
  protected:
   now_and_then now_and_then_;
 };
 
 // What a flawed map derives from. It hides the operation of sound_map that it gets wrong.
 template <class Derived>
-using flawed_map = trial::test_map<Derived, flawed_base>;
+using flawed_map = test_map<Derived, flawed_base<sound_map>>;
 
 // The same for a map that can be looked at as a whole.
 template <class Derived>
-using flawed_ordered_map = trial::test_map<Derived, flawed_ordered_base>;
+using flawed_ordered_map =
+    test_map<Derived, flawed_base<sound_ordered_map<std::uint64_t, std::uint64_t>>>;
 
 }  // namespace assay::flawed
 

@@ -1,8 +1,8 @@
 """What a campaign's trials say: medians and verdicts with intervals, as pure functions over arrays."""
 
-from assay.analysis.aggregate import averaged_distribution
 from assay.analysis.holm import holm
-from assay.analysis.intervals import CONFIDENCE, SignFlips, median, median_interval, sign_flips
+from assay.analysis.intervals import CONFIDENCE, median, median_interval, sign_flips
+from assay.analysis.pairs import ratios_of_pairs
 from assay.analysis.sequential import looks, settled
 from assay.analysis.summary import summarise
 from assay.analysis.types import (
@@ -32,13 +32,12 @@ __all__ = [
     "Interval",
     "Look",
     "Shape",
-    "SignFlips",
     "Verdict",
-    "averaged_distribution",
     "holm",
     "looks",
     "median",
     "median_interval",
+    "ratios_of_pairs",
     "settled",
     "sign_flips",
     "summarise",

@@ -20,6 +20,7 @@ class FalseAlarms:
             without comparisons.
         family: the comparisons of the main metric and the aggregates over workloads.
         verdicts: how many of these are called faster or slower, and stay so under Holm's correction.
+        withheld: how many of them have no verdict, as trials were not valid or the host was busy.
     """
 
     comparisons: int
@@ -28,6 +29,7 @@ class FalseAlarms:
     interval: Interval | None
     family: int
     verdicts: int
+    withheld: int = 0
 
     @property
     def compatible(self) -> bool:
@@ -40,6 +42,11 @@ class FalseAlarms:
     @property
     def summary(self) -> str:
         """All of it in words."""
+        if self.interval is None and self.withheld:
+            return (
+                f"No comparison of identical code can tell: {self._withheld}. "
+                "Fix what fails or stop other work, then run again."
+            )
         if self.interval is None:
             return (
                 "No comparison of identical code has enough pairs to tell yet: run more blocks, or finish "
@@ -52,7 +59,13 @@ class FalseAlarms:
             f"({100 * self.interval.confidence:.0f}% interval), which is "
             f"{'compatible' if self._rate_fits else 'not compatible'} with at most {100 * self.level:.2g}%. "
             f"Verdicts after the correction that call it different: {self.verdicts} of {self.family}"
-            f"{self._weight}."
+            f"{self._weight}.{f' Not counted: {self._withheld}.' * bool(self.withheld)}"
+        )
+
+    @property
+    def _withheld(self) -> str:
+        return (
+            f"{self.withheld} of {self.family} have no verdict, as trials were not valid or the host was busy"
         )
 
     @property
@@ -87,6 +100,7 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
             answer.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
             for answer, p in zip(analysis.answers, corrected, strict=True)
         ),
+        withheld=sum(answer.withheld for answer in analysis.answers),
     )
 
 

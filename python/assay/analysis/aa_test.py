@@ -11,7 +11,7 @@ from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate, Inte
 
 
 def comparison(p: float, verdict: Verdict = "undecided", *, interval: bool = True) -> Comparison:
-    there = Interval(0.9, 1.1, 0.95) if interval else None
+    between = Interval(0.9, 1.1, 0.95) if interval else None
     fields: dict[str, Any] = {
         "metric": "throughput",
         "context": {},
@@ -19,11 +19,11 @@ def comparison(p: float, verdict: Verdict = "undecided", *, interval: bool = Tru
         "baseline": "a",
         "dropped": {},
     }
-    alone = Estimate(1.0, there, p, verdict, 20)
+    alone = Estimate(1.0, between, p, verdict, 20)
     return Comparison(
         **fields,
         ratio=1.0,
-        interval=there,
+        interval=between,
         p=p,
         p_adjusted=p,
         verdict=verdict,
@@ -41,38 +41,37 @@ def analysis(comparisons: list[Comparison], look: Look | None = ONLY) -> Analysi
 
 
 def test_false_alarms_are_counted_by_p_value_and_by_verdict() -> None:
-    found = [comparison(0.001, "faster"), comparison(0.05), *[comparison(0.5, "equivalent")] * 38]
-    alarms = false_alarms(analysis(found))
+    comparisons = [comparison(0.001, "faster"), comparison(0.05), *[comparison(0.5, "equivalent")] * 38]
+    alarms = false_alarms(analysis(comparisons))
     assert (alarms.comparisons, alarms.uncorrected, alarms.verdicts) == (40, 2, 1)
     assert alarms.compatible
-    assert alarms.summary.startswith(
-        "Identical code was called different in 2 of 40 comparisons, each tested by itself at 5%: "
-        "a rate of 0.6% to 16.9% (95% interval), which is compatible with at most 5%. Verdicts after the "
-        "correction that call it different: 1 of 40, a false alarm; there may be one in at most 5% of "
-        "campaigns."
-    )
+    for words in (
+        "2 of 40",
+        "0.6% to 16.9% (95% interval)",
+        "compatible with at most 5%",
+        "1 of 40, a false",
+    ):
+        assert words in alarms.summary
 
 
 def test_two_verdicts_that_call_identical_code_different_are_not_compatible() -> None:
     alarms = false_alarms(analysis([comparison(0.001, "faster")] * 2 + [comparison(0.5)] * 38))
     assert (alarms.uncorrected, alarms.verdicts, alarms.compatible) == (2, 2, False)
-    assert alarms.summary.endswith(
-        "which is compatible with at most 5%. Verdicts after the correction that call it different: 2 of 40, "
-        "which is not compatible with any at all in at most 5% of campaigns."
-    )
+    assert "which is compatible with at most 5%" in alarms.summary
+    assert "2 of 40, which is not compatible" in alarms.summary
 
 
 def test_verdicts_that_were_not_corrected_are_no_false_alarms_beyond_the_rate() -> None:
     alarms = false_alarms(analysis([comparison(0.04, "faster")] * 2 + [comparison(0.5)] * 38))
     assert (alarms.uncorrected, alarms.verdicts, alarms.compatible) == (2, 0, True)
-    assert alarms.summary.endswith("call it different: 0 of 40.")
+    assert alarms.summary.endswith("0 of 40.")
 
 
 def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
-    one = comparison(0.001, "faster")
+    alarm = comparison(0.001, "faster")
     whole = Aggregate(
         ratio=1.1,
-        interval=one.interval,
+        interval=alarm.interval,
         p=0.001,
         p_adjusted=0.04,
         verdict="faster",
@@ -86,9 +85,9 @@ def test_a_verdict_over_workloads_is_a_false_alarm_too() -> None:
         weights=(0.5, 0.5),
         against=(),
     )
-    found = replace(analysis([one, *[comparison(0.5)] * 39]), aggregates=(whole,))
-    assert (false_alarms(found).verdicts, false_alarms(found).family) == (2, 41)
-    assert not false_alarms(found).compatible
+    both = replace(analysis([alarm, *[comparison(0.5)] * 39]), aggregates=(whole,))
+    assert (false_alarms(both).verdicts, false_alarms(both).family) == (2, 41)
+    assert not false_alarms(both).compatible
 
 
 def test_before_the_planned_look_nothing_is_counted() -> None:
@@ -118,13 +117,15 @@ def test_comparisons_that_could_not_be_false_alarms_do_not_count() -> None:
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_is_that_of_clopper_and_pearson(case: tuple[int, int]) -> None:
     successes, trials = case
-    found = binomial_interval(successes, trials)
+    interval = binomial_interval(successes, trials)
     known = binomtest(successes, trials).proportion_ci(0.95, method="exact")
-    assert [found.low, found.high] == pytest.approx([known.low, known.high])
+    assert [interval.low, interval.high] == pytest.approx([known.low, known.high])
 
 
 @pytest.mark.parametrize("p", [0.01, 0.05, 0.5])
 def test_the_interval_covers_the_rate_at_least_as_often_as_it_says(p: float) -> None:
     intervals = [binomial_interval(k, 40) for k in range(41)]
-    covered = sum(binom.pmf(k, 40, p) for k, each in enumerate(intervals) if each.low <= p <= each.high)
+    covered = sum(
+        binom.pmf(k, 40, p) for k, interval in enumerate(intervals) if interval.low <= p <= interval.high
+    )
     assert covered >= 0.95

@@ -6,17 +6,17 @@ the factors that `comparison.across` names, with the weights that it gives them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.pairs import NOT_RUN, Pairs, by_context, counted_trials, pairs
-from assay.analysis.types import Aggregate, Analysis, Comparison, Estimate
+from assay.analysis.pairs import NOT_RUN, Pairs
+from assay.analysis.types import Aggregate, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
-from assay.store.types import StoredTrial
+from assay.words import condition_name, counted
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,24 @@ class Whole:
         across: the factors whose levels are the workloads.
         members: which of the family's comparisons they are.
         weights: the share of each member in the whole; they add to 1.
+        workloads: of each member, factor -> level.
     """
 
     context: Mapping[str, Level]
     across: tuple[str, ...]
     members: Sequence[int]
     weights: tuple[float, ...]
+    workloads: tuple[Mapping[str, Level], ...]
+
+    def withheld(self, of_all: Sequence[Pairs]) -> str:
+        """Return why there can be no verdict: one of the workloads has none. Empty if all may."""
+        reasons = [
+            f"{of_all[index].withheld} in the workload {condition_name(workload)}"
+            for index, workload in zip(self.members, self.workloads, strict=True)
+            if of_all[index].withheld
+        ]
+        more = f", and in {counted(len(reasons) - 1, 'other workload')}" * (len(reasons) > 1)
+        return f"{reasons[0]}{more}" if reasons else ""
 
 
 def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment) -> list[Whole]:
@@ -48,7 +60,9 @@ def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Exp
     for indices in together.values():
         weights = np.array([experiment.weight(members[index][0]) for index in indices])
         context = _outside(members[indices[0]][0], across)
-        result.append(Whole(context, across, indices, tuple((weights / weights.sum()).tolist())))
+        workloads = tuple({name: members[index][0][name] for name in across} for index in indices)
+        shares = tuple((weights / weights.sum()).tolist())
+        result.append(Whole(context, across, indices, shares, workloads))
     return result
 
 
@@ -63,7 +77,7 @@ def by_block(
     means = [_means(workload) for workload in workloads]
     lacking: dict[int, str] = {}
     for workload, of_block in zip(workloads, means, strict=True):
-        reasons = {group.block: group.reason for group in workload.dropped.values()}
+        reasons = {pair.block: pair.reason for pair in workload.pairs if pair.reason}
         for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
     counting = [block for block in means[0] if block not in lacking]
@@ -72,7 +86,12 @@ def by_block(
 
 
 def aggregate(
-    whole: Whole, comparisons: Sequence[Comparison], decided: Estimate, dropped: Mapping[str, int]
+    whole: Whole,
+    comparisons: Sequence[Comparison],
+    decided: Estimate,
+    dropped: Mapping[str, int],
+    *,
+    withheld: bool,
 ) -> Aggregate:
     """Return what is known of all workloads together.
 
@@ -80,6 +99,7 @@ def aggregate(
         whole: which of `comparisons` they are.
         comparisons: the family's.
         decided, dropped: from the sample of `by_block`.
+        withheld: whether `whole` has a reason for it.
     """
     members = [comparisons[index] for index in whole.members]
     first = members[0]
@@ -89,57 +109,18 @@ def aggregate(
         level=first.level,
         baseline=first.baseline,
         dropped=dropped,
+        withheld=withheld,
         across=whole.across,
         weights=whole.weights,
         against=tuple(
-            ({name: member.context[name] for name in whole.across}, member.verdict)
-            for member in members
+            (workload, member.verdict)
+            for workload, member in zip(whole.workloads, members, strict=True)
             if member.ratio is not None
             and decided.ratio is not None
             and (member.ratio - 1) * (decided.ratio - 1) < 0
         ),
         **vars(decided),
     )
-
-
-def averaged_distribution(
-    trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis, aggregate: Aggregate
-) -> list[tuple[float, float]]:
-    """Return the average of the workloads' distributions of ratios, for drawing as a cumulative curve.
-
-    It is what Blackwell (1998, section 3.3, figure 4) compares systems by: the mixture of the distributions
-    with the weights of the workloads. It shows how far single pairs lie apart, over workloads and trials
-    alike, whereas the interval of the aggregate is that of its mean.
-
-    Args:
-        trials: those that `analysis` was made from.
-        aggregate: one of `analysis.aggregates`.
-
-    Returns:
-        (ratio, share of the distribution at or below it), the ratios increasing and the last share 1; empty
-        where a workload has no pairs.
-    """
-    groups = by_context(counted_trials(trials, analysis.look), experiment)
-    compared = experiment.comparison.factor
-    ratios: list[NDArray[np.float64]] = []
-    weights: list[NDArray[np.float64]] = []
-    for comparison in analysis.comparisons:
-        same = {name: comparison.context[name] for name in aggregate.context} == dict(aggregate.context)
-        if comparison.level != aggregate.level or not same:
-            continue
-        context = tuple(comparison.context[name] for name in experiment.factors if name != compared)
-        of_workload = pairs(
-            groups.get(context, {}), aggregate.level, aggregate.baseline, aggregate.metric
-        ).without_mixed(analysis.host_modes)
-        if not of_workload.log_ratios.size:
-            return []
-        ratios.append(np.exp(of_workload.log_ratios))
-        weight = aggregate.weights[len(weights)]
-        weights.append(np.full(of_workload.log_ratios.size, weight / of_workload.log_ratios.size))
-    values, places = np.unique(np.concatenate(ratios), return_inverse=True)
-    shares = np.cumsum(np.bincount(places, np.concatenate(weights)))
-    shares[-1] = 1
-    return list(zip(values.tolist(), shares.tolist(), strict=True))
 
 
 def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str, Level]:
@@ -149,6 +130,6 @@ def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str,
 def _means(pairs: Pairs) -> dict[int, float]:
     """Return block -> mean log ratio."""
     of_block: dict[int, list[float]] = defaultdict(list)
-    for block, log_ratio in zip(pairs.blocks.tolist(), pairs.log_ratios.tolist(), strict=True):
-        of_block[block].append(log_ratio)
+    for pair in pairs.counting:
+        of_block[pair.block].append(pair.log_ratio)
     return {block: sum(log_ratios) / len(log_ratios) for block, log_ratios in of_block.items()}

@@ -1,11 +1,10 @@
 """The correction of p-values for their number."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm(p: ArrayLike) -> list[float]:
     """Return Holm's adjusted p-values: those at most alpha may be rejected together at level alpha.
 
     The chance that any true hypothesis is rejected is then at most alpha, whatever the p-values have to do
@@ -17,4 +16,4 @@ def holm(p: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(values))
     factors = np.arange(len(values), 0, -1)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
-    return [float(value) for value in adjusted]
+    return list(map(float, adjusted))

@@ -151,9 +151,9 @@ def test_the_subsets_are_a_group_that_is_closed_under_complement(pairs: int) -> 
     known = {subset.tobytes() for subset in members} | {np.zeros(pairs, bool).tobytes()}
     assert len(known) == 2 ** min(pairs, 14)
     rng = np.random.default_rng(2)
-    for one, other in rng.integers(0, len(members), size=(200, 2)):
-        assert (members[one] ^ members[other]).tobytes() in known
-        assert (~members[one]).tobytes() in known
+    for first, second in rng.integers(0, len(members), size=(200, 2)):
+        assert (members[first] ^ members[second]).tobytes() in known
+        assert (~members[first]).tobytes() in known
 
 
 def test_the_codes_never_change() -> None:
@@ -222,5 +222,5 @@ def test_the_order_of_the_pairs_does_not_matter(values: list[float]) -> None:
 def test_the_median_interval_covers_the_median(n: int) -> None:
     samples = np.exp(np.random.default_rng(5).normal(0, 1, size=(2000, n)))
     intervals = [median_interval(sample) for sample in samples]
-    covered = np.mean([one is not None and one.low <= 1 <= one.high for one in intervals])
+    covered = np.mean([interval is not None and interval.low <= 1 <= interval.high for interval in intervals])
     assert covered >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 2000)

@@ -7,7 +7,8 @@ out or repeating what it names cannot favour either side of a comparison.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -49,6 +50,7 @@ RECENT = 2000
 
 _GroupMode = Literal["fast", "slow", "mixed", "unknown"]
 _Placement = tuple[Any, ...]
+_PlacementOf = Callable[[StoredTrial], _Placement]
 _Boundaries = Mapping[_Placement, float]
 
 
@@ -67,7 +69,7 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
     Returns:
         None where no trial has the calibration.
     """
-    placement_of = _Placements(experiment)
+    placement_of = _placements(experiment)
     values = _by_placement(trials, placement_of)
     if not values:
         return None
@@ -100,7 +102,7 @@ def disagreement(group: Sequence[StoredTrial], ended: Sequence[StoredTrial], exp
     Returns:
         A reason for a person, or "".
     """
-    placement_of = _Placements(experiment)
+    placement_of = _placements(experiment)
     wanted = {placement_of(trial) for trial in group}
     boundaries = _boundaries(_by_placement(ended[-RECENT:], placement_of, wanted))
     if _mode([side for trial in group for side in _sides(trial, placement_of, boundaries)]) != "mixed":
@@ -170,19 +172,15 @@ def _spread(logs: NDArray[np.float64]) -> float:
     return (1 + FEW_VALUES / logs.size) * float(high - low)
 
 
-class _Placements:
-    """Gives the placement of a trial; a campaign has few conditions, so each is worked out once."""
+def _placements(experiment: Experiment) -> _PlacementOf:
+    """Return what gives the placement of a trial; few conditions are in a campaign, each worked out once."""
 
-    def __init__(self, experiment: Experiment) -> None:
-        self._experiment = experiment
-        self._known: dict[tuple[Level, ...], _Placement] = {}
+    @cache
+    def of(*levels: tuple[str, Level]) -> _Placement:
+        settings = experiment.settings(dict(levels))
+        return settings.get("threads"), str(settings.get("pinning"))
 
-    def __call__(self, trial: StoredTrial) -> _Placement:
-        levels = tuple(trial.levels.values())
-        if levels not in self._known:
-            settings = self._experiment.settings(trial.levels)
-            self._known[levels] = (settings.get("threads"), str(settings.get("pinning")))
-        return self._known[levels]
+    return lambda trial: of(*trial.levels.items())
 
 
 def _calibrations(trial: StoredTrial) -> list[float]:
@@ -191,7 +189,7 @@ def _calibrations(trial: StoredTrial) -> list[float]:
 
 
 def _by_placement(
-    trials: Iterable[StoredTrial], placement_of: _Placements, wanted: set[_Placement] | None = None
+    trials: Iterable[StoredTrial], placement_of: _PlacementOf, wanted: set[_Placement] | None = None
 ) -> dict[_Placement, list[float]]:
     by_placement: dict[_Placement, list[float]] = defaultdict(list)
     for trial in trials:
@@ -207,7 +205,7 @@ def _boundaries(by_placement: Mapping[_Placement, Sequence[float]]) -> dict[_Pla
     return {placement: boundary for placement, boundary in boundaries.items() if boundary is not None}
 
 
-def _sides(trial: StoredTrial, placement_of: _Placements, boundaries: _Boundaries) -> list[HostMode | None]:
+def _sides(trial: StoredTrial, placement_of: _PlacementOf, boundaries: _Boundaries) -> list[HostMode | None]:
     """Return the sides of both calibrations, None for a missing one; nothing where there is no boundary."""
     boundary = boundaries.get(placement_of(trial))
     if boundary is None:

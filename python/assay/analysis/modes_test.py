@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis import modes
 from assay.analysis.modes import disagreement, gap, host_modes
+from assay.analysis.shape import shape
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
@@ -176,6 +178,19 @@ def test_one_mode_is_rarely_taken_for_two(draw: Any, size: int) -> None:
     assert detected(draw, size, 120 if size < 1000 else 40) <= 0.025
 
 
+def test_neither_detector_does_for_the_data_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(1)
+    rare = np.exp(0.05 * chance.normal(size=200) + np.where(np.arange(200) < 8, np.log(3.5), 0))
+    assert gap(rare) is not None
+    assert shape(rare.tolist()).clusters == ()
+    walks = np.exp(np.cumsum(0.15 * chance.normal(size=(20, 2000)), axis=1))
+    assert sum(bool(shape(walk.tolist()).clusters) for walk in walks) >= 5
+    assert [gap(walk) for walk in walks] == [None] * 20
+    few = np.exp(0.03 * chance.normal(size=(2000, 10)))
+    monkeypatch.setattr(modes, "CLEAR_FACTOR", 1.01)
+    assert np.mean([gap(values) is not None for values in few]) > 0.005
+
+
 def test_no_gap_is_clear_where_modes_overlap() -> None:
     assert detected(states((1, 2.4), 0.2), 48) <= 0.02
 
@@ -334,12 +349,12 @@ def test_neither_results_nor_the_order_of_trials_have_a_say(
     trials = flipping([4])
     others = [
         trial(
-            one.group,
-            one.calibration_before["core_to_core_ns"],
-            one.calibration_after["core_to_core_ns"],
+            ended.group,
+            ended.calibration_before["core_to_core_ns"],
+            ended.calibration_after["core_to_core_ns"],
             result=r,
         )
-        for one, r in zip(trials, results, strict=True)
+        for ended, r in zip(trials, results, strict=True)
     ]
     chance.shuffle(others)
     assert host_modes(others, experiment()) == host_modes(trials, experiment())
@@ -350,12 +365,12 @@ def test_neither_results_nor_the_order_of_trials_have_a_say(
 
 def repeated(trials: Sequence[StoredTrial]) -> list[int]:
     """The groups that would be repeated, each judged when it ends."""
-    found = []
-    for group in range(max(one.group for one in trials) + 1):
-        ended = [one for one in trials if one.group <= group]
-        if disagreement([one for one in ended if one.group == group], ended, experiment()):
-            found.append(group)
-    return found
+    groups = []
+    for group in range(max(trial.group for trial in trials) + 1):
+        ended = [trial for trial in trials if trial.group <= group]
+        if disagreement([trial for trial in ended if trial.group == group], ended, experiment()):
+            groups.append(group)
+    return groups
 
 
 def test_a_group_is_repeated_where_the_host_changed_once_both_modes_are_known() -> None:
@@ -365,7 +380,7 @@ def test_a_group_is_repeated_where_the_host_changed_once_both_modes_are_known() 
 
 def test_the_reason_names_what_was_seen() -> None:
     trials = flipping([25])
-    group = [one for one in trials if one.group == 25]
+    group = [trial for trial in trials if trial.group == 25]
     assert "core_to_core_ns from 4" in disagreement(group, trials, experiment())
 
 

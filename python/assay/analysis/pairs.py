@@ -3,35 +3,45 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.types import HostModes, Look
+from assay.analysis.busy import disturbance, lost, without_busy
+from assay.analysis.types import Analysis, HostModes, Look
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
+from assay.runner.types import Status
 from assay.store.types import StoredTrial
 
 Context = tuple[Level, ...]
 Groups = Mapping[int, Mapping[Level, StoredTrial]]
+Failures = Mapping[tuple[Context, Level], str]
+"""Context and level -> in words, how many of its trials are not valid, or what they lost to other work."""
 
 HOST_CHANGED = "host changed"
 """Why a group does not count whose calibrations disagree."""
+
+WITHHELD = "withheld"
+"""Why a group of valid trials does not count: other trials of its level or baseline are not valid, or all
+lost too much processor time."""
 
 NOT_RUN = "not run"
 _REASONS = ("not valid", NOT_RUN, "metric missing", "not above zero")
 """Why a trial has no logarithm of a metric, the one that says most first."""
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """A group that has no log ratio, and why."""
+class Pair(NamedTuple):
+    """The two trials of a group as one log ratio, or the reason why there is none."""
 
+    group: int
     block: int
-    reason: str
+    log_ratio: float
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,36 +49,39 @@ class Pairs:
     """One level against the baseline in one context.
 
     Attributes:
-        log_ratios: of the groups in which both trials count.
-        groups, blocks: the number of each one's group and block.
-        dropped: group -> why it has no log ratio.
+        withheld: why none of them counts: how many trials of the level or the baseline are not valid.
     """
 
-    log_ratios: NDArray[np.float64]
-    groups: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    dropped: Mapping[int, Dropped]
+    pairs: tuple[Pair, ...]
+    withheld: str = ""
 
-    def counted(self) -> dict[str, int]:
-        """Return reason -> number of groups that were dropped for it."""
-        return dict(Counter(group.reason for group in self.dropped.values()))
+    @cached_property
+    def counting(self) -> list[Pair]:
+        """Those that have a log ratio."""
+        return [pair for pair in self.pairs if not pair.reason]
+
+    @property
+    def log_ratios(self) -> NDArray[np.float64]:
+        """The log ratios of those that have one."""
+        return np.array([pair.log_ratio for pair in self.counting], dtype=np.float64)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Reason -> number of groups that have no log ratio for it."""
+        return dict(Counter(pair.reason for pair in self.pairs if pair.reason))
 
     def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
         """Return the pairs of the groups that ran in one mode of the host."""
-        there = np.array([modes.of_group.get(group) == mode for group in self.groups.tolist()], dtype=bool)
-        return Pairs(self.log_ratios[there], self.groups[there], self.blocks[there], self.dropped)
+        there = tuple(pair for pair in self.pairs if modes.of_group.get(pair.group) == mode)
+        return replace(self, pairs=there)
 
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
-        """Return the pairs less those of groups whose calibrations disagree."""
-        of_group = {} if modes is None else modes.of_group
-        mixed = np.array([of_group.get(group) == "mixed" for group in self.groups.tolist()], dtype=bool)
-        changed = {
-            group: Dropped(block, HOST_CHANGED)
-            for group, block in zip(self.groups[mixed].tolist(), self.blocks[mixed].tolist(), strict=True)
-        }
-        return Pairs(
-            self.log_ratios[~mixed], self.groups[~mixed], self.blocks[~mixed], {**self.dropped, **changed}
-        )
+        """Return the pairs less the log ratios of groups whose calibrations disagree."""
+        mixed = set() if modes is None else {*modes.mixed}
+        changed = [pair for pair in self.counting if pair.group in mixed]
+        others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
+        excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
+        return replace(self, pairs=(*others, *excluded))
 
 
 class Wanted(NamedTuple):
@@ -131,23 +144,82 @@ def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping
     return contexts
 
 
-def pairs(groups: Groups, level: Level, baseline: Level, metric: str) -> Pairs:
-    """Return the log ratios of a metric between two levels, and why other groups have none."""
-    log_ratios, numbers, blocks = [], [], []
-    dropped: dict[int, Dropped] = {}
-    for number, group in groups.items():
-        logarithms = [logarithm(group.get(side), metric) for side in (level, baseline)]
-        reasons = [reason for reason in _REASONS if reason in logarithms]
-        block = next(iter(group.values())).block
-        if reasons:
-            dropped[number] = Dropped(block, reasons[0])
-        else:
-            log_ratios.append(float(logarithms[0]) - float(logarithms[1]))
-            numbers.append(number)
-            blocks.append(block)
-    return Pairs(
-        np.array(log_ratios, dtype=np.float64),
-        np.array(numbers, dtype=np.int64),
-        np.array(blocks, dtype=np.int64),
-        dropped,
-    )
+def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
+    """Return the levels of which no trial counts: one is not valid, or all lost too much processor time.
+
+    What fails at times may do wrong work at all times, so a failure counts whenever it was: in a group that
+    is left out, or after the look that verdicts rest on. Neither counts where the experiment accepts it.
+    """
+    trials = list(trials)
+    comparison = experiment.comparison
+    factor = comparison.factor
+    quiet = {trial.ordinal for trial in without_busy(trials, experiment)}
+    by_place: dict[tuple[Context, Level], list[StoredTrial]] = defaultdict(list)
+    for trial in trials:
+        by_place[experiment.context(trial.levels), trial.levels[factor]].append(trial)
+    said = {}
+    for (context, level), members in by_place.items():
+        whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
+        failed = not_valid(Counter(trial.status for trial in members), whose)
+        disturbed = lost(trial for trial in members if trial.ordinal in quiet)
+        said[context, level] = " and ".join(
+            filter(
+                None,
+                (
+                    "" if comparison.accept_invalid else failed,
+                    "" if experiment.design.busy == "count" else disturbance(disturbed, whose),
+                ),
+            )
+        )
+    return {place: text for place, text in said.items() if text}
+
+
+def not_valid(counts: Mapping[Status, int], whose: str) -> str:
+    """Return how many trials are not valid: `16 of 24 trials of my_map were invalid`; empty if all are."""
+    failed = {status.replace("_", " "): count for status, count in counts.items() if status != "valid"}
+    total = sum(failed.values())
+    if not total:
+        return ""
+    said = f"{total} of {sum(counts.values())} trials {whose}"
+    were = "was" if total == 1 else "were"
+    if len(failed) > 1:
+        each = ", ".join(f"{count} {status}" for status, count in sorted(failed.items()))
+        return f"{said} {were} not valid ({each})"
+    [status] = failed
+    return f"{said} {were} {status}" if status == "invalid" else f"{said} {status}"
+
+
+def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, failed: Failures) -> Pairs:
+    """Return the log ratios of a metric for a comparison, and why groups have none.
+
+    If a trial of the level or of the baseline has failed in this context, none counts.
+    """
+    places = [(target.key, target.level), (target.key, target.baseline)]
+    withheld = " and ".join(failed[place] for place in places if place in failed)
+    of_groups = []
+    for number, group in contexts.get(target.key, {}).items():
+        values = [logarithm(group.get(side), metric) for side in (target.level, target.baseline)]
+        reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld else "")
+        log_ratio = math.nan if reason else float(values[0]) - float(values[1])
+        of_groups.append(Pair(number, next(iter(group.values())).block, log_ratio, reason))
+    return Pairs(tuple(of_groups), withheld)
+
+
+def ratios_of_pairs(
+    trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
+) -> list[list[float]]:
+    """Return for each comparison of the main metric the ratios of the pairs that count, the least first.
+
+    They show how far single pairs lie apart, whereas the interval of a comparison is that of their mean.
+
+    Args:
+        trials: those that `analysis` was made from.
+    """
+    trials = list(trials)
+    contexts = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
+    failed = failures(trials, experiment)
+    of_comparisons = (pairs(contexts, target, analysis.metric, failed) for target in wanted(experiment))
+    return [
+        sorted(np.exp(of_level.without_mixed(analysis.host_modes).log_ratios).tolist())
+        for of_level in of_comparisons
+    ]

@@ -8,15 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import NormalDist, fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.intervals import sign_flips
 from assay.analysis.modes import host_modes
-from assay.analysis.pairs import Wanted, by_context, condition_key, pairs, wanted
+from assay.analysis.pairs import Wanted, by_context, condition_key, failures, pairs, wanted
 from assay.analysis.sequential import looks
+from assay.analysis.summary import summarise
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -27,7 +28,7 @@ Those of several campaigns say less, as each campaign has a mean of its own: its
 fewer."""
 
 ASSURANCE = 0.8
-"""The share of campaigns of the forecast length whose interval is narrow enough."""
+"""The share of campaigns of the forecast length whose interval is narrow enough, or which have a verdict."""
 
 DRAWS = 100
 
@@ -73,21 +74,26 @@ class ComparisonForecast:
         context: factor -> level, without the compared factor.
         pairs: the pairs that the forecast rests on; without the rest where they say too little, as those
             of one campaign do below `FEWEST_PAIRS`.
+        ratio: geometric mean of the ratios.
         scatter_percent: standard deviation of the ratios within groups, percent.
-        planned_width_percent: the width that the experiment's planned number of blocks will probably give.
-        blocks: the blocks after which the interval is probably narrow enough.
+        planned_width_percent: the width that the experiment's planned number of blocks will probably give;
+            None in a forecast of verdicts.
+        blocks: the blocks after which the interval is probably narrow enough, or there is a verdict.
         minutes: the time that these blocks take, with all other comparisons.
         components: None where the trials have no series of throughput.
+        withheld: why there is no forecast, where trials that were not valid are the reason; else empty.
     """
 
     context: Mapping[str, Level]
     level: Level
     pairs: int
+    ratio: float | None = None
     scatter_percent: float | None = None
     planned_width_percent: float | None = None
     blocks: int | None = None
     minutes: float | None = None
     components: Components | None = None
+    withheld: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,18 +101,29 @@ class Forecast:
     """What an answer to an experiment's question will take.
 
     Attributes:
-        width_percent: the full width of every interval, 100 (high / low - 1).
+        width_percent: the full width of every interval, 100 (high / low - 1); None in a forecast of verdicts.
+        family: the comparisons, with those over workloads, for whose number verdicts are corrected.
         confidence: of the intervals; that of the last look where the experiment looks early.
         planned: the blocks that the experiment plans; with a time budget, those that fit into it.
         minutes_per_block: the time that a block takes with repeats, calibrations and all around it.
         comparisons: by context, then by level, in the experiment's order.
     """
 
-    width_percent: float
+    width_percent: float | None
+    family: int
     confidence: float
     planned: int
     minutes_per_block: float
     comparisons: tuple[ComparisonForecast, ...]
+
+    @property
+    def decided(self) -> tuple[ComparisonForecast, ...]:
+        """Those that the planned blocks are enough for."""
+        return tuple(
+            comparison
+            for comparison in self.comparisons
+            if comparison.blocks is not None and comparison.blocks <= self.planned
+        )
 
     @property
     def slowest(self) -> ComparisonForecast | None:
@@ -119,37 +136,54 @@ class Forecast:
 
 
 def forecast(
-    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, width_percent: float
+    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, width_percent: float | None = None
 ) -> Forecast:
-    """Return how many blocks it will probably take until intervals are at most this wide.
+    """Return how many blocks it will probably take until there are verdicts, or intervals are this narrow.
 
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
     them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
-    the sign-flip intervals of 80% of the samples are narrow enough. Where some groups do not count (a trial
-    is not valid, the calibrations disagree), it takes more blocks accordingly.
+    the sign-flip intervals of 80% of the samples are narrow enough. For a verdict, that is as narrow as the
+    corrected test needs it if the ratio is what it was. Where some groups do not count (a trial is not valid,
+    the calibrations disagree), it takes more blocks accordingly.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
-        width_percent: full width of the interval of a ratio, 100 (high / low - 1), above zero.
+        width_percent: full width of the interval of a ratio, 100 (high / low - 1), above zero; None for
+            verdicts.
     """
     blocks = experiment.design.blocks
-    confidence = looks(blocks)[-1].confidence
+    answers = len(summarise((), experiment).answers)
+    family = answers if experiment.comparison.correction == "holm" else 1
+    confidence = looks(blocks, answers)[-1].confidence
     seconds = _seconds_per_block(campaigns, experiment)
     planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
+    samples = list(_samples(campaigns, experiment))
+    enough = [sample for sample in samples if sample.freedom >= FEWEST_PAIRS - 1]
+    if width_percent is None:
+        bound = math.log1p(experiment.comparison.smallest_effect_percent / 100)
+        pairs_needed = _pairs_for_verdicts(enough, bound, family, 1 - confidence)
+    else:
+        narrow = math.log1p(width_percent / 100)
+        pairs_needed = [sample.widths(confidence).pairs_for(narrow) for sample in enough]
+    needed_by = {id(sample): count for sample, count in zip(enough, pairs_needed, strict=True)}
     comparisons = []
-    for sample in _samples(campaigns, experiment):
-        size = sample.residuals.size
-        if sample.freedom < FEWEST_PAIRS - 1:
-            comparisons.append(ComparisonForecast(sample.target.context, sample.target.level, size))
+    for sample in samples:
+        target, size = sample.target, sample.residuals.size
+        if id(sample) not in needed_by:
+            comparisons.append(
+                ComparisonForecast(target.context, target.level, size, withheld=sample.withheld)
+            )
             continue
-        widths = _Widths(sample.residuals, sample.freedom, confidence)
-        needed = math.ceil(widths.pairs_for(math.log1p(width_percent / 100)) / sample.per_block)
-        planned_width = widths.at(int(planned * sample.per_block))
+        needed = math.ceil(needed_by[id(sample)] / sample.per_block)
+        planned_width = math.inf
+        if width_percent is not None:
+            planned_width = sample.widths(confidence).at(int(planned * sample.per_block))
         comparisons.append(
             ComparisonForecast(
-                context=sample.target.context,
-                level=sample.target.level,
+                context=target.context,
+                level=target.level,
                 pairs=size,
+                ratio=math.exp(min(max(sample.center, -700), 700)),
                 scatter_percent=_percent(float(np.std(sample.residuals))),
                 planned_width_percent=_percent(planned_width) if math.isfinite(planned_width) else None,
                 blocks=needed,
@@ -157,20 +191,66 @@ def forecast(
                 components=_components(sample, campaigns, experiment, seconds),
             )
         )
-    return Forecast(width_percent, confidence, planned, seconds / 60, tuple(comparisons))
+    return Forecast(width_percent, family, confidence, planned, seconds / 60, tuple(comparisons))
+
+
+def _pairs_for_verdicts(samples: "Sequence[_Sample]", bound: float, family: int, level: float) -> list[int]:
+    """Return how many pairs each comparison needs until the corrected test probably gives it a verdict.
+
+    Its interval must lie beyond 1 or within the smallest effect, whichever is nearer to what its ratio was.
+    By Holm, the clearest of a family of m is tested at a level of 1/m, the next at 1/(m - 1), and so on;
+    those that differ and those that are equivalent are corrected apart.
+
+    Args:
+        bound: the log ratio up to which two are equivalent.
+        family: how many share the level; 1 where nothing is corrected.
+        level: of the look that the verdicts rest on.
+    """
+    needed = [0] * len(samples)
+    for equivalent in (False, True):
+        kind = [index for index, sample in enumerate(samples) if sample.is_near(bound) == equivalent]
+        kind.sort(key=lambda index: samples[index].pairs_for_verdict(bound, 1 - level / family))
+        fewest = 0
+        for rank, index in enumerate(kind):
+            confidence = 1 - level / max(1, family - rank)
+            fewest = max(fewest, samples[index].pairs_for_verdict(bound, confidence))
+            needed[index] = fewest
+    return needed
 
 
 @dataclass(frozen=True)
 class _Sample:
     """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1.
 
-    `freedom` is the degrees of freedom of their standard deviation.
+    `center` is the mean of all of them; `freedom` is the degrees of freedom of their standard deviation.
+    `withheld` says why those of a campaign do not count: trials were not valid.
     """
 
     target: Wanted
     residuals: _Values
+    center: float
     freedom: int
     per_block: float
+    withheld: str
+
+    def widths(self, confidence: float) -> "_Widths":
+        """Return the widths that intervals of this confidence will probably have."""
+        return _Widths(self.residuals, self.freedom, confidence)
+
+    def is_near(self, bound: float) -> bool:
+        """Return whether it is nearer to being equivalent than to being different."""
+        return bound - abs(self.center) > abs(self.center)
+
+    def pairs_for_verdict(self, bound: float, confidence: float) -> int:
+        """Return the fewest pairs whose interval probably lies on one side of 1, or within the bound.
+
+        The interval's middle will be off by as much as the assurance leaves room for: half the width, times
+        the quotient of the two quantiles of the normal distribution.
+        """
+        distance = max(abs(self.center), bound - abs(self.center))
+        normal = NormalDist()
+        off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + confidence) / 2)
+        return self.widths(confidence).pairs_for(2 * distance / (1 + off))
 
 
 def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> Iterator[_Sample]:
@@ -179,17 +259,26 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
     All blocks count, those after the last look at the results too: they say as much of the scatter, and no
     verdict rests on it.
     """
-    parts = [(by_context(trials, experiment), host_modes(trials, experiment)) for trials in campaigns]
+    parts = [
+        (by_context(trials, experiment), host_modes(trials, experiment), failures(trials, experiment))
+        for trials in campaigns
+    ]
     for target in wanted(experiment):
         log_ratios, groups = [], 0
-        for contexts, modes in parts:
-            in_context = contexts.get(target.key, {})
-            groups += sum(next(iter(group.values())).repeats is None for group in in_context.values())
-            sample = pairs(in_context, target.level, target.baseline, experiment.comparison.metric)
+        withheld = ""
+        for contexts, modes, failed in parts:
+            sample = pairs(contexts, target, experiment.comparison.metric, failed)
+            if sample.withheld:
+                withheld = sample.withheld
+                continue
+            in_context = contexts.get(target.key, {}).values()
+            groups += sum(next(iter(group.values())).repeats is None for group in in_context)
             log_ratios.append(sample.without_mixed(modes).log_ratios)
         freedom = sum(sample.size - 1 for sample in log_ratios if sample.size > 1)
         per_block = min(1.0, sum(sample.size for sample in log_ratios) / max(groups, 1))
-        yield _Sample(target, _residuals(log_ratios), freedom, per_block)
+        every = np.concatenate(log_ratios) if log_ratios else np.empty(0)
+        center = float(every.mean()) if every.size else 0.0
+        yield _Sample(target, _residuals(log_ratios), center, freedom, per_block, withheld)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:

@@ -11,6 +11,8 @@ import pytest
 
 from assay.analysis.intervals import sign_flips
 from assay.analysis.planning import ComparisonForecast, forecast
+from assay.analysis.types import Look
+from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
@@ -82,8 +84,12 @@ def noisy(scatter: float, seed: int = 1, variation: float | None = None) -> Chan
 
 
 def only(comparisons: Sequence[ComparisonForecast], level: str, threads: int) -> ComparisonForecast:
-    (found,) = [one for one in comparisons if one.level == level and one.context == {"threads": threads}]
-    return found
+    (comparison,) = [
+        comparison
+        for comparison in comparisons
+        if comparison.level == level and comparison.context == {"threads": threads}
+    ]
+    return comparison
 
 
 @cache
@@ -98,29 +104,31 @@ def widths(scatter: float, blocks: int) -> Any:
 
 @pytest.mark.parametrize(("scatter", "width"), [(0.05, 8.0), (0.05, 5.0), (0.02, 3.0)])
 def test_the_forecast_is_what_campaigns_of_that_length_attain(scatter: float, width: float) -> None:
-    found = forecast([campaign(200, noisy(scatter))], experiment(), width)
-    for one in found.comparisons:
-        assert one.scatter_percent == pytest.approx(100 * scatter, rel=0.2)
-        assert one.blocks is not None
-        attained = np.mean(widths(scatter, one.blocks) <= width)
+    prediction = forecast([campaign(200, noisy(scatter))], experiment(), width)
+    for comparison in prediction.comparisons:
+        assert comparison.scatter_percent == pytest.approx(100 * scatter, rel=0.2)
+        assert comparison.blocks is not None
+        attained = np.mean(widths(scatter, comparison.blocks) <= width)
         assert 0.5 <= attained <= 0.97
-        assert one.planned_width_percent == pytest.approx(np.quantile(widths(scatter, 20), 0.8), rel=0.2)
+        assert comparison.planned_width_percent == pytest.approx(
+            np.quantile(widths(scatter, 20), 0.8), rel=0.2
+        )
 
 
 def test_a_small_pilot_allows_for_what_it_does_not_know() -> None:
     # Over many pilots of 8 blocks, 80% of the campaigns that they ask for are narrow enough.
     attained = []
     for seed in range(20):
-        found = forecast([campaign(8, noisy(0.05, seed))], experiment(Blocks(most=8)), 7)
-        for one in found.comparisons:
-            assert one.blocks is not None
-            attained.append(np.mean(widths(0.05, one.blocks) <= 7))
+        prediction = forecast([campaign(8, noisy(0.05, seed))], experiment(Blocks(most=8)), 7)
+        for comparison in prediction.comparisons:
+            assert comparison.blocks is not None
+            attained.append(np.mean(widths(0.05, comparison.blocks) <= 7))
     assert 0.7 <= np.mean(attained) <= 0.9
 
 
 def test_many_blocks_follow_the_square_root() -> None:
     trials = [campaign(20, noisy(0.05))]
-    near, far = (only(forecast(trials, experiment(), each).comparisons, "other", 1) for each in (0.1, 0.01))
+    near, far = (only(forecast(trials, experiment(), width).comparisons, "other", 1) for width in (0.1, 0.01))
     assert near.blocks is not None
     assert far.blocks is not None
     assert near.blocks > 10_000
@@ -129,24 +137,27 @@ def test_many_blocks_follow_the_square_root() -> None:
 
 def test_a_comparison_whose_scatter_is_larger_takes_longer_and_decides() -> None:
     quiet, wild = noisy(0.02), noisy(0.1, seed=2)
-    found = forecast([campaign(20, lambda *one: wild(*one) if one[2] == 2 else quiet(*one))], experiment(), 5)
-    assert [(one.context, one.level) for one in found.comparisons] == [
+    prediction = forecast(
+        [campaign(20, lambda *place: wild(*place) if place[2] == 2 else quiet(*place))], experiment(), 5
+    )
+    assert [(comparison.context, comparison.level) for comparison in prediction.comparisons] == [
         ({"threads": 1}, "other"),
         ({"threads": 2}, "other"),
     ]
-    assert found.slowest == only(found.comparisons, "other", 2)
-    assert found.slowest.blocks is not None
-    other = only(found.comparisons, "other", 1).blocks
+    assert prediction.slowest == only(prediction.comparisons, "other", 2)
+    assert prediction.slowest.blocks is not None
+    other = only(prediction.comparisons, "other", 1).blocks
     assert other is not None
-    assert found.slowest.blocks > 5 * other
+    assert prediction.slowest.blocks > 5 * other
 
 
 def test_noise_that_both_trials_of_a_pair_share_costs_nothing() -> None:
     def drifting(block: int, subject: str, threads: int) -> dict[str, Any]:
         return {"throughput": 1e6 * 2.0**block}
 
-    found = forecast([campaign(10, drifting)], experiment(), 5)
-    assert {one.blocks for one in found.comparisons} == {6}  # the fewest that have an interval of 95%
+    prediction = forecast([campaign(10, drifting)], experiment(), 5)
+    # 6 are the fewest that have an interval of 95%.
+    assert {comparison.blocks for comparison in prediction.comparisons} == {6}
 
 
 def test_a_difference_between_campaigns_is_no_scatter() -> None:
@@ -158,9 +169,9 @@ def test_a_difference_between_campaigns_is_no_scatter() -> None:
 
     once = forecast([campaign(20, quiet)], experiment(), 5)
     twice = forecast([campaign(20, quiet), campaign(20, faster)], experiment(), 5)
-    for one, two in zip(once.comparisons, twice.comparisons, strict=True):
-        assert two.pairs == 40
-        assert one.scatter_percent == pytest.approx(two.scatter_percent, rel=0.4)
+    for in_one, in_two in zip(once.comparisons, twice.comparisons, strict=True):
+        assert in_two.pairs == 40
+        assert in_one.scatter_percent == pytest.approx(in_two.scatter_percent, rel=0.4)
 
 
 def test_tiny_campaigns_allow_for_the_mean_of_each() -> None:
@@ -168,26 +179,26 @@ def test_tiny_campaigns_allow_for_the_mean_of_each() -> None:
     attained = []
     for seed in range(20):
         noise = noisy(0.05, seed)
-        found = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(most=8)), 7)
-        for one in found.comparisons:
-            assert one.pairs == 12
-            assert one.blocks is not None
-            attained.append(np.mean(widths(0.05, one.blocks) <= 7))
+        prediction = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(most=8)), 7)
+        for comparison in prediction.comparisons:
+            assert comparison.pairs == 12
+            assert comparison.blocks is not None
+            attained.append(np.mean(widths(0.05, comparison.blocks) <= 7))
     assert 0.77 <= np.mean(attained) <= 0.9  # 0.74 with 11
 
 
 @pytest.mark.parametrize(("campaigns", "enough"), [(4, False), (5, True)])
 def test_pairs_of_tiny_campaigns_say_less_than_those_of_one(campaigns: int, enough: bool) -> None:
     noise = noisy(0.05)
-    found = forecast([campaign(2, noise) for _ in range(campaigns)], experiment(), 5)
-    assert {one.pairs for one in found.comparisons} == {2 * campaigns}
-    assert (found.slowest is not None) == enough
+    prediction = forecast([campaign(2, noise) for _ in range(campaigns)], experiment(), 5)
+    assert {comparison.pairs for comparison in prediction.comparisons} == {2 * campaigns}
+    assert (prediction.slowest is not None) == enough
 
 
 def test_blocks_after_the_last_look_count_too() -> None:
     # The look at 8 blocks is the last one that 11 blocks reach.
-    found = forecast([campaign(11, noisy(0.05))], experiment(Blocks(most=60, until=5.0)), 5)
-    assert {one.pairs for one in found.comparisons} == {11}
+    prediction = forecast([campaign(11, noisy(0.05))], experiment(Blocks(most=60, until=5.0)), 5)
+    assert {comparison.pairs for comparison in prediction.comparisons} == {11}
 
 
 def test_groups_that_do_not_count_cost_blocks() -> None:
@@ -199,72 +210,130 @@ def test_groups_that_do_not_count_cost_blocks() -> None:
         at = (block // 2 * len(THREADS) + THREADS.index(threads)) * len(SUBJECTS) + SUBJECTS.index(subject)
         return {} if block % 2 and subject == "other" else dict(trials[at].metrics)
 
-    whole = forecast([[one for one in trials if one.block < 20]], experiment(), 5)
+    whole = forecast([[trial for trial in trials if trial.block < 20]], experiment(), 5)
     half = forecast([campaign(40, spoiled)], experiment(), 5)
     for threads in THREADS:
-        one, other = (only(each.comparisons, "other", threads) for each in (whole, half))
-        assert one.pairs == other.pairs == 20
-        assert one.blocks is not None
-        assert other.blocks is not None
-        assert abs(other.blocks - 2 * one.blocks) <= 1
+        of_whole, of_half = (only(prediction.comparisons, "other", threads) for prediction in (whole, half))
+        assert of_whole.pairs == of_half.pairs == 20
+        assert of_whole.blocks is not None
+        assert of_half.blocks is not None
+        assert abs(of_half.blocks - 2 * of_whole.blocks) <= 1
 
 
 def test_a_block_takes_from_start_to_start_whatever_happened_between_two_trials() -> None:
-    found = forecast([campaign(10, noisy(0.02), gap_after=21)], experiment(), 5)
-    assert found.minutes_per_block == pytest.approx(4 * SECONDS / 60)
-    for one in found.comparisons:
-        assert one.blocks is not None
-        assert one.minutes == pytest.approx(one.blocks * found.minutes_per_block)
+    prediction = forecast([campaign(10, noisy(0.02), gap_after=21)], experiment(), 5)
+    assert prediction.minutes_per_block == pytest.approx(4 * SECONDS / 60)
+    for comparison in prediction.comparisons:
+        assert comparison.blocks is not None
+        assert comparison.minutes == pytest.approx(comparison.blocks * prediction.minutes_per_block)
 
 
 def test_repeats_cost_time() -> None:
     trials = campaign(10, noisy(0.02))
     again = [
         StoredTrial(
-            **vars(one)
+            **vars(trial)
             | {
-                "group": one.group + 100,
-                "repeats": one.group,
-                "started_at": one.started_at + timedelta(hours=1),
+                "group": trial.group + 100,
+                "repeats": trial.group,
+                "started_at": trial.started_at + timedelta(hours=1),
             }
         )
-        for one in trials
-        if one.block < 5
+        for trial in trials
+        if trial.block < 5
     ]
-    found = forecast([trials + again], experiment(), 5)
-    assert found.minutes_per_block == pytest.approx(1.5 * 4 * SECONDS / 60)
+    prediction = forecast([trials + again], experiment(), 5)
+    assert prediction.minutes_per_block == pytest.approx(1.5 * 4 * SECONDS / 60)
 
 
 def test_a_time_budget_limits_the_planned_blocks() -> None:
-    found = forecast([campaign(10, noisy(0.02))], experiment(Blocks(most=1000, minutes=1.0)), 5)
-    assert found.planned == 30  # of 2 s each
+    prediction = forecast([campaign(10, noisy(0.02))], experiment(Blocks(most=1000, minutes=1.0)), 5)
+    assert prediction.planned == 30  # of 2 s each
 
 
 def test_an_early_end_asks_for_more_confidence() -> None:
     trials = [campaign(20, noisy(0.05))]
     fixed, early = (
-        forecast(trials, experiment(each), 5) for each in (Blocks(most=60), Blocks(most=60, until=5.0))
+        forecast(trials, experiment(blocks), 5) for blocks in (Blocks(most=60), Blocks(most=60, until=5.0))
     )
     assert fixed.confidence == pytest.approx(0.95)
     assert early.confidence > 0.95
-    for one, other in zip(fixed.comparisons, early.comparisons, strict=True):
-        assert one.blocks is not None
-        assert other.blocks is not None
-        assert other.blocks > one.blocks
+    for without_looks, with_looks in zip(fixed.comparisons, early.comparisons, strict=True):
+        assert without_looks.blocks is not None
+        assert with_looks.blocks is not None
+        assert with_looks.blocks > without_looks.blocks
 
 
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_few_pairs_have_no_forecast(blocks: int) -> None:
-    found = forecast([campaign(blocks, noisy(0.02))], experiment(), 5)
-    assert found.slowest is None
-    assert {(one.blocks, one.minutes, one.scatter_percent) for one in found.comparisons} == {
-        (None, None, None)
-    }
+    prediction = forecast([campaign(blocks, noisy(0.02))], experiment(), 5)
+    assert prediction.slowest is None
+    assert {
+        (comparison.blocks, comparison.minutes, comparison.scatter_percent)
+        for comparison in prediction.comparisons
+    } == {(None, None, None)}
 
 
 def test_one_planned_block_gives_no_interval() -> None:
-    found = forecast([campaign(8, noisy(0.02))], experiment(Blocks(most=1)), 5)
-    assert {one.planned_width_percent for one in found.comparisons} == {None}
+    prediction = forecast([campaign(8, noisy(0.02))], experiment(Blocks(most=1)), 5)
+    assert {comparison.planned_width_percent for comparison in prediction.comparisons} == {None}
+
+
+# Verdicts
+
+
+def shifted(scatter: float, effects: dict[int, float], seed: int) -> Change:
+    noise = noisy(scatter, seed)
+
+    def metrics(block: int, subject: str, threads: int) -> dict[str, Any]:
+        factor = math.exp(effects[threads]) / 3 if subject == "other" else 1
+        return {"throughput": factor * noise(block, subject, threads)["throughput"]}
+
+    return metrics
+
+
+@pytest.mark.parametrize("effects", [{1: 0.05, 2: 0.05}, {1: 0.0, 2: 0.08}, {1: 0.02, 2: 0.0}])
+def test_campaigns_of_the_forecast_length_have_verdicts(effects: dict[int, float]) -> None:
+    prediction = forecast([campaign(200, shifted(0.04, effects, 1))], experiment())
+    assert prediction.family == 2
+    lengths = [comparison.blocks for comparison in prediction.comparisons]
+    for index, blocks in enumerate(lengths):
+        assert blocks is not None
+        assert 7 <= blocks <= 60
+        chance = np.random.default_rng(5)
+        look = Look(1, 1, blocks, 0.95)
+        decided = [
+            decide(
+                [chance.normal(effect, 0.04, blocks) for effect in effects.values()],
+                ["higher", "higher"],
+                Question(5.0, "holm", look),
+            )[index].verdict
+            != "undecided"
+            for _ in range(30)
+        ]
+        assert sum(decided) >= 0.75 * len(decided)
+
+
+def test_what_is_nearer_to_a_boundary_takes_longer() -> None:
+    def blocks(effect: float) -> int:
+        prediction = forecast([campaign(40, shifted(0.04, {1: effect, 2: 0.5}, 1))], experiment())
+        count = only(prediction.comparisons, "other", 1).blocks
+        assert count is not None
+        return count
+
+    assert blocks(0.2) < blocks(0.05) < blocks(0.03)
+
+
+def test_more_comparisons_take_longer_unless_none_is_corrected() -> None:
+    alone = experiment().comparison.model_copy(update={"correction": "none"})
+    trials = [campaign(40, shifted(0.04, {1: 0.05, 2: 0.05}, 1))]
+    corrected = forecast(trials, experiment())
+    uncorrected = forecast(trials, experiment().model_copy(update={"comparison": alone}))
+    assert uncorrected.family == 1
+    assert uncorrected.slowest is not None
+    assert corrected.slowest is not None
+    assert (uncorrected.slowest.blocks or 0) <= (corrected.slowest.blocks or 0)
+    assert all(comparison in corrected.comparisons for comparison in corrected.decided)
 
 
 # Where the scatter comes from
@@ -272,12 +341,12 @@ def test_one_planned_block_gives_no_interval() -> None:
 
 def test_scatter_within_trials_asks_for_longer_ones() -> None:
     # 20 intervals that vary by 20% move a trial's mean by 4.5%, and a ratio of two by 6.3%.
-    found = forecast([campaign(60, noisy(0.065, variation=0.2))], experiment(), 5)
-    for one in found.comparisons:
-        assert one.components is not None
-        assert one.components.within_share > 0.6
-        assert one.components.longer_pays
-        assert 300 <= one.components.duration_ms <= 2000
+    prediction = forecast([campaign(60, noisy(0.065, variation=0.2))], experiment(), 5)
+    for comparison in prediction.comparisons:
+        assert comparison.components is not None
+        assert comparison.components.within_share > 0.6
+        assert comparison.components.longer_pays
+        assert 300 <= comparison.components.duration_ms <= 2000
 
 
 def test_trials_that_are_not_valid_say_nothing_of_where_scatter_comes_from() -> None:
@@ -287,26 +356,28 @@ def test_trials_that_are_not_valid_say_nothing_of_where_scatter_comes_from() -> 
         replace(trial, status="invalid", metrics=wild) if trial.block == 19 else trial for trial in trials
     ]
     shares = []
+    comparison = experiment().comparison.model_copy(update={"accept_invalid": True})
+    accepting = experiment().model_copy(update={"comparison": comparison})
     for sample in (trials[: 19 * 4], spoiled):
-        components = only(forecast([sample], experiment(), 5).comparisons, "other", 1).components
+        components = only(forecast([sample], accepting, 5).comparisons, "other", 1).components
         assert components is not None
         shares.append(components.within_share)
     assert shares[0] == pytest.approx(shares[1])
 
 
 def test_scatter_between_trials_asks_for_more_blocks() -> None:
-    found = forecast([campaign(60, noisy(0.065, variation=0.02))], experiment(), 5)
-    for one in found.comparisons:
-        assert one.components is not None
-        assert one.components.within_share < 0.05
-        assert not one.components.longer_pays
+    prediction = forecast([campaign(60, noisy(0.065, variation=0.02))], experiment(), 5)
+    for comparison in prediction.comparisons:
+        assert comparison.components is not None
+        assert comparison.components.within_share < 0.05
+        assert not comparison.components.longer_pays
 
 
 def test_the_advised_length_is_the_best_one_for_the_time() -> None:
     # Kalibera and Jones: variance of a block's pair times what the block costs is least.
     variation, scatter = 0.2, 0.1
-    found = forecast([campaign(400, noisy(scatter, variation=variation))], experiment(), 5)
-    components = only(found.comparisons, "other", 1).components
+    prediction = forecast([campaign(400, noisy(scatter, variation=variation))], experiment(), 5)
+    components = only(prediction.comparisons, "other", 1).components
     assert components is not None
     within = 2 * variation**2
     between = scatter**2 - within / 20
@@ -316,6 +387,6 @@ def test_the_advised_length_is_the_best_one_for_the_time() -> None:
 
 
 def test_without_a_series_nothing_is_said_of_components() -> None:
-    assert {one.components for one in forecast([campaign(8, noisy(0.02))], experiment(), 5).comparisons} == {
-        None
-    }
+    assert {
+        trial.components for trial in forecast([campaign(8, noisy(0.02))], experiment(), 5).comparisons
+    } == {None}

@@ -5,7 +5,6 @@ with each other, the chance that any of them is wrong is at most that sum. `docs
 levels are split as they are.
 """
 
-import math
 from collections.abc import Callable
 from math import ceil, log, sqrt
 
@@ -75,17 +74,25 @@ def waits(blocks: Blocks, complete: int) -> str:
 def settled(analysis: Analysis, blocks: Blocks) -> str:
     """Return why a campaign may end at the look that `analysis` rests on, or "" where it may not.
 
-    The comparisons of the main metric and the aggregates decide; further metrics do not.
+    The comparisons of the main metric and the aggregates decide; further metrics do not. What is withheld
+    can never be decided, and is not waited for; but a busy host may become quiet, and then more blocks help.
     """
-    if analysis.look is None or blocks.until is None:
+    if analysis.look is None or blocks.until is None or analysis.busy:
         return ""
+    answers = [answer for answer in analysis.answers if not answer.withheld]
+    withheld = len(analysis.answers) - len(answers)
+    every = "every other" if withheld else "every"
     if blocks.until == "verdict":
-        undecided = any(answer.verdict == "undecided" for answer in analysis.answers)
-        return "" if undecided else "every comparison has a verdict"
-    widths = [
-        math.inf if answer.interval is None else 100 * (answer.interval.high / answer.interval.low - 1)
-        for answer in analysis.answers
-    ]
-    return (
-        "" if max(widths, default=0) > blocks.until else f"every interval is at most {blocks.until:g}% wide"
-    )
+        ends = all(answer.verdict != "undecided" for answer in answers)
+        reason = f"{every} comparison has a verdict"
+    else:
+        intervals = [answer.interval for answer in answers]
+        ends = all(
+            interval is not None and 100 * (interval.high / interval.low - 1) <= blocks.until
+            for interval in intervals
+        )
+        reason = f"{every} interval is at most {blocks.until:g}% wide"
+    if not ends:
+        return ""
+    none = f"{withheld} of {len(analysis.answers)} comparisons can have no verdict, as trials were not valid"
+    return "; ".join([none] * bool(withheld) + [reason] * bool(answers))

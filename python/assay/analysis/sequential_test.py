@@ -75,16 +75,16 @@ def test_a_fixed_number_of_blocks_has_no_look_before_all_have_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "complete", "said"),
+    ("blocks", "complete", "reason"),
     [
-        (Blocks(most=40), 10, "10 of 40 blocks have ended, and verdicts rest on all of them"),
-        (Blocks(most=40, minutes=1), 0, "0 of 40 blocks have ended, and verdicts rest on all of them"),
-        (Blocks(most=40, until="verdict"), 10, "the first planned look at the results has not been reached"),
+        (Blocks(most=40), 10, "10 of 40 blocks"),
+        (Blocks(most=40, minutes=1), 0, "0 of 40 blocks"),
+        (Blocks(most=40, until="verdict"), 10, "first planned look"),
     ],
 )
-def test_why_there_is_no_look_yet_is_said(blocks: Blocks, complete: int, said: str) -> None:
+def test_why_there_is_no_look_yet_is_said(blocks: Blocks, complete: int, reason: str) -> None:
     assert reached(blocks, complete, 1) is None
-    assert waits(blocks, complete) == said
+    assert reason in waits(blocks, complete)
 
 
 # When a campaign may end
@@ -127,9 +127,9 @@ def test_it_may_end_when_every_interval_is_narrow_enough() -> None:
 
 
 def test_further_metrics_do_not_decide() -> None:
-    found = replace(analysis(comparison("faster")), also=(comparison("undecided", 0.1, 9),))
-    assert settled(found, Blocks(most=60, until="verdict"))
-    assert settled(found, Blocks(most=60, until=3.0))
+    mixed = replace(analysis(comparison("faster")), also=(comparison("undecided", 0.1, 9),))
+    assert settled(mixed, Blocks(most=60, until="verdict"))
+    assert settled(mixed, Blocks(most=60, until=3.0))
 
 
 def test_it_may_not_end_between_looks_or_without_being_asked_to() -> None:

@@ -51,17 +51,17 @@ def test_nor_does_one_of_rounded_values(size: int, deviation: float) -> None:
 def test_two_modes_as_a_host_makes_them_are_found(share: float, size: int) -> None:
     # A factor of 1.8 with noise of 3%, as between the modes of a virtual machine's host.
     chance = np.random.default_rng(3)
-    found = 0
+    detected = 0
     for _ in range(100):
         slow = chance.permutation(size) < round(share * size)
         values = np.exp(0.03 * chance.normal(size=size)) * np.where(slow, 1, 1.8)
         seen = shape(values.tolist())
         if len(seen.clusters) == 2:
-            found += 1
+            detected += 1
             assert [mode.center for mode in seen.clusters] == pytest.approx([1, 1.8], rel=0.1)
             assert [mode.share for mode in seen.clusters] == pytest.approx([share, 1 - share], abs=0.06)
             assert "2 places" in seen.note
-    assert found >= 98
+    assert detected >= 98
 
 
 def test_three_modes_are_found_in_order() -> None:
@@ -88,7 +88,7 @@ def test_modes_that_nobody_would_tell_apart_are_one() -> None:
 
 
 def test_outliers_are_no_mode() -> None:
-    values = [100 + (7 * each % 10) / 10 for each in range(20)]
+    values = [100 + (7 * number % 10) / 10 for number in range(20)]
     assert shape([*values, 300, 310]).clusters == ()
 
 
@@ -123,10 +123,10 @@ def test_a_clear_gap_is_found_beside_a_wider_one_that_is_not() -> None:
 
 
 def test_a_median_of_values_far_apart_is_not_typical() -> None:
-    spread = [1.3**each for each in range(20)]
+    spread = [1.3**power for power in range(20)]
     assert shape(spread).clusters == ()
     assert "half of them lie outside" in shape(spread).note
-    assert shape([1.03**each for each in range(20)]).note == ""
+    assert shape([1.03**power for power in range(20)]).note == ""
 
 
 def test_few_values_say_nothing() -> None:

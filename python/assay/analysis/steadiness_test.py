@@ -40,8 +40,8 @@ def test_a_planted_change_is_found_where_it_is(size: int, slow: int, level: floa
     for _ in range(30):
         series = 1 + 0.02 * noise(chance, size, 0.3)
         series[:slow] *= level
-        found, after = classify(series)
-        assert found == kind
+        classified, after = classify(series)
+        assert classified == kind
         assert abs(after - slow) <= max(1, size / 50)
 
 
@@ -52,8 +52,8 @@ def test_a_step_half_way_is_found_however_short_the_series(size: int, level: flo
     for _ in range(30):
         series = 1 + 0.02 * noise(chance, size, 0.3)
         series[size // 2 :] *= level
-        found, after = classify(series)
-        assert found == kind
+        classified, after = classify(series)
+        assert classified == kind
         assert abs(after - size // 2) <= 1
 
 
@@ -86,8 +86,8 @@ def test_intervals_without_any_operation_are_a_state_too() -> None:
 
 
 def test_the_metrics_are_of_all_threads_a_second_without_what_came_after_the_last_full_interval() -> None:
-    one, two = [60 + at % 3 for at in range(20)], [40] * 20
-    derived = derive(result([*one, 1], [*two, 7]), REQUEST)
+    first, second = [60 + at % 3 for at in range(20)], [40] * 20
+    derived = derive(result([*first, 1], [*second, 7]), REQUEST)
     assert derived["interval_throughput_p5"] == pytest.approx(100 * 100)
     assert derived["interval_throughput_p50"] == pytest.approx(101 * 100)
     assert derived["interval_throughput_p95"] == pytest.approx(102 * 100)
@@ -129,5 +129,5 @@ def test_any_series_gives_finite_metrics_that_follow_its_unit(series: list[int],
     assert np.isfinite(list(derived.values())).all()
     assert ("steady_after_ms" in derived) == (derived["steady"] == 1)
     assert derived["interval_throughput_p5"] <= derived["interval_throughput_p95"]
-    scaled = derive(result([*(times * each for each in series), 0]), REQUEST)
+    scaled = derive(result([*(times * throughput for throughput in series), 0]), REQUEST)
     assert scaled["interval_throughput_p50"] == pytest.approx(times * derived["interval_throughput_p50"])

@@ -2,20 +2,20 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import count
 
 from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
+from assay.analysis.busy import is_busy, lost, without_busy
 from assay.analysis.intervals import CONFIDENCE, median, median_interval
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
-    Context,
-    Groups,
     Pairs,
     Wanted,
     by_context,
     condition_key,
     counted_trials,
+    failures,
     pairs,
     wanted,
 )
@@ -30,7 +30,7 @@ from assay.analysis.types import (
     HostMode,
     HostModes,
 )
-from assay.analysis.verdicts import Better, Question, decide, estimates
+from assay.analysis.verdicts import Better, Question, decide
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -40,8 +40,10 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     """Summarise the compared metric of every condition, and compare levels with the baseline.
 
     Only valid trials count, and in a comparison only groups in which the trials of both levels count and
-    whose calibrations agree. Conditions are summarised from all trials; comparisons and the host's modes see
-    the blocks that the current look covers. The order of `trials` does not matter.
+    whose calibrations agree. A trial that is not valid, whenever it ran, takes the verdict from every
+    comparison of its condition, unless the experiment accepts it. Conditions are summarised from all trials;
+    comparisons and the host's modes see the blocks that the current look covers. The order of `trials` does
+    not matter.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design, blocks = experiment.comparison, experiment.design.blocks
@@ -52,11 +54,18 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     family = len(main) + len(together) if design.correction == "holm" else 1
     look = reached(blocks, complete, family)
     waiting = waits(blocks, complete) if look is None else ""
-    counted = counted_trials(trials, look)
+    counting = without_busy(trials, experiment)
+    counted = counted_trials(counting, look)
     modes = host_modes(counted, experiment)
     groups = by_context(counted, experiment)
+    failed = failures(trials, experiment)
+
+    def pairs_of(target: Wanted, of_metric: str) -> Pairs:
+        return pairs(groups, target, of_metric, failed)
+
+    conditions = _summarise_conditions(trials, experiment)
     question = Question(design.smallest_effect_percent, design.correction, look, waiting)
-    comparisons, aggregates = _compare(main, together, groups, question, modes)
+    comparisons, aggregates = _compare(main, together, pairs_of, question, modes)
     return Analysis(
         metric=design.metric,
         factor=design.factor,
@@ -64,13 +73,14 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         better=design.better,
         smallest_effect_percent=design.smallest_effect_percent,
         confidence=CONFIDENCE,
-        conditions=_summarise_conditions(trials, experiment),
+        conditions=conditions,
         comparisons=comparisons,
-        also=_compare(also, [], groups, question, modes)[0],
+        also=_compare(also, [], pairs_of, question, modes)[0],
         aggregates=aggregates,
         look=look,
         host_modes=modes,
         waits=waiting,
+        busy=experiment.design.busy != "count" and any(is_busy(of.lost) for of in conditions),
     )
 
 
@@ -84,20 +94,21 @@ def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> i
 
 
 def _summarise_conditions(
-    trials: Iterable[StoredTrial], experiment: Experiment
+    trials: Sequence[StoredTrial], experiment: Experiment
 ) -> tuple[ConditionSummary, ...]:
     by_condition: dict[tuple[Level, ...], list[StoredTrial]] = defaultdict(list)
     for trial in trials:
         by_condition[condition_key(trial.levels, experiment)].append(trial)
     metric = experiment.comparison.metric
+    counting = {trial.ordinal for trial in without_busy(trials, experiment)}
     return tuple(
-        _summarise_condition(condition, by_condition[condition_key(condition, experiment)], metric)
+        _summarise_condition(condition, by_condition[condition_key(condition, experiment)], metric, counting)
         for condition in experiment.conditions()
     )
 
 
 def _summarise_condition(
-    levels: Mapping[str, Level], trials: Sequence[StoredTrial], metric: str
+    levels: Mapping[str, Level], trials: Sequence[StoredTrial], metric: str, counting: Set[int]
 ) -> ConditionSummary:
     valid = [trial.metrics.get(metric) for trial in trials if trial.status == "valid"]
     values = [value for value in valid if value is not None and math.isfinite(value)]
@@ -109,18 +120,18 @@ def _summarise_condition(
         median=median(values) if values else None,
         interval=median_interval(values),
         shape=shape(values),
+        lost=lost(trial for trial in trials if trial.ordinal in counting),
     )
 
 
 def _compare(
     family: Sequence[tuple[Wanted, str, Better]],
     together: Sequence[Whole],
-    groups: Mapping[Context, Groups],
+    pairs_of: Callable[[Wanted, str], Pairs],
     question: Question,
     modes: HostModes | None,
 ) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
     """Return the comparisons of a family (with their metric), and its aggregates, which put some together."""
-    question = question.of(len(family) + len(together))
     better = [better for *_, better in family]
     better += [better[whole.members[0]] for whole in together]
 
@@ -129,12 +140,12 @@ def _compare(
         samples = [
             by_block([chosen[index] for index in whole.members], whole.weights)[0] for whole in together
         ]
-        tested = estimates([*(pairs.log_ratios for pairs in chosen), *samples], better, question)
-        return decide(tested, question)
+        return decide([*(pairs.log_ratios for pairs in chosen), *samples], better, question, withheld)
 
-    all_pairs = [
-        pairs(groups.get(target.key, {}), target.level, target.baseline, metric)
-        for target, metric, _ in family
+    all_pairs = [pairs_of(target, metric) for target, metric, _ in family]
+    withheld = [
+        *(of_level.withheld for of_level in all_pairs),
+        *(whole.withheld(all_pairs) for whole in together),
     ]
     counted = [of_level.without_mixed(modes) for of_level in all_pairs]
     decided, all_groups = estimated(counted), estimated(all_pairs)
@@ -150,7 +161,8 @@ def _compare(
             context=target.context,
             level=target.level,
             baseline=target.baseline,
-            dropped=counted[index].counted(),
+            dropped=counted[index].dropped,
+            withheld=bool(withheld[index]),
             all_groups=all_groups[index],
             modes={mode: of_mode[index] for mode, of_mode in in_mode.items()},
             **vars(decided[index]),
@@ -163,6 +175,7 @@ def _compare(
             comparisons,
             decided[index],
             by_block([counted[member] for member in whole.members], whole.weights)[1],
+            withheld=bool(withheld[index]),
         )
         for index, whole in enumerate(together, len(family))
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis import (
@@ -16,8 +16,9 @@ from assay.analysis import (
     Estimate,
     Interval,
     Look,
-    averaged_distribution,
     holm,
+    ratios_of_pairs,
+    settled,
     summarise,
     verdict,
 )
@@ -94,8 +95,12 @@ def throughput(value: float) -> dict[str, Any]:
 
 
 def only(comparisons: Sequence[Comparison], level: str, threads: int) -> Comparison:
-    (found,) = [one for one in comparisons if one.level == level and one.context == {"threads": threads}]
-    return found
+    (comparison,) = [
+        comparison
+        for comparison in comparisons
+        if comparison.level == level and comparison.context == {"threads": threads}
+    ]
+    return comparison
 
 
 def numbers(comparison: Comparison) -> list[float]:
@@ -140,10 +145,10 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
 
     analysis = summarise(campaign(8, change), experiment(blocks=Blocks(most=8)))
     assert len(analysis.comparisons) == 4
-    found = only(analysis.comparisons, "other", 2)
-    assert found.verdict == "faster"
-    assert found.ratio == pytest.approx(2, rel=0.01)
-    assert found.pairs == 8
+    comparison = only(analysis.comparisons, "other", 2)
+    assert comparison.verdict == "faster"
+    assert comparison.ratio == pytest.approx(2, rel=0.01)
+    assert comparison.pairs == 8
     assert only(analysis.comparisons, "other", 1).verdict == "equivalent"
     assert only(analysis.comparisons, "third", 2).verdict == "equivalent"
 
@@ -151,19 +156,19 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
 def test_five_blocks_are_undecided_and_say_why() -> None:
     trials = campaign(5, lambda _, s, __: throughput(9 if s == "other" else 1))
     analysis = summarise(trials, experiment(blocks=Blocks(most=5)))
-    found = only(analysis.comparisons, "other", 1)
-    assert (found.verdict, found.interval) == ("undecided", None)
-    assert found.ratio == pytest.approx(9)
-    assert "5 pairs are too few" in found.reason
+    comparison = only(analysis.comparisons, "other", 1)
+    assert (comparison.verdict, comparison.interval) == ("undecided", None)
+    assert comparison.ratio == pytest.approx(9)
+    assert "5 pairs are too few" in comparison.reason
 
 
 @pytest.mark.parametrize(
-    ("other", "said"), [(throughput(9), "1 pair is too few"), ({"metrics": {}}, "no pairs are too few")]
+    ("other", "reason"), [(throughput(9), "1 pair is too few"), ({"metrics": {}}, "no pairs are too few")]
 )
-def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], said: str) -> None:
+def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], reason: str) -> None:
     trials = campaign(1, lambda _, s, __: other if s == "other" else throughput(1))
-    found = only(summarise(trials, experiment(blocks=Blocks(most=1))).comparisons, "other", 1)
-    assert said in found.reason
+    comparison = only(summarise(trials, experiment(blocks=Blocks(most=1))).comparisons, "other", 1)
+    assert reason in comparison.reason
 
 
 @pytest.mark.parametrize(
@@ -182,25 +187,96 @@ def test_a_pair_counts_only_where_both_trials_do(spoils: str, spoiled: dict[str,
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         return spoiled if (block, subject, threads) == (3, spoils, 1) else throughput(100)
 
-    analysis = summarise(campaign(8, change), experiment())
-    found = only(analysis.comparisons, "other", 1)
-    assert (found.pairs, found.dropped) == (7, {reason: 1})
-    assert found.ratio == 1
+    analysis = summarise(campaign(8, change), experiment(accept_invalid=True))
+    comparison = only(analysis.comparisons, "other", 1)
+    assert (comparison.pairs, comparison.dropped) == (7, {reason: 1})
+    assert comparison.ratio == 1
     assert only(analysis.comparisons, "other", 2).pairs == 8
     assert only(analysis.comparisons, "third", 1).pairs == (7 if spoils == "base" else 8)
 
 
+@given(
+    status=st.sampled_from(["invalid", "crashed", "timed_out"]),
+    failed=st.sets(
+        st.tuples(st.integers(0, 11), st.sampled_from(SUBJECTS), st.sampled_from(THREADS)), max_size=5
+    ),
+    blocks=st.sampled_from([Blocks(most=12), Blocks(most=60, until="verdict"), Blocks(most=60, until=9.0)]),
+    host_changes=st.sets(st.integers(0, 11), max_size=3),
+)
+@settings(max_examples=40)
+def test_a_failed_trial_takes_all_verdicts_of_its_condition_and_gives_none_to_others(
+    status: str, failed: set[tuple[int, str, int]], blocks: Blocks, host_changes: set[int]
+) -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        speed = {"base": 1.0, "other": 2.0, "third": 1.0}[subject] * (1 + block % 3 / 100)
+        changed = calibrated(50, 500 if block in host_changes else 50, speed)
+        return changed | ({"status": status, "reason": "?"} if (block, subject, threads) in failed else {})
+
+    trials = campaign(12, change)
+    asked = experiment(blocks=blocks, also={"throughput": "lower"}, across={"threads": {}})
+    analysis = summarise(trials, asked)
+    without = summarise(campaign(12, lambda *place: {**change(*place), "status": "valid"}), asked)
+    for comparison in (*analysis.comparisons, *analysis.also):
+        places = {(subject, comparison.context["threads"]) for subject in ("base", comparison.level)}
+        expected = any((subject, threads) in places for _, subject, threads in failed)
+        assert comparison.withheld == expected
+    for answer in (*analysis.answers, *analysis.also):
+        estimates: list[Estimate] = [answer]
+        if isinstance(answer, Comparison):
+            estimates += [answer.all_groups, *answer.modes.values()]
+        if answer.withheld:
+            assert {estimate.verdict for estimate in estimates} == {"undecided"}
+            assert {estimate.ratio for estimate in estimates} == {None}
+            assert all(status.replace("_", " ") in estimate.reason for estimate in estimates)
+    for answer in analysis.aggregates:
+        workloads = [other for other in analysis.comparisons if other.level == answer.level]
+        assert answer.withheld == any(workload.withheld for workload in workloads)
+    # What has no failure is decided as in a campaign without any, or not decided: never otherwise.
+    for answer, whole in zip(analysis.answers, without.answers, strict=True):
+        assert answer.verdict in {whole.verdict, "undecided"}
+    # A campaign that runs until a verdict does not wait for one that cannot come.
+    if blocks.until == "verdict" and all(answer.withheld for answer in analysis.answers):
+        assert "can have no verdict" in settled(analysis, blocks)
+
+
+def test_a_failure_is_told_in_words() -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        failed = {
+            ("other", 1): ["invalid"] * 7,
+            ("base", 2): ["crashed"],
+            ("third", 2): ["invalid", "timed_out"],
+        }
+        statuses = dict(enumerate(failed.get((subject, threads), [])))
+        return {"status": statuses.get(block, "valid"), **throughput(100)}
+
+    analysis = summarise(campaign(10, change), experiment(across={"threads": {}}))
+    assert [answer.reason for answer in analysis.answers] == [
+        "7 of 10 trials of other were invalid",
+        "",
+        "1 of 10 trials of base crashed",
+        "2 of 10 trials of third were not valid (1 invalid, 1 timed out) and 1 of 10 trials of base crashed",
+        "7 of 10 trials of other were invalid in the workload threads=1, and in 1 other workload",
+        "2 of 10 trials of third were not valid (1 invalid, 1 timed out) and 1 of 10 trials of base crashed"
+        " in the workload threads=2",
+    ]
+    assert only(analysis.comparisons, "third", 1).verdict == "equivalent"
+    by_threads = analysis.comparisons[0].dropped
+    assert by_threads == {"not valid": 7, "withheld": 3}
+
+
 def test_an_interrupted_campaign_drops_the_pairs_that_did_not_run() -> None:
     trials = campaign(7, lambda *_: throughput(100))[:-1]  # the last trial is "third" with 2 threads
-    found = only(summarise(trials, experiment()).comparisons, "third", 2)
-    assert (found.pairs, found.dropped) == (6, {"not run": 1})
+    comparison = only(summarise(trials, experiment()).comparisons, "third", 2)
+    assert (comparison.pairs, comparison.dropped) == (6, {"not run": 1})
 
 
 def test_a_campaign_without_trials_has_conditions_but_nothing_to_say() -> None:
     analysis = summarise([], experiment())
     assert len(analysis.conditions) == 6
-    assert {one.verdict for one in analysis.comparisons} == {"undecided"}
-    assert {(one.ratio, one.p, one.pairs) for one in analysis.comparisons} == {(None, None, 0)}
+    assert {comparison.verdict for comparison in analysis.comparisons} == {"undecided"}
+    assert {(comparison.ratio, comparison.p, comparison.pairs) for comparison in analysis.comparisons} == {
+        (None, None, 0)
+    }
 
 
 def test_only_valid_trials_reach_the_median() -> None:
@@ -220,15 +296,22 @@ def test_only_valid_trials_reach_the_median() -> None:
 def test_an_excluded_level_or_baseline_makes_no_comparison() -> None:
     exclude = ({"subject": ("third",), "threads": (2,)}, {"subject": ("base",), "threads": (1,)})
     analysis = summarise([], experiment(exclude=exclude))
-    assert [(one.level, one.context) for one in analysis.comparisons] == [("other", {"threads": 2})]
+    assert [(comparison.level, comparison.context) for comparison in analysis.comparisons] == [
+        ("other", {"threads": 2})
+    ]
 
 
 def test_a_stand_in_is_the_baseline_where_that_is_not() -> None:
-    asked = experiment(exclude=({"subject": ("base",), "threads": (2,)},), stand_ins=("third",))
-    trials = [one for one in campaign(10, lambda *_: throughput(100)) if one.levels in asked.conditions()]
-    analysis = summarise(trials, asked)
+    planned = experiment(exclude=({"subject": ("base",), "threads": (2,)},), stand_ins=("third",))
+    trials = [
+        trial for trial in campaign(10, lambda *_: throughput(100)) if trial.levels in planned.conditions()
+    ]
+    analysis = summarise(trials, planned)
     assert analysis.baseline == "base or third"
-    assert [(one.context["threads"], one.level, one.baseline, one.pairs) for one in analysis.comparisons] == [
+    assert [
+        (comparison.context["threads"], comparison.level, comparison.baseline, comparison.pairs)
+        for comparison in analysis.comparisons
+    ] == [
         (1, "other", "base", 10),
         (1, "third", "base", 10),
         (2, "other", "third", 10),
@@ -248,18 +331,18 @@ def test_neither_the_unit_nor_the_order_of_trials_matters(
     scaled = campaign(7, lambda *_: throughput(unit * next(scaled_values)))
     chance.shuffle(scaled)
     before, after = summarise(trials, experiment()), summarise(scaled, experiment())
-    for one, other in zip(before.comparisons, after.comparisons, strict=True):
-        assert numbers(one) == pytest.approx(numbers(other), rel=1e-6)
+    for first, second in zip(before.comparisons, after.comparisons, strict=True):
+        assert numbers(first) == pytest.approx(numbers(second), rel=1e-6)
 
 
 def test_extreme_values_do_not_overflow() -> None:
     analysis = summarise(
         campaign(10, lambda _, s, __: throughput(1e300 if s == "other" else 1e-300)), experiment()
     )
-    found = only(analysis.comparisons, "other", 1)
-    assert found.verdict == "faster"
-    assert found.interval is not None
-    assert np.isfinite(found.interval.high)
+    comparison = only(analysis.comparisons, "other", 1)
+    assert comparison.verdict == "faster"
+    assert comparison.interval is not None
+    assert np.isfinite(comparison.interval.high)
 
 
 @pytest.mark.filterwarnings("error")
@@ -267,9 +350,9 @@ def test_metrics_near_the_largest_double_give_numbers() -> None:
     largest = 1.7e308
     trials = campaign(8, lambda block, _subject, _threads: throughput(largest if block % 2 else 1e-308))
     analysis = summarise(trials, experiment())
-    assert all(each.median == pytest.approx(largest / 2) for each in analysis.conditions)
+    assert all(condition.median == pytest.approx(largest / 2) for condition in analysis.conditions)
     same = summarise(campaign(8, lambda *_: throughput(largest)), experiment())
-    assert all(each.median == largest for each in same.conditions)
+    assert all(condition.median == largest for condition in same.conditions)
 
 
 # Families
@@ -284,10 +367,12 @@ def drawn(rng: random.Random, effects: dict[tuple[str, int], float], scatter: fl
 
 def test_p_values_are_corrected_for_all_comparisons_of_the_metric() -> None:
     trials = campaign(10, drawn(random.Random(2), {("other", 1): 0.03, ("third", 2): 0.1}))
-    found = summarise(trials, experiment()).comparisons
-    assert [one.p_adjusted for one in found] == holm([one.p or 0 for one in found])
+    comparisons = summarise(trials, experiment()).comparisons
+    assert [comparison.p_adjusted for comparison in comparisons] == holm(
+        [comparison.p or 0 for comparison in comparisons]
+    )
     alone = summarise(trials, experiment(correction="none")).comparisons
-    assert [one.p_adjusted for one in alone] == [one.p for one in found]
+    assert [comparison.p_adjusted for comparison in alone] == [comparison.p for comparison in comparisons]
 
 
 def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_says_so() -> None:
@@ -298,13 +383,13 @@ def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_sa
     trials = campaign(
         8, change
     )  # two of 2**8 flips are as far above: p is 2 * 2 / 2**8, and times 4 above 5%
-    found = only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1)
-    assert found.p == pytest.approx(4 / 2**8)
-    assert found.p_adjusted == pytest.approx(16 / 2**8)
-    assert found.interval is not None
-    assert found.interval.low > 1
-    assert found.verdict == "undecided"
-    assert found.reason == "the interval excludes 1, but among 4 comparisons chance alone does that"
+    comparison = only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1)
+    assert comparison.p == pytest.approx(4 / 2**8)
+    assert comparison.p_adjusted == pytest.approx(16 / 2**8)
+    assert comparison.interval is not None
+    assert comparison.interval.low > 1
+    assert comparison.verdict == "undecided"
+    assert "excludes 1, but among 4 comparisons" in comparison.reason
     uncorrected = experiment(correction="none", blocks=Blocks(most=8))
     alone = only(summarise(trials, uncorrected).comparisons, "other", 1)
     assert (alone.verdict, alone.reason) == ("faster", "")
@@ -312,8 +397,8 @@ def test_what_the_interval_says_alone_may_be_chance_among_many_and_the_reason_sa
 
 def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None:
     trials = campaign(7, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
-    assert found.reason == "7 pairs are too few for a verdict among 4 comparisons: it takes 8"
+    comparison = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
+    assert all(words in comparison.reason for words in ("7 pairs", "among 4 comparisons", "takes 8"))
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
     assert (
         only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1).verdict == "faster"
@@ -322,9 +407,9 @@ def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None
 
 def test_equivalence_is_corrected_too() -> None:
     trials = campaign(7, lambda *_: throughput(1))
-    found = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
-    assert found.verdict == "undecided"
-    assert "too few for a verdict among 4" in found.reason
+    comparison = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
+    assert comparison.verdict == "undecided"
+    assert "too few for a verdict among 4" in comparison.reason
     uncorrected = experiment(correction="none", blocks=Blocks(most=7))
     assert only(summarise(trials, uncorrected).comparisons, "other", 1).verdict == "equivalent"
 
@@ -332,18 +417,26 @@ def test_equivalence_is_corrected_too() -> None:
 @given(st.integers(0, 10_000), st.sampled_from([{}, {"threads": {}}]))
 def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: dict[str, Any]) -> None:
     trials = campaign(10, drawn(random.Random(seed), {("other", 1): 0.1}, scatter=0.1))
-    for one in summarise(trials, experiment(across=across)).comparisons:
-        assert one.all_groups == Estimate(
-            one.ratio, one.interval, one.p, one.verdict, one.pairs, one.p_adjusted, one.reason
+    for comparison in summarise(trials, experiment(across=across)).comparisons:
+        assert comparison.all_groups == Estimate(
+            comparison.ratio,
+            comparison.interval,
+            comparison.p,
+            comparison.verdict,
+            comparison.pairs,
+            comparison.p_adjusted,
+            comparison.reason,
         )
 
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = summarise(trials, experiment(across={"threads": {}}, blocks=Blocks(most=8)))
-    family = found.answers
-    assert [one.p_adjusted for one in family] == holm([one.p or 0 for one in family])
-    assert {one.p_adjusted for one in family} == {6 * 2 / 2**8, 1.0}
+    analysis = summarise(trials, experiment(across={"threads": {}}, blocks=Blocks(most=8)))
+    family = analysis.answers
+    assert [comparison.p_adjusted for comparison in family] == holm(
+        [comparison.p or 0 for comparison in family]
+    )
+    assert {comparison.p_adjusted for comparison in family} == {6 * 2 / 2**8, 1.0}
     few = summarise(trials[: 7 * 6], experiment(across={"threads": {}}, blocks=Blocks(most=7)))
     assert "7 pairs are too few for a verdict among 6 comparisons" in few.comparisons[0].reason
 
@@ -359,18 +452,18 @@ def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggr
 
 def test_further_metrics_are_not_corrected_for_the_aggregates() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    asked = experiment(across={"threads": {}}, also={"throughput": "higher"}, blocks=Blocks(most=8))
-    assert {one.p_adjusted for one in summarise(trials, asked).also} == {4 * 2 / 2**8, 1.0}
+    planned = experiment(across={"threads": {}}, also={"throughput": "higher"}, blocks=Blocks(most=8))
+    assert {comparison.p_adjusted for comparison in summarise(trials, planned).also} == {4 * 2 / 2**8, 1.0}
 
 
 def test_further_metrics_are_a_family_of_their_own_with_their_own_direction() -> None:
     def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
         return {"metrics": {"throughput": 1.0, "p99": 2.0 if subject == "other" else 1.0, "bytes": 1.0}}
 
-    found = summarise(campaign(12, change), experiment(also={"p99": "lower", "bytes": "lower"}))
-    assert {one.metric for one in found.comparisons} == {"throughput"}
-    assert [one.metric for one in found.also] == ["p99"] * 4 + ["bytes"] * 4
-    slower = only([one for one in found.also if one.metric == "p99"], "other", 1)
+    analysis = summarise(campaign(12, change), experiment(also={"p99": "lower", "bytes": "lower"}))
+    assert {comparison.metric for comparison in analysis.comparisons} == {"throughput"}
+    assert [comparison.metric for comparison in analysis.also] == ["p99"] * 4 + ["bytes"] * 4
+    slower = only([comparison for comparison in analysis.also if comparison.metric == "p99"], "other", 1)
     assert slower.verdict == "slower"
     assert slower.p is not None
     assert slower.p_adjusted == pytest.approx(8 * slower.p)
@@ -396,29 +489,32 @@ def on_a_host_with_modes(block: int, subject: str, threads: int) -> dict[str, An
 
 
 def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_shown() -> None:
-    found = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(most=12)))
-    assert found.host_modes is not None
-    two = only(found.comparisons, "other", 2)
+    analysis = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(most=12)))
+    assert analysis.host_modes is not None
+    two = only(analysis.comparisons, "other", 2)
     assert (two.pairs, two.dropped, two.ratio) == (11, {"host changed": 1}, 1)
     assert two.verdict == "equivalent"
     assert two.all_groups.pairs == 12
     assert two.all_groups.ratio == pytest.approx(0.5 ** (1 / 12))
     assert {mode: estimate.pairs for mode, estimate in two.modes.items()} == {"fast": 7, "slow": 4}
-    one = only(found.comparisons, "other", 1)
-    assert (one.pairs, one.dropped) == (12, {})
+    comparison = only(analysis.comparisons, "other", 1)
+    assert (comparison.pairs, comparison.dropped) == (12, {})
 
 
 def test_the_verdicts_in_a_mode_are_corrected_too() -> None:
     trials = campaign(11, on_a_host_with_modes)
     corrected = summarise(trials, experiment(blocks=Blocks(most=11)))
     alone = summarise(trials, experiment(blocks=Blocks(most=11), correction="none"))
-    fast = [only(found.comparisons, "other", 1).modes["fast"] for found in (corrected, alone)]
-    assert [(one.pairs, one.verdict) for one in fast] == [(7, "undecided"), (7, "equivalent")]
+    fast = [only(analysis.comparisons, "other", 1).modes["fast"] for analysis in (corrected, alone)]
+    assert [(comparison.pairs, comparison.verdict) for comparison in fast] == [
+        (7, "undecided"),
+        (7, "equivalent"),
+    ]
 
 
 def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> None:
     trials = campaign(12, on_a_host_with_modes)
-    repeats = next(one.group for one in trials if (one.block, one.levels["threads"]) == (5, 2))
+    repeats = next(trial.group for trial in trials if (trial.block, trial.levels["threads"]) == (5, 2))
     for subject in SUBJECTS:
         levels: dict[str, Level] = {"subject": subject, "threads": 2}
         repeated = trial(len(trials), 5, 1000, levels, **calibrated(50, 50, 100))
@@ -429,8 +525,8 @@ def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> No
 
 
 def test_a_host_with_one_mode_excludes_nothing() -> None:
-    found = summarise(campaign(10, lambda *_: calibrated(50, 51, 1)), experiment())
-    assert {(one.pairs, *one.modes) for one in found.comparisons} == {(10,)}
+    analysis = summarise(campaign(10, lambda *_: calibrated(50, 51, 1)), experiment())
+    assert {(comparison.pairs, *comparison.modes) for comparison in analysis.comparisons} == {(10,)}
 
 
 # Looks
@@ -442,16 +538,21 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
         return {"status": "crashed", "metrics": {}} if crash else throughput(9 if subject == "other" else 1)
 
     trials = campaign(10, change)
-    whole = summarise(trials, experiment(across={"threads": {}}))
+    asked = experiment(across={"threads": {}}, accept_invalid=True)
+    whole = summarise(trials, asked)
     assert (whole.look, whole.waits) == (Look(1, 1, 10, 0.95), "")
     assert only(whole.comparisons, "other", 1).verdict == "faster"
-    interrupted = summarise(trials[:-1], experiment(across={"threads": {}}))
+    interrupted = summarise(trials[:-1], asked)
     assert interrupted.look is None
-    assert interrupted.waits == "9 of 10 blocks have ended, and verdicts rest on all of them"
+    assert interrupted.waits.startswith("9 of 10 blocks")
     family = interrupted.answers
-    for one in family:
-        assert (one.verdict, one.p_adjusted, one.reason) == ("undecided", None, interrupted.waits)
-    assert {one.all_groups.verdict for one in interrupted.comparisons} == {"undecided"}
+    for comparison in family:
+        assert (comparison.verdict, comparison.p_adjusted, comparison.reason) == (
+            "undecided",
+            None,
+            interrupted.waits,
+        )
+    assert {comparison.all_groups.verdict for comparison in interrupted.comparisons} == {"undecided"}
     assert only(interrupted.comparisons, "other", 1).ratio == pytest.approx(9)
     assert only(interrupted.comparisons, "other", 1).interval is not None
 
@@ -459,26 +560,28 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
 def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() -> None:
     until = experiment(blocks=Blocks(most=60, until="verdict"))
     trials = campaign(11, lambda _, s, __: throughput(9 if s == "other" else 1))
-    found = summarise(trials, until)
-    assert found.look is None
-    assert {(one.verdict, one.p_adjusted) for one in found.comparisons} == {("undecided", None)}
-    assert only(found.comparisons, "other", 1).ratio == pytest.approx(9)
-    assert "first planned look" in found.comparisons[0].reason
+    analysis = summarise(trials, until)
+    assert analysis.look is None
+    assert {(comparison.verdict, comparison.p_adjusted) for comparison in analysis.comparisons} == {
+        ("undecided", None)
+    }
+    assert only(analysis.comparisons, "other", 1).ratio == pytest.approx(9)
+    assert "first planned look" in analysis.comparisons[0].reason
 
 
 def test_only_blocks_that_the_look_covers_count() -> None:
     until = experiment(blocks=Blocks(most=60, until="verdict"))
     trials = campaign(20, lambda block, s, _: throughput(9 if s == "other" and block < 18 else 1))
-    found = summarise(trials, until)
-    assert found.look is not None
-    assert found.look.blocks == 18
-    other = only(found.comparisons, "other", 1)
+    analysis = summarise(trials, until)
+    assert analysis.look is not None
+    assert analysis.look.blocks == 18
+    other = only(analysis.comparisons, "other", 1)
     assert (other.pairs, other.verdict) == (18, "faster")
     assert other.ratio == pytest.approx(9)
     assert other.interval is not None
-    assert other.interval.confidence >= found.look.confidence > 0.95
+    assert other.interval.confidence >= analysis.look.confidence > 0.95
     assert other.p is not None
-    assert other.p_adjusted == pytest.approx(4 * other.p * 0.05 / (1 - found.look.confidence))
+    assert other.p_adjusted == pytest.approx(4 * other.p * 0.05 / (1 - analysis.look.confidence))
 
 
 def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
@@ -491,7 +594,7 @@ def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
         return calibrated(50, 52 if block % 2 or subject == "base" else 90, 1 + block / 100)
 
     trials = campaign(17, change)
-    at_the_look = summarise([one for one in trials if one.block < 12], until)
+    at_the_look = summarise([trial for trial in trials if trial.block < 12], until)
     assert at_the_look.look is not None
     assert at_the_look.look.blocks == 12
     later = summarise(trials, until)
@@ -500,9 +603,9 @@ def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
 
 def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
     budget = experiment(blocks=Blocks(most=1000, minutes=10))
-    found = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
-    assert found.look == Look(1, 1, 8, 0.95)
-    assert {one.pairs for one in found.comparisons} == {8}
+    analysis = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
+    assert analysis.look == Look(1, 1, 8, 0.95)
+    assert {comparison.pairs for comparison in analysis.comparisons} == {8}
 
 
 # Aggregates
@@ -510,27 +613,29 @@ def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
 
 def test_an_aggregate_weighs_workloads_equally_and_names_those_that_go_the_other_way() -> None:
     effects = {("other", 1): 0.3, ("other", 2): -0.1}
-    found = summarise(campaign(10, drawn(random.Random(3), effects)), experiment(across={"threads": {}}))
-    other, third = found.aggregates
+    analysis = summarise(campaign(10, drawn(random.Random(3), effects)), experiment(across={"threads": {}}))
+    other, third = analysis.aggregates
     assert (other.level, other.context, other.weights, other.pairs) == ("other", {}, (0.5, 0.5), 10)
-    one, two = (only(found.comparisons, "other", threads) for threads in THREADS)
-    assert other.ratio == pytest.approx(math.sqrt((one.ratio or 0) * (two.ratio or 0)))
+    with_one, with_two = (only(analysis.comparisons, "other", threads) for threads in THREADS)
+    assert other.ratio == pytest.approx(math.sqrt((with_one.ratio or 0) * (with_two.ratio or 0)))
     assert other.verdict == "faster"
     assert other.against == (({"threads": 2}, "slower"),)
     assert third.verdict == "equivalent"
-    family = found.answers
-    assert [each.p_adjusted for each in family] == holm([each.p or 0 for each in family])
+    family = analysis.answers
+    assert [comparison.p_adjusted for comparison in family] == holm(
+        [comparison.p or 0 for comparison in family]
+    )
 
 
 def test_an_aggregate_weighs_workloads_as_it_is_told() -> None:
     """With nine tenths of the weight, the workload that is slower decides what is said of both."""
     effects = {("other", 1): 0.3, ("other", 2): -0.1}
-    asked = experiment(across={"threads": {"1": 1, "2": 9}})
-    found = summarise(campaign(10, drawn(random.Random(3), effects)), asked)
-    other, _ = found.aggregates
-    one, two = (only(found.comparisons, "other", threads) for threads in THREADS)
+    planned = experiment(across={"threads": {"1": 1, "2": 9}})
+    analysis = summarise(campaign(10, drawn(random.Random(3), effects)), planned)
+    other, _ = analysis.aggregates
+    with_one, with_two = (only(analysis.comparisons, "other", threads) for threads in THREADS)
     assert other.weights == (0.1, 0.9)
-    assert other.ratio == pytest.approx((one.ratio or 0) ** 0.1 * (two.ratio or 0) ** 0.9)
+    assert other.ratio == pytest.approx((with_one.ratio or 0) ** 0.1 * (with_two.ratio or 0) ** 0.9)
     assert other.verdict == "slower"
     assert other.against == (({"threads": 1}, "faster"),)
 
@@ -540,7 +645,8 @@ def test_a_block_counts_in_an_aggregate_only_where_every_workload_has_a_pair() -
         crash = (block, subject, threads) in {(3, "other", 1), (4, "base", 2), (4, "other", 1)}
         return {"status": "crashed", "metrics": {}} if crash else throughput(1)
 
-    other, third = summarise(campaign(10, change), experiment(across={"threads": {}})).aggregates
+    asked = experiment(across={"threads": {}}, accept_invalid=True)
+    other, third = summarise(campaign(10, change), asked).aggregates
     assert (other.pairs, other.dropped) == (8, {"not valid": 2})
     assert (third.pairs, third.dropped) == (9, {"not valid": 1})
 
@@ -559,18 +665,16 @@ def test_without_workloads_there_is_no_aggregate() -> None:
     assert summarise(campaign(8, lambda *_: throughput(1)), experiment()).aggregates == ()
 
 
-def test_the_averaged_distribution_gives_each_workload_the_same_weight() -> None:
-    trials = [
-        one
-        for one in campaign(
-            8, lambda block, s, t: throughput({1: 2.0, 2: 3.0 + block}[t] if s == "other" else 1)
+def test_ratios_of_pairs_are_those_of_each_workload() -> None:
+    trials = campaign(8, lambda block, s, t: throughput({1: 2.0, 2: 3.0 + block}[t] if s == "other" else 1))
+    planned = experiment(across={"threads": {}})
+    analysis = summarise(trials, planned)
+    ratios = {
+        (comparison.level, comparison.context["threads"]): of_pairs
+        for comparison, of_pairs in zip(
+            analysis.comparisons, ratios_of_pairs(trials, planned, analysis), strict=True
         )
-        if one.block < 4 or one.levels["threads"] == 2
-    ]
-    asked = experiment(across={"threads": {}})
-    analysis = summarise(trials, asked)
-    other, third = analysis.aggregates
-    points = averaged_distribution(trials, asked, analysis, other)
-    assert [ratio for ratio, _ in points] == pytest.approx([2, *range(3, 11)])
-    assert [share for _, share in points] == pytest.approx([0.5, *(0.5 + 0.5 * n / 8 for n in range(1, 9))])
-    assert averaged_distribution(trials, asked, analysis, third) == [(1, 1)]
+    }
+    assert ratios["other", 1] == pytest.approx([2] * 8)
+    assert ratios["other", 2] == pytest.approx(range(3, 11))
+    assert ratios["third", 1] == pytest.approx([1] * 8)

@@ -59,6 +59,8 @@ class ConditionSummary:
         median: None where there are no values.
         interval: of the median; None with fewer than 6 values.
         shape: whether the median is typical of the values.
+        lost: the share of their processor time that its trials lost to other work, in the mean; None where
+            that is unknown.
     """
 
     levels: Mapping[str, Level]
@@ -68,6 +70,7 @@ class ConditionSummary:
     median: float | None
     interval: Interval | None
     shape: Shape = Shape()
+    lost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class Answer(Estimate):
         context: factor -> level, without the compared factor.
         level, baseline: the ratio is the metric at the first over that at the second.
         dropped: reason -> number of pairs that do not count; "host changed" is one of the reasons.
+        withheld: there is no ratio and no verdict, as trials were not valid, or the host was busy; `reason`
+            says which.
     """
 
     metric: str
@@ -110,6 +115,7 @@ class Answer(Estimate):
     level: Level
     baseline: Level
     dropped: Mapping[str, int]
+    withheld: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +187,11 @@ class HostModes:
     boundary: float | None
     of_group: Mapping[int, Literal["fast", "slow", "mixed", "unknown"]]
 
+    @property
+    def mixed(self) -> tuple[int, ...]:
+        """The groups whose calibrations disagree."""
+        return tuple(group for group, mode in self.of_group.items() if mode == "mixed")
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -197,6 +208,7 @@ class Analysis:
         look: on what the verdicts rest; None before the first planned look, when nothing is decided.
         host_modes: None where there are no calibrations.
         waits: why no look has been reached; empty where one has.
+        busy: verdicts are withheld because the host was busy; trials on a quiet one may give them.
     """
 
     metric: str
@@ -212,6 +224,7 @@ class Analysis:
     look: Look | None = None
     host_modes: HostModes | None = None
     waits: str = ""
+    busy: bool = False
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -1,6 +1,7 @@
 """From log ratios to estimates, and from a family of estimates to verdicts."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,15 @@ from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
 from assay.analysis.sequential import NOT_YET
 from assay.analysis.types import Estimate, Interval, Look, Verdict
+from assay.experiment.metrics import TIME
 
 Better = Literal["higher", "lower"]
+
+_SPEED_BY_NAME = re.compile(
+    rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{TIME})"
+    r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?$"
+)
+_SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}$")
 
 
 @dataclass(frozen=True)
@@ -26,35 +34,17 @@ class Question:
         correction: how p-values are corrected for their number.
         look: None where no look has been reached.
         waits: why none has been reached, where none has.
-        family: number of comparisons whose p-values are corrected together; 1 without correction.
     """
 
     smallest_effect_percent: float
     correction: Literal["holm", "none"]
     look: Look | None
     waits: str = NOT_YET
-    family: int = 1
-
-    def of(self, comparisons: int) -> "Question":
-        """Return the same, asked of this many comparisons at once."""
-        return replace(self, family=max(1, comparisons) if self.correction == "holm" else 1)
 
     @property
     def confidence(self) -> float:
         """What is asked of an interval."""
         return CONFIDENCE if self.look is None else self.look.confidence
-
-
-@dataclass(frozen=True)
-class Tested:
-    """One sample of log ratios, and the p-value of a ratio beyond the smallest effect.
-
-    The verdict of `estimate` is that of the sample by itself, without correction.
-    """
-
-    better: Better
-    estimate: Estimate
-    p_equivalent: float | None
 
 
 def verdict(interval: Interval | None, better: Better, smallest_effect_percent: float) -> Verdict:
@@ -75,78 +65,107 @@ def verdict(interval: Interval | None, better: Better, smallest_effect_percent: 
     return "undecided"
 
 
-def estimates(
-    samples: Sequence[NDArray[np.float64]], better: Sequence[Better], question: Question
-) -> list[Tested]:
-    """Test each sample of log ratios by itself; samples of the same size are tested together."""
+def verdict_word(verdict: Verdict, metric: str, unit: str) -> str:
+    """Return what people read for a verdict: better or worse where the metric is neither a rate nor a time.
+
+    The unit tells that or, where it is empty, the metric's name.
+    """
+    if _SPEED_BY_UNIT.match(unit.lower()) or (not unit and _SPEED_BY_NAME.search(metric.lower())):
+        return verdict
+    return {"faster": "better", "slower": "worse"}.get(verdict, verdict)
+
+
+def decide(
+    samples: Sequence[NDArray[np.float64]],
+    better: Sequence[Better],
+    question: Question,
+    withheld: Sequence[str] = (),
+) -> list[Estimate]:
+    """Return the estimate from each sample of log ratios, with the verdict that their family, all, allows.
+
+    Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
+    slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
+
+    Args:
+        samples: of each comparison; empty where it is withheld.
+        better: which values of its metric are.
+        question: what is asked of all of them.
+        withheld: why it can have no verdict, empty where it can; for all of them or for none.
+    """
+    family = max(1, len(samples)) if question.correction == "holm" else 1
+    alone, p, p_equivalent = _estimates(samples, better, question, family)
+    reasons = withheld or [""] * len(samples)
+    if question.look is None:
+        return [
+            replace(estimate, verdict="undecided", reason=reason or question.waits)
+            for estimate, reason in zip(alone, reasons, strict=True)
+        ]
+    level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
+    decided = []
+    for estimate, direction, different, equivalent, reason in zip(
+        alone, better, _adjusted(p, question), _adjusted(p_equivalent, question), reasons, strict=True
+    ):
+        word: Verdict = "undecided"
+        if equivalent <= level:
+            word = "equivalent"
+        elif different <= level:
+            assert estimate.ratio is not None
+            word = "faster" if (estimate.ratio > 1) == (direction == "higher") else "slower"
+        why = reason
+        if word == "undecided" and not reason:
+            why = _why_undecided(estimate, question.confidence, family)
+        p_adjusted = None if estimate.p is None else different
+        decided.append(replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why))
+    return decided
+
+
+def _estimates(
+    samples: Sequence[NDArray[np.float64]], better: Sequence[Better], question: Question, family: int
+) -> tuple[list[Estimate], NDArray[np.float64], NDArray[np.float64]]:
+    """Test each sample by itself; samples of the same size are tested together.
+
+    Returns:
+        The estimates, whose verdicts are those of their intervals by themselves; the p-values of a ratio of 1
+        and those of a ratio beyond the smallest effect, 1 without pairs.
+    """
     same_size: dict[int, list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
         same_size[len(sample)].append(index)
-    nothing = Estimate(None, None, None, "undecided", 0)
-    tested = [Tested(direction, nothing, None) for direction in better]
+    alone = [Estimate(None, None, None, "undecided", 0)] * len(samples)
+    p, p_equivalent = np.ones((2, len(samples)))
     bound = math.log1p(question.smallest_effect_percent / 100)
     for size, indices in same_size.items():
         if not size:
             continue
-        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, question.family)
+        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, family)
+        p[indices], p_equivalent[indices] = tests.p, tests.p_equivalent
         for row, index in enumerate(indices):
             interval = None
             if tests.low is not None and tests.high is not None:
                 interval = Interval(_exp(tests.low[row]), _exp(tests.high[row]), tests.confidence)
             word = verdict(interval, better[index], question.smallest_effect_percent)
-            estimate = Estimate(_exp(tests.center[row]), interval, float(tests.p[row]), word, size)
-            tested[index] = Tested(better[index], estimate, float(tests.p_equivalent[row]))
-    return tested
+            alone[index] = Estimate(_exp(tests.center[row]), interval, float(tests.p[row]), word, size)
+    return alone, p, p_equivalent
 
 
-def decide(tested: Sequence[Tested], question: Question) -> list[Estimate]:
-    """Return the estimates with the verdicts of their family, of which `tested` is all.
-
-    Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
-    slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
-    """
-    different = _adjusted([test.estimate.p for test in tested], question)
-    equivalent = _adjusted([test.p_equivalent for test in tested], question)
-    return [_decide(*values, question) for values in zip(tested, different, equivalent, strict=True)]
-
-
-def _adjusted(p_values: Sequence[float | None], question: Question) -> list[float]:
+def _adjusted(p: NDArray[np.float64], question: Question) -> list[float]:
     """Return p-values corrected for the family and the looks: each is to be compared with 5%."""
-    known = [1.0 if p is None else p for p in p_values]
-    corrected = holm(known) if question.family > 1 else known
+    corrected = holm(p) if question.correction == "holm" else p.tolist()
     share = (1 - CONFIDENCE) / (1 - question.confidence)
-    return [min(1.0, p * share) for p in corrected]
+    return [min(1.0, value * share) for value in corrected]
 
 
-def _decide(tested: Tested, p: float, p_equivalent: float, question: Question) -> Estimate:
-    estimate = tested.estimate
-    if question.look is None:
-        return replace(estimate, verdict="undecided", reason=question.waits)
-    level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
-    word: Verdict = "undecided"
-    reason = ""
-    if p_equivalent <= level:
-        word = "equivalent"
-    elif p <= level:
-        assert estimate.ratio is not None
-        word = "faster" if (estimate.ratio > 1) == (tested.better == "higher") else "slower"
-    else:
-        reason = _why_undecided(estimate, question)
-    return replace(estimate, verdict=word, p_adjusted=None if estimate.p is None else p, reason=reason)
-
-
-def _why_undecided(estimate: Estimate, question: Question) -> str:
-    family, confidence = question.family, question.confidence
-    pairs = "1 pair is" if estimate.pairs == 1 else f"{estimate.pairs or 'no'} pairs are"
-    if estimate.interval is None:
+def _why_undecided(alone: Estimate, confidence: float, family: int) -> str:
+    pairs = "1 pair is" if alone.pairs == 1 else f"{alone.pairs or 'no'} pairs are"
+    if alone.interval is None:
         takes = fewest_pairs(1, confidence)
         return f"{pairs} too few for an interval of {100 * confidence:.4g}%: it takes {takes}"
-    if estimate.verdict == "undecided":
+    if alone.verdict == "undecided":
         return "the interval holds 1 and reaches beyond the smallest effect"
     takes = fewest_pairs(family, confidence)
-    if estimate.pairs < takes:
+    if alone.pairs < takes:
         return f"{pairs} too few for a verdict among {family} comparisons: it takes {takes}"
-    shown = "lies within the smallest effect" if estimate.verdict == "equivalent" else "excludes 1"
+    shown = "lies within the smallest effect" if alone.verdict == "equivalent" else "excludes 1"
     return f"the interval {shown}, but among {family} comparisons chance alone does that"
 
 

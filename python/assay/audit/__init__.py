@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis import Analysis
+from assay.audit.design import too_few_for
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
+from assay.audit.trials import maps_of
 from assay.audit.types import Evidence, Rule, rule
 from assay.experiment.types import Experiment
 from assay.findings import SEVERITIES, Finding
@@ -21,7 +23,9 @@ __all__ = [
     "audit",
     "audit_experiment",
     "guide_page",
+    "maps_of",
     "rule",
+    "too_few_for",
 ]
 
 

@@ -1,15 +1,15 @@
 """Rules about what an experiment asks for. They can be checked before it runs."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 
-from assay.analysis import CONFIDENCE, Analysis, Comparison
+from assay.analysis import CONFIDENCE, Comparison, summarise
 from assay.analysis.sequential import looks
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
 from assay.audit.types import Evidence, of_places, rule
-from assay.experiment import placeholders
+from assay.experiment import Experiment, placeholders
 from assay.findings import Finding, Severity
 from assay.words import counted
 
@@ -21,10 +21,12 @@ ADVISED = 10
 def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
     """Find comparisons with so few pairs that no verdict is possible, or one odd trial decides it."""
     baseline = evidence.experiment.comparison.against()
-    comparisons = evidence.analysis.comparisons
+    comparisons = [comparison for comparison in evidence.analysis.comparisons if not comparison.withheld]
     names = [evidence.name_of(comparison.context, comparison.level) for comparison in comparisons]
     pairs = dict(zip(names, _pairs(evidence, comparisons), strict=True))
     needed = fewest_pairs(1, _confidence(evidence))
+    lost = any(trial.status != "valid" for trial in evidence.trials)
+    remedy = f"{_more_blocks(evidence)}{'; fix the invalid trials' if lost else ''}."
     bounds: tuple[tuple[Severity, int, int, str], ...] = (
         ("error", 0, needed, "give no 95% interval"),
         ("warning", needed, ADVISED, "give a fragile 95% interval"),
@@ -37,7 +39,7 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
                 f" which {effect}.",
                 tuple(f"{name}: {count}" for name, count in few.items()),
                 {"comparisons": len(few), "fewest_pairs": min(few.values())},
-                f"{_more_blocks(evidence)}; fix the invalid trials.",
+                remedy,
                 severity,
             )
 
@@ -54,7 +56,7 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
     confidence = _confidence(evidence)
     analysis = evidence.analysis
     families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
-        (analysis.comparisons, _family(analysis), "comparisons", "error"),
+        (analysis.comparisons, len(analysis.answers), "comparisons", "error"),
         (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
     )
     for comparisons, family, what, severity in families:
@@ -69,6 +71,24 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
                 f"{_more_blocks(evidence)}; or ask less in one experiment.",
                 severity,
             )
+
+
+def too_few_for(experiment: Experiment) -> tuple[int, int] | None:
+    """Return how many comparisons the planned blocks can give no verdict, and the blocks that it takes.
+
+    None where they are enough, if no pair is lost. The rules above say the same, with more words.
+    """
+    blocks = experiment.design.blocks
+    family = len(summarise((), experiment).answers)
+    corrected = 1 if experiment.comparison.correction == "none" else family
+
+    def enough(most: int) -> bool:
+        planned = blocks.model_copy(update={"most": most})
+        return fewest_pairs(corrected, looks(planned, family)[-1].confidence) <= most
+
+    if enough(blocks.most):
+        return None
+    return family, next(most for most in count(blocks.most) if enough(most))
 
 
 _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
@@ -145,6 +165,7 @@ def unpinned(evidence: Evidence) -> Iterator[Finding]:
         f"{says} {counted(commands, 'condition')} of commands.",
         "Start the command by taskset with {pinning} among its arguments, and set pinning to a list of"
         " processors.",
+        "note",  # as with every tool that measures commands: noise, which intervals show
     )
 
 
@@ -167,7 +188,7 @@ def _more_blocks(evidence: Evidence) -> str:
     analysis = evidence.analysis
     family = 1
     if evidence.experiment.comparison.correction != "none":
-        family = max(1, _family(analysis), len(analysis.also))
+        family = max(1, len(analysis.answers), len(analysis.also))
     needed = fewest_pairs(family, _confidence(evidence))
     if needed > ADVISED:
         blocked = f"none of {family} comparisons can have a verdict"
@@ -175,14 +196,9 @@ def _more_blocks(evidence: Evidence) -> str:
     return f"Set design.blocks to {ADVISED} or more: with fewer, a single pair can decide a verdict"
 
 
-def _family(analysis: Analysis) -> int:
-    """Return how many verdicts on the compared metric are corrected together, with those over workloads."""
-    return len(analysis.comparisons) + len(analysis.aggregates)
-
-
 def _confidence(evidence: Evidence) -> float:
     """Return the confidence at the look that the verdicts rest on, or at the one that sees all blocks."""
     analysis = evidence.analysis
     if evidence.has_run:
         return analysis.look.confidence if analysis.look else CONFIDENCE
-    return looks(evidence.experiment.design.blocks, _family(analysis))[-1].confidence
+    return looks(evidence.experiment.design.blocks, len(analysis.answers))[-1].confidence

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.analysis import sign_flips
 from assay.analysis.holm import holm
 from assay.analysis.verdicts import fewest_pairs
-from assay.audit import audit_experiment
+from assay.audit import audit_experiment, too_few_for
 from assay.audit.testing import HOST, experiment, findings, sometimes
 from assay.findings import Finding
 
@@ -34,18 +34,21 @@ def test_too_few_blocks(blocks: int, expected: str, severity: str) -> None:
         assert finding.where == (f"subject=other, threads=1: {blocks}", f"subject=other, threads=2: {blocks}")
         assert finding.evidence["fewest_pairs"] == blocks
         assert finding.severity == severity
+        assert "invalid" not in finding.remedy
 
 
 def test_pairs_lost_to_trials_that_are_not_valid_make_too_few() -> None:
-    found = findings(sometimes(status="crashed"))
-    (finding,) = found["too-few-blocks"]
+    assert "too-few-blocks" not in findings(sometimes(status="crashed"))  # no number of pairs would do
+    by_rule = findings(sometimes(status="crashed"), comparison="accept_invalid = true")
+    (finding,) = by_rule["too-few-blocks"]
     assert finding.where == ("subject=other, threads=2: 2",)
+    assert finding.remedy.endswith("; fix the invalid trials.")
 
 
 def test_pairs_are_those_that_a_verdict_rests_on() -> None:
     for metrics in ({}, {"throughput": 0.0}, {"throughput": float("inf")}):
-        found = findings(sometimes(metrics=metrics))
-        (finding,) = found["too-few-blocks"]
+        by_rule = findings(sometimes(metrics=metrics))
+        (finding,) = by_rule["too-few-blocks"]
         assert finding.where == ("subject=other, threads=2: 2",)
 
 
@@ -58,8 +61,8 @@ def test_pairs_needed_are_those_with_which_the_clearest_difference_is_found(
     comparisons: int, pairs: int
 ) -> None:
     clearest = float(sign_flips([[1.0] * pairs]).p[0])
-    found = holm([clearest] + [1.0] * (comparisons - 1))[0] <= 0.05
-    assert found == (pairs >= fewest_pairs(comparisons, 0.95))
+    significant = holm([clearest] + [1.0] * (comparisons - 1))[0] <= 0.05
+    assert significant == (pairs >= fewest_pairs(comparisons, 0.95))
 
 
 THREADS = str(list(range(1, 31)))  # 30 comparisons: 2 / 2**11 is the first p-value below 5% of a 30th
@@ -67,7 +70,7 @@ TWO_COMPARISONS = "[1, 2]"
 
 
 @pytest.mark.parametrize(
-    ("blocks", "threads", "correction", "found"),
+    ("blocks", "threads", "correction", "too_large"),
     [
         ("10", THREADS, "holm", True),
         ("11", THREADS, "holm", False),
@@ -77,11 +80,11 @@ TWO_COMPARISONS = "[1, 2]"
         ("5", TWO_COMPARISONS, "holm", False),  # too-few-blocks says it already
     ],
 )
-def test_a_family_that_is_too_large(blocks: str, threads: str, correction: str, found: bool) -> None:
-    said = before(blocks=blocks, threads=threads, comparison=f'correction = "{correction}"')
-    assert ("family-too-large" in said) == found
-    if found:
-        finding = said["family-too-large"]
+def test_a_family_that_is_too_large(blocks: str, threads: str, correction: str, too_large: bool) -> None:
+    by_rule = before(blocks=blocks, threads=threads, comparison=f'correction = "{correction}"')
+    assert ("family-too-large" in by_rule) == too_large
+    if too_large:
+        finding = by_rule["family-too-large"]
         assert finding.severity == "error"
         needed = int(finding.evidence["pairs_needed"])
         assert f"design.blocks to {max(needed, 10)} or more" in finding.remedy
@@ -91,9 +94,9 @@ def test_a_family_that_is_too_large(blocks: str, threads: str, correction: str, 
 @pytest.mark.parametrize("blocks", ["5", "6", "8", "9"])
 def test_all_findings_ask_for_the_same_number_of_blocks(blocks: str) -> None:
     remedies = [finding.remedy for finding in before(blocks=blocks, threads=THREADS).values()]
-    asked = [found[1] for remedy in remedies if (found := re.search(r"design.blocks to (\d+)", remedy))]
-    assert asked
-    assert set(asked) == {"11"}
+    advised = [match[1] for remedy in remedies if (match := re.search(r"design.blocks to (\d+)", remedy))]
+    assert advised
+    assert set(advised) == {"11"}
 
 
 def test_a_family_that_lost_pairs_is_too_large() -> None:
@@ -109,12 +112,12 @@ def test_looks_at_the_results_cost_pairs() -> None:
     assert finding.evidence["pairs_needed"] == 12
 
 
-@pytest.mark.parametrize(("duration_ms", "found"), [(49, True), (50, False)])
-def test_short_trials(duration_ms: int, found: bool) -> None:
-    said = before(duration_ms=duration_ms)
-    assert ("short-trials" in said) == found
-    if found:
-        assert said["short-trials"].evidence == {"conditions": 4, "shortest_ms": duration_ms}
+@pytest.mark.parametrize(("duration_ms", "too_short"), [(49, True), (50, False)])
+def test_short_trials(duration_ms: int, too_short: bool) -> None:
+    by_rule = before(duration_ms=duration_ms)
+    assert ("short-trials" in by_rule) == too_short
+    if too_short:
+        assert by_rule["short-trials"].evidence == {"conditions": 4, "shortest_ms": duration_ms}
 
 
 def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> None:
@@ -133,12 +136,12 @@ def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> Non
     ],
 )
 def test_more_threads_than_processors(threads: str, pinning: str, expected: str | None) -> None:
-    for found in (before(threads=threads, pinning=pinning), findings(threads=threads, pinning=pinning)):
+    for by_rule in (before(threads=threads, pinning=pinning), findings(threads=threads, pinning=pinning)):
         if expected is None:
-            assert found == {}
+            assert by_rule == {}
         else:
-            said = found["oversubscribed"]
-            finding = said if isinstance(said, Finding) else said[0]
+            rule_findings = by_rule["oversubscribed"]
+            finding = rule_findings if isinstance(rule_findings, Finding) else rule_findings[0]
             assert finding.where == (f"subject=base, {expected}", f"subject=other, {expected}")
 
 
@@ -162,9 +165,32 @@ def test_a_command_is_pinned_by_its_arguments_alone(
     pinning: str, arguments: str, native: int, commands: int
 ) -> None:
     command = f"[subjects.other]\nprogram = 'other'\narguments = ['{arguments}']\nextract = 'lines'"
-    asked = experiment(pinning=pinning, more=command)
-    found = [finding for finding in audit_experiment(asked, HOST) if finding.rule == "unpinned"]
-    assert [len(each.where) for each in found] == [count for count in (native, commands) if count]
+    planned = experiment(pinning=pinning, more=command)
+    unpinned = [finding for finding in audit_experiment(planned, HOST) if finding.rule == "unpinned"]
+    assert [len(finding.where) for finding in unpinned] == [count for count in (native, commands) if count]
     if commands:
-        assert found[-1].where == ("subject=other, threads=1", "subject=other, threads=2")
-        assert "taskset with {pinning}" in found[-1].remedy
+        assert unpinned[-1].where == ("subject=other, threads=1", "subject=other, threads=2")
+        assert "taskset with {pinning}" in unpinned[-1].remedy
+
+
+@pytest.mark.parametrize(
+    ("blocks", "correction", "too_few"),
+    [
+        ("5", "none", (2, 6)),
+        ("6", "none", None),
+        ("6", "holm", (2, 7)),
+        ("7", "holm", None),
+        ('9\nuntil = "verdict"', "holm", None),
+    ],
+)
+def test_blocks_that_can_decide_nothing_are_known_beforehand(
+    blocks: str, correction: str, too_few: tuple[int, int] | None
+) -> None:
+    planned = experiment(blocks=blocks, threads=TWO_COMPARISONS, comparison=f'correction = "{correction}"')
+    assert too_few_for(planned) == too_few
+
+
+def test_blocks_that_are_enough_are_counted_at_the_level_of_the_last_look() -> None:
+    planned = experiment(blocks='9\nuntil = "verdict"', threads=THREADS)
+    assert too_few_for(planned) == (30, 11)
+    assert too_few_for(experiment(blocks='11\nuntil = "verdict"', threads=THREADS)) is None

@@ -30,11 +30,11 @@ def test_extreme_metrics_end_nothing(data: st.DataObject, extremes: list[float])
         warnings.simplefilter("error")
         analysis = summarise(changed, experiment())
         findings = audit(experiment(), changed, HOST, analysis=analysis)
-        said = forecast([changed], experiment(), 5.0)
+        prediction = forecast([changed], experiment(), 5.0)
     for comparison in analysis.comparisons:
         assert comparison.ratio is None or 0 < comparison.ratio < math.inf
     low, high = float(min(extremes)), float(max(extremes))
     for condition in analysis.conditions:
         assert condition.median is None or low <= condition.median <= high
     assert all(math.isfinite(value) for finding in findings for value in finding.evidence.values())
-    assert all(math.isfinite(row.scatter_percent or 0) for row in said.comparisons)
+    assert all(math.isfinite(row.scatter_percent or 0) for row in prediction.comparisons)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.analysis import HostModes, median
+from assay.analysis.busy import is_busy
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
-from assay.findings import Finding
+from assay.findings import Finding, Severity
+from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
-from assay.words import counted, one_line, whole_percent
+from assay.words import condition_name, counted, one_line, whole_percent
 
 _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 
@@ -25,10 +27,9 @@ _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 def host_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find groups in several modes, and other calibrations that differ within groups."""
     modes = evidence.analysis.host_modes
-    of_group = {} if modes is None else modes.of_group
-    mixed = [number for number, mode in of_group.items() if mode == "mixed"]
+    mixed = () if modes is None else modes.mixed
     if modes is not None and mixed:
-        yield _changed_mode(evidence, modes, mixed)
+        yield _changed_mode(evidence, modes)
     for metric, limit in _CALIBRATION_LIMITS.items():
         ratios = [(group, _largest_ratio(evidence, group, metric)) for group in evidence.groups.values()]
         known = [(group, ratio) for group, ratio in ratios if ratio is not None]
@@ -57,12 +58,16 @@ def host_changed(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _changed_mode(evidence: Evidence, modes: HostModes, mixed: Sequence[int]) -> Finding:
+def _changed_mode(evidence: Evidence, modes: HostModes) -> Finding:
     # A group and its repetitions stand for the same pairs: it is enough that one of them ran in one mode.
     attempts: dict[int, list[int]] = defaultdict(list)
     for number, group in evidence.groups.items():
         attempts[number if group[0].repeats is None else group[0].repeats].append(number)
-    lost = [first for first, numbers in attempts.items() if set(numbers) <= set(mixed)]
+    lost = [
+        first
+        for first, numbers in attempts.items()
+        if all(modes.of_group.get(number) == "mixed" for number in numbers)
+    ]
     repetitions = len(evidence.groups) - len(attempts)
     repeated = f" {repetitions} of these groups repeat others;" if repetitions else ""
     centers = ", ".join(f"{mode} {center:.3g}" for mode, center in modes.centers.items())
@@ -74,13 +79,13 @@ def _changed_mode(evidence: Evidence, modes: HostModes, mixed: Sequence[int]) ->
             "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
         )
     return Finding(
-        f"The host changed its mode ({modes.metric}: {centers}) within {len(mixed)} of"
+        f"The host changed its mode ({modes.metric}: {centers}) within {len(modes.mixed)} of"
         f" {len(evidence.groups)} groups;{repeated} {outcome}.",
-        _contexts(evidence, [evidence.groups[number] for number in lost or mixed]),
-        {"groups": len(mixed), "repetitions": repetitions, "lost": len(lost)},
+        _contexts(evidence, [evidence.groups[number] for number in lost or modes.mixed]),
+        {"groups": len(modes.mixed), "repetitions": repetitions, "lost": len(lost)},
         remedy,
         "warning" if lost else "note",
-        numbers(trial for number in mixed for trial in evidence.groups[number]),
+        numbers(trial for number in modes.mixed for trial in evidence.groups[number]),
     )
 
 
@@ -105,6 +110,43 @@ def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str
         ]
     ratios = [max(values) / min(values) for values in placements.values() if values]
     return min(max(ratios), sys.float_info.max) if ratios else None
+
+
+_DISTURBED = 0.03
+"""Of their processor time threads lose less than this to other work on a quiet host."""
+
+
+@rule("busy-host", "Other work took processor time", f"{BENCHMARKING}, system load; docs/statistics.md")
+def busy_host(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose trials lost processor time to other programs."""
+    shares = {
+        condition_name(condition.levels): condition.lost
+        for condition in evidence.analysis.conditions
+        if condition.lost is not None and condition.lost > _DISTURBED
+    }
+    busy = {name: share for name, share in shares.items() if is_busy(share)}
+    disturbed = {name: share for name, share in shares.items() if name not in busy}
+    done = (
+        "they are counted"
+        if evidence.experiment.design.busy == "count"
+        else "those of these conditions are withheld"
+    )
+    turned = f"such load has turned verdicts, and {done}"
+    yield from _lost(busy, BUSY, turned, "error")
+    yield from _lost(disturbed, _DISTURBED, "intervals widen, and ratios may shift", "warning")
+
+
+def _lost(shares: Mapping[str, float], limit: float, effect: str, severity: Severity) -> Iterator[Finding]:
+    if shares:
+        worst = max(shares.values())
+        yield Finding(
+            f"In {counted(shares, 'condition')} threads lost more than {whole_percent(limit)} of their"
+            f" processor time to other work, {whole_percent(worst)} at worst: {effect}.",
+            tuple(f"{name}: {whole_percent(share)}" for name, share in shares.items()),
+            {"conditions": len(shares), "worst_percent": 100 * worst},
+            'Stop other work and run the campaign again, or have it wait: busy = "wait" in [design].',
+            severity,
+        )
 
 
 _FEWEST = 10  # with fewer the first and the last third are single trials

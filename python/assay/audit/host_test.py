@@ -32,10 +32,40 @@ def flips(block: int, subject: str, _threads: int) -> dict[str, Any]:
     return {"calibration_before": SLOW if changed else FAST, "calibration_after": SLOW if changed else FAST}
 
 
+def loses(share: float) -> Change:
+    """Return what makes the trials of the other subject with two threads lose processor time."""
+    return lambda _block, subject, threads: (
+        {"metrics": METRICS | {"lost_share": share}} if (subject, threads) == ("other", 2) else {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "more", "severity", "says"),
+    [
+        (0.35, "", "error", "lost more than 10% of their processor time to other work, 35% at worst"),
+        (0.35, "", "error", "those of these conditions are withheld"),
+        (0.35, 'busy = "count"', "error", "they are counted"),
+        (0.05, "", "warning", "lost more than 3%"),
+    ],
+)
+def test_what_trials_lost_to_other_work(share: float, more: str, severity: str, says: str) -> None:
+    planned = experiment(more=more)
+    (finding,) = [of for of in audit(planned, trials(planned, loses(share)), HOST) if of.rule == "busy-host"]
+    assert finding.severity == severity
+    assert says in finding.message
+    assert finding.where == (f"subject=other, threads=2: {share:.0%}",)
+    assert finding.evidence == {"conditions": 1, "worst_percent": pytest.approx(100 * share)}
+
+
+def test_a_quiet_host_is_not_mentioned() -> None:
+    planned = experiment()
+    assert "busy-host" not in {of.rule for of in audit(planned, trials(planned, loses(0.02)), HOST)}
+
+
 def of_the_host(repetition: Mapping[str, float] | None) -> Finding:
     """Return what is found where the mixed groups are repeated and meet a certain host, or are not."""
-    asked = experiment(blocks=12)
-    made = trials(asked, flips, 12)
+    planned = experiment(blocks=12)
+    made = trials(planned, flips, 12)
     if repetition is not None:
         mixed = [trial for trial in made if trial.block == 5]
         made += [
@@ -50,7 +80,7 @@ def of_the_host(repetition: Mapping[str, float] | None) -> Finding:
             )
             for trial in mixed
         ]
-    (finding,) = [each for each in audit(asked, made, HOST) if each.rule == "host-changed"]
+    (finding,) = [finding for finding in audit(planned, made, HOST) if finding.rule == "host-changed"]
     return finding
 
 
@@ -94,21 +124,24 @@ def test_memory_or_arithmetic_that_changed_within_groups(metric: str, limit: flo
     assert changed(limit - 0.01) == {}
     assert changed(1 / (limit - 0.01)) == {}
     for by in (limit + 0.01, 1 / (limit + 0.01)):
-        found = changed(by)
-        (finding,) = found.pop("host-changed")
+        by_rule = changed(by)
+        (finding,) = by_rule.pop("host-changed")
         assert finding.message.startswith(
             f"{metric} differs by more than {limit} times within 8 of 20 groups"
         )
         assert "The verdicts count these groups" in finding.message
         assert finding.evidence["counted"] == finding.evidence["groups"] == 8
         assert finding.where == ("threads=2: 8",)
-        assert found == {}
+        assert by_rule == {}
 
 
 @pytest.mark.parametrize(
-    ("elsewhere", "said"), [(False, "The verdicts leave these out"), (True, "The verdicts count 8 of these")]
+    ("elsewhere", "effect"),
+    [(False, "The verdicts leave these out"), (True, "The verdicts count 8 of these")],
 )
-def test_of_memory_that_changed_with_the_mode_no_verdict_is_said_to_count(elsewhere: bool, said: str) -> None:
+def test_of_memory_that_changed_with_the_mode_no_verdict_is_said_to_count(
+    elsewhere: bool, effect: str
+) -> None:
     """Eight groups of two threads change mode and memory; eight of one thread the latter alone."""
 
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
@@ -118,8 +151,10 @@ def test_of_memory_that_changed_with_the_mode_no_verdict_is_said_to_count(elsewh
         slow = CALIBRATION | {"core_to_core_ns": core, "memory_ns": 2 * CALIBRATION["memory_ns"]}
         return {"calibration_before": slow, "calibration_after": slow}
 
-    (finding,) = [each for each in findings(change, blocks=20)["host-changed"] if "memory_ns" in each.message]
-    assert said in finding.message
+    (finding,) = [
+        finding for finding in findings(change, blocks=20)["host-changed"] if "memory_ns" in finding.message
+    ]
+    assert effect in finding.message
     assert finding.evidence["counted"] == (8 if elsewhere else 0)
 
 
@@ -130,11 +165,11 @@ def test_enormous_ratios_are_printed_as_numbers() -> None:
 
 @pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
 def test_calibrations_that_are_missing(when: str) -> None:
-    found = findings(sometimes(**{when: {}}))
-    (finding,) = found.pop("missing-calibration")
+    by_rule = findings(sometimes(**{when: {}}))
+    (finding,) = by_rule.pop("missing-calibration")
     assert finding.message.startswith("8 of 40 valid trials")
     assert len(finding.trials) == 8
-    assert found == {}
+    assert by_rule == {}
 
 
 @pytest.mark.parametrize("when", ["calibration_before", "calibration_after"])
@@ -157,12 +192,12 @@ def drifting(share: float) -> Change:
     )
 
 
-@pytest.mark.parametrize(("share", "found"), [(0.2, True), (-0.2, True), (0.05, False)])
-def test_results_that_drift_across_the_campaign(share: float, found: bool) -> None:
-    said = findings(drifting(share), blocks=30)
-    assert ("campaign-drift" in said) == found
-    if found:
-        (finding,) = said["campaign-drift"]
+@pytest.mark.parametrize(("share", "drifts"), [(0.2, True), (-0.2, True), (0.05, False)])
+def test_results_that_drift_across_the_campaign(share: float, drifts: bool) -> None:
+    by_rule = findings(drifting(share), blocks=30)
+    assert ("campaign-drift" in by_rule) == drifts
+    if drifts:
+        (finding,) = by_rule["campaign-drift"]
         assert finding.severity == "note"
         assert math.copysign(1, finding.evidence["worst_percent"]) == math.copysign(1, share)
         (place,) = finding.where
@@ -175,10 +210,10 @@ def test_drift_is_said_where_order_and_size_show_it_alone(values: list[float]) -
     def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
         return {"metrics": METRICS | {"throughput": values[block]}}
 
-    found = "campaign-drift" in findings(change, blocks=30)
+    drifts = "campaign-drift" in findings(change, blocks=30)
     first, last = sorted(values[:10]), sorted(values[20:])
     if abs((last[4] + last[5]) / (first[4] + first[5]) - 1) <= 0.05:
-        assert not found
+        assert not drifts
 
 
 def test_a_steady_rise_is_drift() -> None:
@@ -238,18 +273,18 @@ def test_an_allocator_that_was_asked_for_is_a_setting_and_no_change(part: str) -
         return {"environment": "other" if threads == 2 or block == 3 else "usual"}
 
     assert "environment-changed" in findings(change, environments=environments)
-    asked = findings(change, environments=environments, trial='allocator = "jemalloc"')
-    assert ("environment-changed" in asked) == (part == "program")
+    by_rule = findings(change, environments=environments, trial='allocator = "jemalloc"')
+    assert ("environment-changed" in by_rule) == (part == "program")
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_compared_allocators_that_were_asked_for_are_no_different_builds(asked: bool) -> None:
-    found = findings(
+@pytest.mark.parametrize("is_setting", [True, False])
+def test_compared_allocators_that_were_asked_for_are_no_different_builds(is_setting: bool) -> None:
+    by_rule = findings(
         lambda _block, subject, _threads: {"environment": subject},
         environments={"base": ENVIRONMENT, "other": ENVIRONMENT | {"allocator": {"name": "jemalloc"}}},
-        trial='allocator = "jemalloc"' if asked else "",
+        trial='allocator = "jemalloc"' if is_setting else "",
     )
-    assert ("different-builds" in found) != asked
+    assert ("different-builds" in by_rule) != is_setting
 
 
 @pytest.mark.parametrize(
@@ -260,17 +295,17 @@ def test_compared_allocators_that_were_asked_for_are_no_different_builds(asked: 
     ],
 )
 def test_a_subject_that_was_not_built_for_speed(program: dict[str, Any], severity: str, place: str) -> None:
-    found = with_environment(program=program)
-    (finding,) = found.pop("unoptimised-build")
+    by_rule = with_environment(program=program)
+    (finding,) = by_rule.pop("unoptimised-build")
     assert (finding.severity, finding.where) == (severity, (place,))
-    assert found == {}
+    assert by_rule == {}
 
 
 def test_assertions_that_are_on() -> None:
-    found = with_environment(program={"assertions": True})
-    (finding,) = found.pop("unoptimised-build")
+    by_rule = with_environment(program={"assertions": True})
+    (finding,) = by_rule.pop("unoptimised-build")
     assert (finding.severity, finding.where) == ("warning", ("other",))
-    assert found.keys() == {"different-builds"}
+    assert by_rule.keys() == {"different-builds"}
 
 
 @pytest.mark.parametrize(
@@ -282,10 +317,10 @@ def test_assertions_that_are_on() -> None:
     ],
 )
 def test_compared_programs_that_were_built_differently(parts: dict[str, Any], place: str) -> None:
-    found = with_environment(**parts)
-    (finding,) = found.pop("different-builds")
+    by_rule = with_environment(**parts)
+    (finding,) = by_rule.pop("different-builds")
     assert finding.where == (place,)
-    assert found == {}
+    assert by_rule == {}
 
 
 @pytest.mark.parametrize(
@@ -296,10 +331,10 @@ def test_compared_programs_that_were_built_differently(parts: dict[str, Any], pl
     ],
 )
 def test_a_frequency_that_follows_the_load(governor: Any, places: tuple[str, ...]) -> None:
-    found = with_environment(processor={"governor": governor})
-    (finding,) = found.pop("frequency-scaling")
+    by_rule = with_environment(processor={"governor": governor})
+    (finding,) = by_rule.pop("frequency-scaling")
     assert (finding.severity, finding.where) == ("warning", places)
-    assert found == {}
+    assert by_rule == {}
 
 
 def test_processors_that_may_exceed_their_frequency() -> None:
@@ -308,21 +343,21 @@ def test_processors_that_may_exceed_their_frequency() -> None:
 
 
 def test_processes_that_all_have_the_same_layout() -> None:
-    found = with_environment(address_randomisation={"process": False})
-    (finding,) = found.pop("fixed-layout")
+    by_rule = with_environment(address_randomisation={"process": False})
+    (finding,) = by_rule.pop("fixed-layout")
     assert finding.where == ("other",)
-    assert found == {}
+    assert by_rule == {}
 
 
 @pytest.mark.parametrize(
     "content", [None, 7, [], {}, {"program": [], "processor": 3, "allocator": {"name": {}}}]
 )
 def test_environments_may_hold_anything(content: Any) -> None:
-    found = findings(
+    by_rule = findings(
         lambda _block, subject, _threads: {"environment": subject},
         environments={"base": content, "other": content},
     )
-    assert found == {}
+    assert by_rule == {}
 
 
 def test_what_cannot_be_found_out_is_not_held_against_a_machine() -> None:

@@ -51,13 +51,17 @@ def verdicts_differ_by_mode(evidence: Evidence) -> Iterator[Finding]:
             for where, estimate in others.items()
             if estimate.pairs != comparison.pairs
         }
+        called = {
+            where: evidence.verdict_word(verdict, comparison.metric) for where, verdict in verdicts.items()
+        }
         decided = {*verdicts.values()} - {"undecided"}
         if len(decided) > 1:
             opposite |= {"faster", "slower"} <= decided
-            shown = ", ".join(f"{verdict} {where}" for where, verdict in verdicts.items())
-            contradicting.append(f"{name}: {shown}")
+            contradicting.append(f"{name}: {', '.join(f'{word} {where}' for where, word in called.items())}")
         elif comparison.verdict != "undecided" == verdicts.get("with all groups"):
-            depending.append(f"{name}: {comparison.verdict} without mixed groups, undecided with them")
+            depending.append(
+                f"{name}: {called['without mixed groups']} without mixed groups, undecided with them"
+            )
     yield from of_places(
         contradicting,
         "comparisons",
@@ -93,7 +97,8 @@ def subject_against(evidence: Evidence) -> Iterator[Finding]:
             f" verdict of {'their' if certain > 1 else 'its'} own.",
             tuple(
                 f"{condition_name({**aggregate.context, evidence.analysis.factor: aggregate.level})},"
-                f" {condition_name(workload)}: {verdict}, over all {aggregate.verdict}"
+                f" {condition_name(workload)}: {evidence.verdict_word(verdict, aggregate.metric)},"
+                f" over all {evidence.verdict_word(aggregate.verdict, aggregate.metric)}"
                 for aggregate, workload, verdict in against
             ),
             {"workloads": len(against), "certain": certain},

@@ -9,6 +9,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     design.short_trials,
     design.oversubscribed,
     design.unpinned,
+    workload.mix_without_finds,
     workload.rejected_engine,
     workload.not_replayable,
 )
@@ -22,6 +23,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     *DESIGN_RULES,
     results.verdicts_differ_by_mode,
     results.subject_against,
+    host.busy_host,
     host.host_changed,
     host.environment_changed,
     host.different_builds,

@@ -1,14 +1,16 @@
 """Rules about what became of trials, and about what the typical trial of a condition reports."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
+from typing import Any
 
 from assay.analysis import median
 from assay.audit.design import processors_of
 from assay.audit.limits import TrialNumber, limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
 from assay.audit.types import Evidence, numbers, rule
+from assay.experiment.types import Experiment
 from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
 from assay.words import NAMES_AT_MOST, counted, one_line, whole_percent
@@ -17,17 +19,19 @@ _STATUSES: dict[str, tuple[Severity, str, str]] = {
     "invalid": (
         "error",
         "did something wrong",
-        "Trust nothing of the subject until the defect is found: `assay show` gives the record.",
+        "Trust nothing of the subject until the defect is found: `assay show {trial}` gives the record"
+        "{check}.",
     ),
     "crashed": (
         "error",
         "crashed",
-        "Read the standard error in the trial's record (`assay show`); run the subject by hand.",
+        "Read the standard error in the trial's record (`assay show {trial}`); run the subject by hand"
+        "{check}.",
     ),
     "timed_out": (
         "warning",
         "did not end in time",
-        "Look for a deadlock or a livelock; if the subject is only slow, give it more time.",
+        "Look for a deadlock or a livelock{check}; if the subject is only slow, give it more time.",
     ),
 }
 
@@ -39,15 +43,23 @@ def invalid_trials(evidence: Evidence) -> Iterator[Finding]:
         trials = [trial for trial in evidence.trials if trial.status == status]
         if trials:
             [(reason, _)] = Counter(trial.reason for trial in trials).most_common(1)
+            maps = maps_of(trials, evidence.experiment, evidence.host)
+            check = f", `assay check {maps[0]}` looks for it" if maps else ""
             yield Finding(
                 f"{len(trials)} of {len(evidence.trials)} trials {meaning}"
                 f" (for example: {one_line(reason)}).",
                 evidence.counted(trials),
                 {status: len(trials), "trials": len(evidence.trials)},
-                remedy,
+                remedy.format(trial=trials[0].id, check=check),
                 severity,
                 numbers(trials),
             )
+
+
+def maps_of(trials: Iterable[StoredTrial], experiment: Experiment, host: Mapping[str, Any]) -> list[str]:
+    """Return the subjects of some trials that are maps, as it was noted when the campaign began."""
+    subjects = {experiment.settings(trial.levels)["subject"] for trial in trials}
+    return sorted(subject for subject in subjects if host.get("subjects", {}).get(subject) == "map")
 
 
 @rule("missing-metric", "The compared metric is missing or not above zero", "docs/statistics.md")
@@ -66,7 +78,7 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
         )
         yield from evidence.of_trials(
             useless,
-            f"report a {metric} that is not above zero: it has no ratio, and no verdict rests on them.",
+            f"report no {metric} above zero: it has no ratio, and no verdict rests on them.",
             "Compare a metric that is always above zero.",
         )
 

@@ -18,20 +18,20 @@ def test_a_campaign_with_nothing_wrong_has_no_findings() -> None:
     ("status", "severity"), [("invalid", "error"), ("crashed", "error"), ("timed_out", "warning")]
 )
 def test_trials_that_are_not_valid_are_found_by_status(status: str, severity: Severity) -> None:
-    found = findings(sometimes(status=status, reason="key sums differ", metrics={}), blocks=18)
-    (finding,) = found.pop("invalid-trials")
+    by_rule = findings(sometimes(status=status, reason="key sums differ", metrics={}), blocks=18)
+    (finding,) = by_rule.pop("invalid-trials")
     assert finding.message.startswith("8 of 72 trials ")
     assert "key sums differ" in finding.message
     assert finding.where == ("subject=other, threads=2: 8",)
     assert finding.evidence == {status: 8, "trials": 72}
     assert finding.severity == severity
     assert finding.trials == (4, 8, 12, 16, 20, 24, 28, 32)
-    assert found == {}
+    assert by_rule == {}
 
 
 def test_a_metric_that_is_missing() -> None:
-    found = findings(sometimes(metrics={"latency_ns": 3.0}))
-    (finding,) = found.pop("missing-metric")
+    by_rule = findings(sometimes(metrics={"latency_ns": 3.0}))
+    (finding,) = by_rule.pop("missing-metric")
     assert finding.message.startswith("8 of 40 valid trials do not report throughput")
     assert "latency_ns" in finding.remedy
     assert len(finding.trials) == 8
@@ -49,7 +49,7 @@ def test_a_further_metric_that_is_missing() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])
 def test_a_metric_that_has_no_logarithm(value: float) -> None:
     (finding,) = findings(sometimes(metrics=METRICS | {"throughput": value}))["missing-metric"]
-    assert "not above zero" in finding.message
+    assert "above zero" in finding.message
     assert finding.evidence == {"trials": 8, "valid": 40}
 
 
@@ -68,14 +68,14 @@ def test_a_metric_that_has_no_logarithm(value: float) -> None:
 )
 def test_numbers_whose_median_passes_a_limit(rule: str, metric: str, within: float, beyond: float) -> None:
     assert findings(sometimes(metrics=METRICS | {metric: within})) == {}
-    found = findings(sometimes(metrics=METRICS | {metric: beyond}))
-    (finding,) = found.pop(rule)
+    by_rule = findings(sometimes(metrics=METRICS | {metric: beyond}))
+    (finding,) = by_rule.pop(rule)
     (place,) = finding.where
     assert place.startswith("subject=other, threads=2: ")
     assert finding.evidence["conditions"] == 1
     assert "1 condition" in finding.message
     assert any(name.startswith(("worst_", "most_")) for name in finding.evidence)
-    assert found == {}
+    assert by_rule == {}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ ARRIVALS = "arrivals = { rate = 1000 }"
 
 
 @pytest.mark.parametrize(
-    ("trial", "said"),
+    ("trial", "rules"),
     [
         ("", {"changing-throughput", "throughput-drift", "unfair"}),
         (ARRIVALS, {"unfair"}),
@@ -117,22 +117,24 @@ ARRIVALS = "arrivals = { rate = 1000 }"
         (ROLES.replace("ARRIVALS", f", {ARRIVALS}"), set()),
     ],
 )
-def test_open_loops_vary_by_chance_and_roles_differ_by_intent(trial: str, said: set[str]) -> None:
+def test_open_loops_vary_by_chance_and_roles_differ_by_intent(trial: str, rules: set[str]) -> None:
     metrics = METRICS | {
         "throughput_variation": 0.3,
         "throughput_drift": 0.1,
         "slowest_thread_share": 0.1,
     }
-    found = findings(lambda *_: {"metrics": metrics}, threads="[2, 3]", trial=trial)
-    assert {"changing-throughput", "throughput-drift", "unfair"} & found.keys() == said
+    by_rule = findings(lambda *_: {"metrics": metrics}, threads="[2, 3]", trial=trial)
+    assert {"changing-throughput", "throughput-drift", "unfair"} & by_rule.keys() == rules
 
 
 def test_enormous_values_are_printed_as_numbers() -> None:
-    found = findings(sometimes(metrics=METRICS | {"generation_share": 1.7e308, "throughput_drift": -1.7e308}))
-    (generation,), (drift,) = found["generation"], found["throughput-drift"]
+    by_rule = findings(
+        sometimes(metrics=METRICS | {"generation_share": 1.7e308, "throughput_drift": -1.7e308})
+    )
+    (generation,), (drift,) = by_rule["generation"], by_rule["throughput-drift"]
     assert generation.where == ("subject=other, threads=2: 1.7e308 times",)
     assert drift.where == ("subject=other, threads=2: -1.7e308 times",)
-    assert all(math.isfinite(value) for each in (generation, drift) for value in each.evidence.values())
+    assert all(math.isfinite(value) for finding in (generation, drift) for value in finding.evidence.values())
 
 
 def steady(count: int, *, everywhere: bool = False) -> Any:
@@ -151,11 +153,11 @@ def steady(count: int, *, everywhere: bool = False) -> Any:
     [(4, False, None), (5, False, "note"), (10, False, "note"), (11, False, "warning"), (11, True, "error")],
 )
 def test_trials_without_a_steady_state(count: int, everywhere: bool, severity: Severity | None) -> None:
-    found = findings(steady(count, everywhere=everywhere), blocks=20)
+    by_rule = findings(steady(count, everywhere=everywhere), blocks=20)
     if severity is None:
-        assert found == {}
+        assert by_rule == {}
     else:
-        (finding,) = found.pop("no-steady-state")
+        (finding,) = by_rule.pop("no-steady-state")
         assert finding.severity == severity
         conditions = 4 if everywhere else 1
         assert finding.evidence == {
@@ -165,14 +167,14 @@ def test_trials_without_a_steady_state(count: int, everywhere: bool, severity: S
             "valid": 80,
         }
         assert len(finding.trials) == conditions * count
-        assert found == {}
+        assert by_rule == {}
 
 
-@pytest.mark.parametrize(("after_ms", "found"), [(50, False), (51, True)])
-def test_warm_up_that_is_measured(after_ms: float, found: bool) -> None:
+@pytest.mark.parametrize(("after_ms", "late"), [(50, False), (51, True)])
+def test_warm_up_that_is_measured(after_ms: float, late: bool) -> None:
     changed = sometimes(metrics=METRICS | {"steady_after_ms": after_ms})
-    assert ("warm-up" in findings(changed)) == found
-    if found:
+    assert ("warm-up" in findings(changed)) == late
+    if late:
         (finding,) = findings(changed)["warm-up"]
         assert finding.where == ("subject=other, threads=2: 51 ms",)
         assert "trial.warm_up_ms to 51," in finding.remedy

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from assay.analysis import Analysis, summarise
+from assay.analysis import Analysis, Verdict, summarise
+from assay.analysis.verdicts import verdict_word
 from assay.experiment.types import Experiment
 from assay.findings import Finding, Severity
 from assay.plan.types import Level
@@ -48,15 +49,7 @@ def rule(rule_id: str, title: str, source: str) -> Callable[[Finder[Seen]], Rule
 
 
 class Evidence:
-    """What the rules look at: an experiment, its ended trials, and what is known of the host.
-
-    Args:
-        experiment: what was asked.
-        trials: the ended trials of a campaign; None before there is one.
-        host: what is known of the machine; `processors` is its number of processors.
-        analysis: what `summarise` says of the trials, where that is known already.
-        environments: digest -> what trials report of machine and program.
-    """
+    """What the rules look at: what `audit` is given, `trials` being None before there are any."""
 
     def __init__(
         self,
@@ -139,6 +132,10 @@ class Evidence:
         """Return the name of the condition with a level of the compared factor in a context."""
         levels = {**context, self.experiment.comparison.factor: level}
         return condition_name({factor: levels[factor] for factor in self.experiment.factors})
+
+    def verdict_word(self, verdict: Verdict, metric: str) -> str:
+        """Return what people read for a verdict on a metric."""
+        return verdict_word(verdict, metric, self.experiment.unit(metric))
 
     def context_name(self, trial: StoredTrial) -> str:
         """Return the name of the context of a trial."""

@@ -58,7 +58,7 @@ def test_trials_that_are_not_valid_violate_nothing() -> None:
 
 def test_its_severity_is_the_users() -> None:
     rule = 'metric = "throughput"\nbetween = [0, 1]\nseverity = "{}"'
-    assert [violated(rule.format(each))[0].severity for each in ("error", "warning", "note")] == [
+    assert [violated(rule.format(severity))[0].severity for severity in ("error", "warning", "note")] == [
         "error",
         "warning",
         "note",
@@ -70,15 +70,15 @@ def test_a_rule_about_a_metric_that_nobody_reports_is_no_rule_that_holds() -> No
     assert "no valid trial reports mine, so nothing was checked" in finding.message
 
 
-def scaling(one: float, two: float, spread: float) -> Change:
+def scaling(first: float, second: float, spread: float) -> Change:
     """Give conditions of 1 and 2 threads values around a center each."""
     return lambda block, _subject, threads: {
-        "metrics": METRICS | {"mine": (one if threads == 1 else two) + spread * (block - 4.5) / 4.5}
+        "metrics": METRICS | {"mine": (first if threads == 1 else second) + spread * (block - 4.5) / 4.5}
     }
 
 
 @pytest.mark.parametrize(
-    ("demand", "one", "two", "spread", "found"),
+    ("demand", "first", "second", "spread", "violates"),
     [
         ("increases_with", 10.0, 20.0, 1.0, False),
         ("increases_with", 20.0, 10.0, 1.0, True),
@@ -90,17 +90,17 @@ def scaling(one: float, two: float, spread: float) -> Change:
     ],
 )
 def test_a_rule_about_the_order_of_levels(
-    demand: str, one: float, two: float, spread: float, found: bool
+    demand: str, first: float, second: float, spread: float, violates: bool
 ) -> None:
     rule = f'metric = "mine"\n{demand} = "threads"'
-    said = violated(rule, scaling(one, two, spread))
-    assert len(said) == found
-    if found:
-        assert said[0].where == (
-            f"subject=base, threads=1 to 2: {one:g} then {two:g}",
-            f"subject=other, threads=1 to 2: {one:g} then {two:g}",
+    rule_findings = violated(rule, scaling(first, second, spread))
+    assert len(rule_findings) == violates
+    if violates:
+        assert rule_findings[0].where == (
+            f"subject=base, threads=1 to 2: {first:g} then {second:g}",
+            f"subject=other, threads=1 to 2: {first:g} then {second:g}",
         )
-        assert said[0].evidence == {"steps": 2, "checked": 2}
+        assert rule_findings[0].evidence == {"steps": 2, "checked": 2}
 
 
 def test_levels_are_compared_in_the_order_of_the_file() -> None:
@@ -133,8 +133,10 @@ def test_what_of_an_order_can_be_checked_is_checked() -> None:
 
 def test_an_order_of_conditions_that_are_excluded_is_said_not_to_be_checked() -> None:
     rule = 'exclude = [{ threads = 2 }]\n[[validate]]\nmetric = "throughput"\nincreases_with = "threads"'
-    asked = experiment(more=rule)
-    ran = [trial for trial in trials(asked) if trial.levels in asked.conditions()]
-    (finding,) = (each for each in audit(asked, ran, HOST, environments={}) if each.rule == "validate")
+    planned = experiment(more=rule)
+    ran = [trial for trial in trials(planned) if trial.levels in planned.conditions()]
+    (finding,) = (
+        finding for finding in audit(planned, ran, HOST, environments={}) if finding.rule == "validate"
+    )
     assert "not checked: no two conditions differ in threads alone" in finding.message
     assert finding.severity == "note"

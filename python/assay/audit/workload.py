@@ -39,6 +39,39 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+_SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "next", "minimum", "maximum"})
+
+
+@rule("mix-without-finds", "Nothing is searched for", "docs/guide/rig.md")
+def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions of maps in which no thread searches.
+
+    What a subject is was noted when the campaign began; of a program that does not say, nothing is found.
+    """
+    kinds = evidence.host.get("subjects", {})
+    where = [
+        condition
+        for condition, settings in evidence.settings_by_condition().items()
+        if kinds.get(settings["subject"]) == "map"
+        and not any(
+            share > 0
+            for role in settings.get("roles", ({},))
+            for operation, share in role.get("mix", settings.get("mix", {})).items()
+            if operation in _SEARCHES
+        )
+    ]
+    subjects = {settings["subject"] for settings in evidence.settings_by_condition().values()}
+    maps = sorted(subject for subject in subjects if kinds.get(subject) == "map")
+    yield from of_places(
+        where,
+        "conditions",
+        f"The mix of {counted(where, 'condition')} of maps has no searches: a map whose searches are wrong"
+        " ends these trials as valid.",
+        f"Give find a share of the mix, or check the map itself: `assay check {', '.join(maps[:1])}`.",
+        "note",
+    )
+
+
 @rule("not-replayable", "Trials cannot be replayed", f"{ANOMALIES}, sections 6.3 and 6.4")
 def not_replayable(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials nobody can repeat exactly."""

@@ -1,23 +1,26 @@
 """Rules about engines, arrivals and roles."""
 
+from typing import Any
+
 import pytest
 
-from assay.audit import KNOWN_FLAWS
-from assay.audit.testing import METRICS, findings, sometimes
+from assay.audit import KNOWN_FLAWS, audit_experiment
+from assay.audit.testing import HOST, METRICS, experiment, findings, sometimes
+from assay.findings import Finding
 
 
 def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:
     exposed = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"'
-    (found,) = findings(trial=exposed)["rejected-engine"]
-    assert found.severity == "error"
-    assert found.message.startswith("4 conditions draw their operations with fnv1a: ")
-    assert KNOWN_FLAWS["fnv1a"] in found.message
-    assert len(found.where) == 4
-    (found,) = findings(trial='engine = "fnv1a"\ndraws = "two"')["rejected-engine"]
-    assert found.severity == "warning"
-    assert "draws = two and bounding = multiply" in found.message
-    (found,) = findings(trial='engine = "lcg64"\nbounding = "modulo"')["rejected-engine"]
-    assert found.severity == "error"  # the low bits of its one draw are the key's
+    (finding,) = findings(trial=exposed)["rejected-engine"]
+    assert finding.severity == "error"
+    assert finding.message.startswith("4 conditions draw their operations with fnv1a: ")
+    assert KNOWN_FLAWS["fnv1a"] in finding.message
+    assert len(finding.where) == 4
+    (finding,) = findings(trial='engine = "fnv1a"\ndraws = "two"')["rejected-engine"]
+    assert finding.severity == "warning"
+    assert "draws = two and bounding = multiply" in finding.message
+    (finding,) = findings(trial='engine = "lcg64"\nbounding = "modulo"')["rejected-engine"]
+    assert finding.severity == "error"  # the low bits of its one draw are the key's
     for engine in ('"xoshiro256pp"', '{ name = "pcg64" }'):
         assert "rejected-engine" not in findings(trial=f"engine = {engine}")
     assert "rejected-engine" not in findings()
@@ -33,9 +36,9 @@ def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:
     ],
 )
 def test_what_does_not_follow_from_the_seed_is_noted(engine: str, conditions: int) -> None:
-    found = findings(trial=f"engine = {engine}").get("not-replayable", [])
-    assert [len(each.where) for each in found] == ([conditions] if conditions else [])
-    assert all(each.severity == "note" for each in found)
+    rule_findings = findings(trial=f"engine = {engine}").get("not-replayable", [])
+    assert [len(finding.where) for finding in rule_findings] == ([conditions] if conditions else [])
+    assert all(finding.severity == "note" for finding in rule_findings)
 
 
 @pytest.mark.parametrize(
@@ -44,18 +47,20 @@ def test_what_does_not_follow_from_the_seed_is_noted(engine: str, conditions: in
 )
 def test_a_queue_that_grows_is_a_warning(backlog: float, throughput: float, share: str | None) -> None:
     more = {"arrival_rate": 1000.0, "backlog": backlog, "throughput": throughput}
-    found = findings(sometimes(metrics={**METRICS, **more})).get("overloaded", [])
-    assert [each.where for each in found] == ([(f"subject=other, threads=2: {share}",)] if share else [])
+    rule_findings = findings(sometimes(metrics={**METRICS, **more})).get("overloaded", [])
+    assert [finding.where for finding in rule_findings] == (
+        [(f"subject=other, threads=2: {share}",)] if share else []
+    )
 
 
 def test_what_a_closed_loop_beside_it_does_keeps_no_queue_from_growing() -> None:
     role = "arrivals = { rate = 1000 }"
     roles = f'roles = [{{ name = "a", threads = 1, {role} }}, {{ name = "b" }}]'
     more = {"arrival_rate": 1000.0, "backlog": 300, "throughput": 1e6}
-    for served, said in ((700, True), (990, False)):
+    for served, overloaded in ((700, True), (990, False)):
         metrics = {**METRICS, **more, "role_a_throughput": served, "role_b_throughput": 1e6}
-        found = findings(lambda *_, m=metrics: {"metrics": m}, threads="[2, 3]", trial=roles)
-        assert ("overloaded" in found) == said
+        by_rule = findings(lambda *_, m=metrics: {"metrics": m}, threads="[2, 3]", trial=roles)
+        assert ("overloaded" in by_rule) == overloaded
 
 
 @pytest.mark.parametrize(
@@ -68,5 +73,36 @@ def test_what_a_closed_loop_beside_it_does_keeps_no_queue_from_growing() -> None
     ],
 )
 def test_a_role_that_waits_for_the_others_is_a_warning(metrics: dict[str, float], share: str | None) -> None:
-    found = findings(sometimes(metrics=METRICS | metrics)).get("starved", [])
-    assert [each.where for each in found] == ([(f"subject=other, threads=2: {share}",)] if share else [])
+    rule_findings = findings(sometimes(metrics=METRICS | metrics)).get("starved", [])
+    assert [finding.where for finding in rule_findings] == (
+        [(f"subject=other, threads=2: {share}",)] if share else []
+    )
+
+
+def searched_for_nothing(kinds: dict[str, str], **settings: Any) -> list[Finding]:
+    """Return what is found in an experiment of two subjects, of these kinds, with some settings changed."""
+    planned = experiment()
+    planned = planned.model_copy(update={"fixed": planned.fixed | settings})
+    found = audit_experiment(planned, HOST | {"subjects": kinds})
+    return [finding for finding in found if finding.rule == "mix-without-finds"]
+
+
+MAPS = {"base": "map", "other": "map"}
+
+
+@pytest.mark.parametrize("operation", ["find", "contains", "find_many", "lower_bound"])
+def test_a_mix_with_searches_sees_their_errors(operation: str) -> None:
+    assert not searched_for_nothing(MAPS, mix={"insert": 10, "erase": 10, operation: 80})
+
+
+@pytest.mark.parametrize("operation", ["range", "size", "snapshot", "insert_or_assign"])
+def test_a_mix_of_a_map_without_searches_is_noted(operation: str) -> None:
+    mix = {"insert": 10, "erase": 10, "find": 0, operation: 80}
+    (finding,) = searched_for_nothing({"base": "map", "other": "queue"}, mix=mix)
+    assert finding.where == ("subject=base, threads=1", "subject=base, threads=2")
+    assert finding.severity == "note"
+    assert "`assay check base`" in finding.remedy
+    for kinds in ({}, {"base": "nothing", "other": "multimap"}):
+        assert not searched_for_nothing(kinds, mix=mix)
+    assert searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all"}])
+    assert not searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all", "mix": {"find": 100}}])

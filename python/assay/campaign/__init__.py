@@ -8,5 +8,6 @@ with Store.open(path) as store, runner_lock(path), StopSignals() as stop:
 
 from assay.campaign.campaign import Campaign, plan_trials
 from assay.campaign.course import NothingExtractedError
+from assay.campaign.rehearsal import RehearsalError, rehearse
 
-__all__ = ["Campaign", "NothingExtractedError", "plan_trials"]
+__all__ = ["Campaign", "NothingExtractedError", "RehearsalError", "plan_trials", "rehearse"]

@@ -10,14 +10,18 @@ from rich.console import Console
 from assay import programs
 from assay.campaign.course import Course
 from assay.campaign.progress import ProgressDisplay
-from assay.experiment import Experiment, check
+from assay.experiment import Experiment, check, check_listed
 from assay.plan.make_plan import make_plan
 from assay.plan.types import Plan
-from assay.runner.build import run_builds
+from assay.runner.build import run_builds, run_cleanups
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
+from assay.runner.subjects import kinds, listings
 from assay.store import Store
+
+PATIENCE_S = 600
+"""How long a campaign that waits for a quiet host does so in all, in each of its runs."""
 
 
 def plan_trials(experiment: Experiment) -> Plan:
@@ -45,8 +49,14 @@ class Campaign:
         number: in the store; None until it has begun.
     """
 
-    def __init__(self, store: Store, experiment: Experiment, plan_or_number: Plan | int) -> None:
-        """Take the plan of a new campaign, or the number of a campaign to resume."""
+    def __init__(
+        self, store: Store, experiment: Experiment, plan_or_number: Plan | int, *, built: bool = False
+    ) -> None:
+        """Take the plan of a new campaign, or the number of a campaign to resume.
+
+        Builds and cleanups are run, unless the caller has built and cleans up.
+        """
+        self._built = built
         self._store = store
         self._experiment = experiment
         self._plan = plan_or_number if isinstance(plan_or_number, Plan) else None
@@ -66,7 +76,8 @@ class Campaign:
         Raises:
             CannotStartError: a build failed, or a program does not start.
             NothingExtractedError: what a command prints does not hold its metrics.
-            AssayError: a program does not give a metric that is compared, or the store cannot be written.
+            AssayError: a program lacks a subject, or does not give a metric that is compared; or the store
+                cannot be written.
             Interrupted: `stop` was signalled.
         """
 
@@ -75,10 +86,28 @@ class Campaign:
 
         experiment, store = self._experiment, self._store
         folder = experiment.path.parent.absolute()
-        executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder)
-        run_builds(experiment, show, say, stop)
+        patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
+        executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, patience_s, say)
+        if not self._built:
+            run_builds(experiment, show, say, stop)
+        listed = listings(experiment, stop)
+        check_listed(experiment, listed)
         if self._plan is not None and self.number is None:
-            self.number = store.begin_campaign(experiment=experiment, plan=self._plan, host=host())
+            known = {**host(), "subjects": kinds(experiment, listed)}
+            self.number = store.begin_campaign(experiment=experiment, plan=self._plan, host=known)
+        assert self.number is not None
+        try:
+            self._run(executor, console, show, pilot)
+        finally:
+            if not self._built:
+                run_cleanups(experiment, say)
+        return self.number
+
+    def _run(
+        self, executor: LocalExecutor, console: Console, show: Callable[[str], None], pilot: int | None
+    ) -> None:
+        """Run what is pending."""
+        experiment, store = self._experiment, self._store
         assert self.number is not None
         course = Course(store, self.number, experiment, clock=time.monotonic, say=show, pilot=pilot)
         for program in {trial.program for trial in course.pending}:
@@ -94,4 +123,3 @@ class Campaign:
             budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
         ) as progress:
             course.run(executor, progress)
-        return self.number

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from assay.analysis import summarise
+from assay.analysis.busy import busy_reason
 from assay.analysis.modes import disagreement
 from assay.analysis.sequential import looks, settled
 from assay.analysis.steadiness import derive
@@ -154,7 +155,7 @@ class Course:
     def _record(self, trial: PlannedTrial, outcome: Outcome) -> None:
         """Keep what became of a trial."""
         if outcome.status == "valid" and outcome.result is not None:
-            outcome = replace(outcome, derived=derive(outcome.result, trial.request))
+            outcome = replace(outcome, derived={**outcome.derived, **derive(outcome.result, trial.request)})
         trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
         self._ended.append(ended_trial(trial_id, trial, outcome))
         self._begun.add(self._original[trial.group])
@@ -173,7 +174,9 @@ class Course:
             )
 
     def _repetition(self, group: int) -> list[PlannedTrial]:
-        """Repeat a group whose calibrations disagree, as often as its experiment allows; return its trials.
+        """Repeat a group whose calibrations disagree, or that other work disturbed, where this is asked for.
+
+        It is repeated as often as its experiment allows; return its trials.
 
         The whole group is repeated with fresh chance, so that nothing in the first run favours any of its
         trials.
@@ -189,6 +192,8 @@ class Course:
             return []
         trials = [trial for trial in self._ended if trial.group == group]
         reason = disagreement(trials, self._ended, self._experiment)
+        if not reason and self._experiment.design.busy == "wait":
+            reason = busy_reason(trials)
         if not reason:
             return []
         number = len(runs)
@@ -233,22 +238,27 @@ class Course:
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
-            undecided = sum(answer.verdict == "undecided" for answer in analysis.answers)
-            intervals = [answer.interval for answer in analysis.answers if answer.interval is not None]
+            answers = [answer for answer in analysis.answers if not answer.withheld]
+            withheld = len(analysis.answers) - len(answers)
+            undecided = sum(answer.verdict == "undecided" for answer in answers)
+            intervals = [answer.interval for answer in answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons are undecided"
                 if self._experiment.design.blocks.until == "verdict"
                 else "some intervals are missing"
-                if widest is None or len(intervals) < len(analysis.answers)
+                if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"
             )
+            if withheld:
+                reason += f", and {withheld} have no verdict, as trials were not valid or the host was busy"
             content = {
                 "number": look.number,
                 "of": look.of,
                 "confidence": look.confidence,
                 "comparisons": len(analysis.answers),
                 "undecided": undecided,
+                "withheld": withheld,
                 "widest_percent": widest,
             }
             self._store.decide(self._campaign, self._decision("look", ended, reason, content))

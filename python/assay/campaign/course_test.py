@@ -1,5 +1,6 @@
 """How a campaign goes on: with a real store, and with trials, a clock and an analysis that are made up."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -57,6 +58,7 @@ class Laboratory:
     Attributes:
         disagree: tells of a group of trials whether its calibrations disagree.
         settle: tells of the ended blocks at a look whether the campaign may end.
+        lost: group -> the share of their processor time that its trials lose.
         trial_s: how long each trial takes.
         kill_at: number of the step, counted from 0, before which the runner is killed. Steps are trials and
             writes to the store; what happens between two of them is lost with the runner in any case.
@@ -68,13 +70,14 @@ class Laboratory:
     settle: Callable[[int], bool] = lambda _: False
     looks: frozenset[int] = frozenset()
     metrics: Mapping[str, float] = field(default_factory=lambda: {"throughput": 5.0})
+    lost: Mapping[int, float] = field(default_factory=dict)
     trial_s: float = 1.0
     kill_at: int | None = None
     number: int = 0
     steps: int = 0
     now: float = 1000.0
-    said: list[str] = field(default_factory=list)
-    asked: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    questions: list[tuple[list[int], list[int]]] = field(default_factory=list)
     handed: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -105,6 +108,7 @@ class Laboratory:
             calibration_error="",
             started_at=datetime.now(UTC),
             wall_s=0.8 * self.trial_s,
+            derived={"lost_share": self.lost[trial.group]} if trial.group in self.lost else {},
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -119,10 +123,10 @@ class Laboratory:
         return call
 
     def disagreement(self, group: Sequence[StoredTrial], ended: Sequence[StoredTrial], _: Experiment) -> str:
-        self.asked.append(([trial.ordinal for trial in group], [trial.ordinal for trial in ended]))
+        self.questions.append(([trial.ordinal for trial in group], [trial.ordinal for trial in ended]))
         return "the host changed its mode" if self.disagree(group) else ""
 
-    def summarise(self, ended: Sequence[StoredTrial], asked: Experiment) -> Analysis:
+    def summarise(self, ended: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
         blocks = max(trial.block for trial in ended) + 1
         return analysis("equivalent" if self.settle(blocks) else "undecided", blocks)
 
@@ -139,12 +143,15 @@ class Laboratory:
             looks=lambda _: [Look(0, 0, blocks, 0.98) for blocks in self.looks],
         ):
             store: Any = self
-            course = Course(store, self.number, self.experiment, clock=lambda: self.now, say=self.said.append)
+            course = Course(
+                store, self.number, self.experiment, clock=lambda: self.now, say=self.lines.append
+            )
             course.run(self, ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
 
     def decided(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
         return [
-            (each.kind, each.block, each.reason, each.content) for each in self.store.decisions(self.number)
+            (decision.kind, decision.block, decision.reason, decision.content)
+            for decision in self.store.decisions(self.number)
         ]
 
     def ran(self) -> list[StoredTrial]:
@@ -159,11 +166,11 @@ class Laboratory:
 def analysis(verdict: Verdict, blocks: int) -> Analysis:
     interval = Interval(0.9, 1.1, 0.98)
     alone = Estimate(1.0, interval, 0.5, verdict, blocks)
-    found = Comparison(
+    comparison = Comparison(
         **vars(alone), metric="throughput", context={}, level="b", baseline="a", dropped={}, all_groups=alone
     )
     look = Look(1 if blocks == 2 else 2, 2, blocks, 0.98)
-    return Analysis("throughput", "subject", "a", "higher", 3, 0.95, (), (found,), look=look)
+    return Analysis("throughput", "subject", "a", "higher", 3, 0.95, (), (comparison,), look=look)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +191,7 @@ def test_without_a_reason_every_planned_trial_runs_once_in_its_order(store: Stor
     laboratory.run()
     assert [trial.ordinal for trial in laboratory.ran()] == list(range(2 * GROUPS))
     assert laboratory.decided() == []
-    assert laboratory.said == []
+    assert laboratory.lines == []
 
 
 def test_a_group_whose_calibrations_disagree_is_repeated_whole_and_next(store: Store) -> None:
@@ -208,10 +215,20 @@ def test_a_group_whose_calibrations_disagree_is_repeated_whole_and_next(store: S
     ]
 
 
+def test_a_group_that_other_work_disturbed_is_repeated_where_the_experiment_waits(store: Store) -> None:
+    for busy, ran in (("wait", [0, 1, 6, 2, 3, 4, 5]), ("withhold", range(6)), ("count", range(6))):
+        laboratory = Laboratory(
+            store, experiment(f'blocks = {BLOCKS}\nbusy = "{busy}"'), lost={1: 0.35, 2: 0.05}
+        )
+        laboratory.run()
+        assert [group for group, _ in laboratory.groups_ran()] == list(ran)
+    assert {trial.metrics["lost_share"] for trial in laboratory.ran() if trial.group == 1} == {0.35}
+
+
 def test_the_rule_is_asked_once_for_each_group_and_sees_all_that_ended(store: Store) -> None:
     laboratory = Laboratory(store)
     laboratory.run()
-    assert laboratory.asked == [
+    assert laboratory.questions == [
         ([2 * group, 2 * group + 1], list(range(2 * group + 2))) for group in range(GROUPS)
     ]
 
@@ -222,7 +239,7 @@ def test_a_group_is_repeated_as_often_as_the_experiment_allows(store: Store, rep
         store, experiment(f"blocks = {BLOCKS}\nrepeat = {repeat}"), disagree=lambda group: group[0].block == 0
     )
     laboratory.run()
-    repeated = [each.content["number"] for each in store.decisions(laboratory.number)]
+    repeated = [decision.content["number"] for decision in store.decisions(laboratory.number)]
     assert repeated == [*range(1, repeat + 1), *range(1, min(repeat, 3 - repeat) + 1)]
 
 
@@ -267,7 +284,7 @@ def test_what_is_left_of_a_group_that_was_cut_is_a_group(store: Store) -> None:
         laboratory.run()
     laboratory.run()
     assert laboratory.handed[:3] == [[0, 1], [1], [2, 3]]
-    assert laboratory.asked[0] == ([0, 1], [0, 1])
+    assert laboratory.questions[0] == ([0, 1], [0, 1])
 
 
 def test_a_trial_that_fails_is_recorded_like_any_other_and_the_next_one_runs(store: Store) -> None:
@@ -285,9 +302,9 @@ def test_a_trial_that_fails_is_recorded_like_any_other_and_the_next_one_runs(sto
 
 
 def until_verdict() -> Experiment:
-    asked = experiment()
-    blocks = asked.design.blocks.model_copy(update={"until": "verdict", "fewest": 2})
-    return asked.model_copy(update={"design": asked.design.model_copy(update={"blocks": blocks})})
+    fixed = experiment()
+    blocks = fixed.design.blocks.model_copy(update={"until": "verdict", "fewest": 2})
+    return fixed.model_copy(update={"design": fixed.design.model_copy(update={"blocks": blocks})})
 
 
 def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:
@@ -297,16 +314,16 @@ def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -
         ("look", 2, 1),
         ("look", 3, 2),
     ]
-    assert laboratory.said == [
-        "look 1 of at most 2, after 2 blocks: 1 of 1 comparisons are undecided",
-        "look 2 of at most 2, after 3 blocks: 1 of 1 comparisons are undecided",
-    ]
+    first, second = laboratory.lines
+    assert re.search("^look 1 .* 2 blocks: 1 of 1 comparisons are undecided$", first)
+    assert re.search("^look 2 .* 3 blocks: 1 of 1 comparisons are undecided$", second)
     assert laboratory.decided()[0][3] == {
         "number": 1,
         "of": 2,
         "confidence": 0.98,
         "comparisons": 1,
         "undecided": 1,
+        "withheld": 0,
         "widest_percent": pytest.approx(100 * (1.1 / 0.9 - 1)),
     }
     assert store.campaign(laboratory.number).stopped == ""
@@ -320,7 +337,7 @@ def test_a_campaign_ends_at_the_look_at_which_it_is_settled(store: Store) -> Non
     reason = "every comparison has a verdict, after 2 of at most 3 blocks"
     summary = store.campaign(laboratory.number)
     assert (summary.stopped, summary.finished) == (reason, True)
-    assert laboratory.said[-1] == f"finished early: {reason}"
+    assert laboratory.lines[-1] == f"finished early: {reason}"
     assert store.pending(laboratory.number) == []
 
 
@@ -345,6 +362,14 @@ def test_a_time_budget_ends_the_campaign_with_the_block_in_which_it_is_over(
     laboratory.run()
     assert len(laboratory.ran()) == 4 * blocks
     assert bool(store.campaign(laboratory.number).stopped) == (blocks < BLOCKS)
+
+
+def test_a_time_budget_ends_a_campaign_that_waits_for_verdicts(store: Store) -> None:
+    waiting = experiment('blocks = 20\nuntil = "verdict"\nat_least = 8\nminutes = 0.6')  # a block takes 4 s
+    laboratory = Laboratory(store, waiting, looks=frozenset({8}))
+    laboratory.run()
+    assert [(kind, block) for kind, block, *_ in laboratory.decided()] == [("look", 8), ("stop", 9)]
+    assert "0.6 of 0.6 minutes have passed" in store.campaign(laboratory.number).stopped
 
 
 def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_between(store: Store) -> None:
@@ -374,10 +399,10 @@ def test_derived_metrics_are_recorded_with_the_trial(store: Store) -> None:
 
 
 def test_a_derived_metric_can_be_compared(store: Store) -> None:
-    asked = parse(
+    parsed = parse(
         SOURCE.replace('metric = "throughput"', 'metric = "derived"') + "blocks = 1", Path("x.toml")
     )
-    Laboratory(store, asked).run()
+    Laboratory(store, parsed).run()
 
 
 @pytest.mark.parametrize(
@@ -385,19 +410,19 @@ def test_a_derived_metric_can_be_compared(store: Store) -> None:
     [
         (
             'metric = "thruput"',
-            "comparison.metric: /bin/. does not give the metric thruput.* mean throughput",
+            "comparison.metric: .* thruput.* throughput",
         ),
         (
             'metric = "throughput"\nalso = ["throughput_p9"]',
-            "comparison.also: /bin/. does not give the metric throughput_p9",
+            "comparison.also: .* throughput_p9",
         ),
     ],
 )
 def test_a_metric_that_a_program_does_not_give_ends_the_campaign_after_one_trial(
     store: Store, comparison: str, message: str
 ) -> None:
-    asked = parse(SOURCE.replace('metric = "throughput"', comparison) + "blocks = 1", Path("x.toml"))
-    laboratory = Laboratory(store, asked)
+    parsed = parse(SOURCE.replace('metric = "throughput"', comparison) + "blocks = 1", Path("x.toml"))
+    laboratory = Laboratory(store, parsed)
     with pytest.raises(AssayError, match=message):
         laboratory.run()
     assert len(laboratory.ran()) == 1
@@ -405,12 +430,12 @@ def test_a_metric_that_a_program_does_not_give_ends_the_campaign_after_one_trial
 
 def laboratory_with_also(store: Store, lacks: Callable[[PlannedTrial], bool]) -> Laboratory:
     """Return one that compares a second metric, and is killed before its fifth trial at first."""
-    asked = parse(
+    parsed = parse(
         SOURCE.replace('metric = "throughput"', 'metric = "throughput"\nalso = ["size"]')
         + f"blocks = {BLOCKS}",
         Path("x.toml"),
     )
-    laboratory = Laboratory(store, asked, kill_at=2 * 4)
+    laboratory = Laboratory(store, parsed, kill_at=2 * 4)
     outcome_of = laboratory.outcome_of
 
     def ending(trial: PlannedTrial) -> Outcome:
@@ -436,7 +461,7 @@ def test_a_resumed_campaign_goes_on_where_single_trials_lack_a_metric_that_was_s
 def test_a_resumed_campaign_ends_where_no_ended_trial_had_a_compared_metric(store: Store) -> None:
     laboratory = laboratory_with_also(store, lambda _: True)
     for ended in (1, 2, 3):  # each goes on with the campaign; the third trial is of a subject seen before
-        with pytest.raises(AssayError, match=r"comparison\.also: /bin/. does not give the metric size"):
+        with pytest.raises(AssayError, match=r"comparison\.also: .* size"):
             laboratory.run()
         assert len(laboratory.ran()) == ended
 
@@ -464,9 +489,7 @@ def test_a_command_whose_metrics_are_not_found_at_first_ends_the_campaign(store:
         store, ("crashed", "exited with 1"), *[("invalid", "m: nowhere")] * 2
     )
     for time in (1, 2):  # the second goes on with the campaign
-        with pytest.raises(
-            NothingExtractedError, match=r"subjects\.a\.extract: m: nowhere\. No tr"
-        ) as caught:
+        with pytest.raises(NothingExtractedError, match=r"subjects\.a\.extract: m: nowhere") as caught:
             laboratory.run()
         ran = laboratory.ran()
         assert [trial.status for trial in ran if trial.status == "invalid"] == ["invalid"] * time
@@ -526,13 +549,13 @@ def story(laboratory: Laboratory) -> Any:
 def test_a_campaign_killed_at_any_moment_comes_to_the_same(store: Store) -> None:
     undisturbed = restless(store)
     undisturbed.run()
-    told = story(undisturbed)
+    uninterrupted = story(undisturbed)
     assert undisturbed.groups_ran() == [(0, None), (1, None), (6, 1), (7, 1), (2, None), (3, None), (8, 3)]
-    assert [kind for kind, *_ in told[1]] == ["repeat", "repeat", "look", "repeat", "look", "stop"]
+    assert [kind for kind, *_ in uninterrupted[1]] == ["repeat", "repeat", "look", "repeat", "look", "stop"]
     assert undisturbed.steps > 30
     for moment in range(undisturbed.steps):
         laboratory = restless(store, kill_at=moment)
         with pytest.raises(Killed):
             laboratory.run()
         laboratory.run()
-        assert story(laboratory) == told, f"killed at step {moment}"
+        assert story(laboratory) == uninterrupted, f"killed at step {moment}"

@@ -47,11 +47,11 @@ def test_more_trials_never_take_less(known: list[ConditionTimes], interval_s: fl
     [
         (0, "a few seconds"),
         (9.9, "a few seconds"),
-        (44, "about 40 s"),
-        (89, "about 90 s"),
-        (130, "about 2 min"),
-        (5000, "about 83 min"),
-        (5400, "about 1.5 h"),
+        (44, "about 40 seconds"),
+        (89, "about 90 seconds"),
+        (130, "about 2 minutes"),
+        (5000, "about 83 minutes"),
+        (5400, "about 1.5 hours"),
     ],
 )
 def test_an_estimate_is_said_as_roughly_as_it_is_known(seconds: float, words: str) -> None:
@@ -66,7 +66,7 @@ def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
             display.ended(trial, outcome("crashed" if number == 3 else "valid"), 12.0)
     lines = printed.getvalue().splitlines()
     assert len(lines) == 10
-    assert lines[0] == "10 of 100 trials, 1 not valid, about 18 min left"
+    assert lines[0] == "10 of 100 trials, 1 not valid, about 18 minutes left"
     assert lines[-1] == "100 of 100 trials, 1 not valid, none left"
 
 
@@ -108,7 +108,7 @@ def test_what_may_end_early_is_planned_at_most_and_leaves_no_more_than_its_budge
         for trial in trials[:20]:
             display.ended(trial, outcome(), 70.0)
     assert printed.getvalue().splitlines() == [
-        "10 of at most 100 trials, at most about 8 min left",
+        "10 of at most 100 trials, at most about 8 minutes left",
         "20 of at most 100 trials, at most a few seconds left",
     ]
 

@@ -19,7 +19,10 @@ def main() -> None:
     import sys
     import traceback
 
+    from typer import TyperException
+
     from assay.cli.commands import app
+    from assay.cli.usage import explain
     from assay.errors import AssayError
     from assay.words import printable
 
@@ -43,12 +46,17 @@ def main() -> None:
         errno.EROFS,
     }
     try:
-        app()
+        code = app(prog_name="assay", standalone_mode=False)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # Typer and Rich end with 1
             drop_output()
             sys.exit(128 + _signal.SIGPIPE)
         raise
+    except TyperException as error:
+        if type(error).__name__ != "NoArgsIsHelpError":  # the message of which is the help
+            fail(explain(error))
+        print(error.message)
+        sys.exit(2)
     except AssayError as error:
         fail(str(error))
     except MemoryError:
@@ -61,3 +69,5 @@ def main() -> None:
         drop_output()
         where = f"{error.filename}: " if error.filename else "the output could not be written: "
         fail(f"{where}{error.strerror}")
+    else:
+        sys.exit(code)

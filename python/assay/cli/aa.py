@@ -10,9 +10,10 @@ def aa(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare identical code under two names: every condition of an experiment with a copy of itself.
+    """Compare identical code under two names.
 
-    It runs a campaign as `assay run` does, and then says in how many comparisons identical code was called
+    Every condition of the experiment in the file EXPERIMENT is compared with a copy of itself. This
+    runs a campaign as `assay run` does, and then says in how many comparisons identical code was called
     different. The exit code is 1 if that is more than the promised 5% allows, if no comparison had enough
     pairs to tell, or if a trial was not valid.
 

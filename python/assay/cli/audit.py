@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, end, print_json
+from assay.cli.completion import complete_experiments
+from assay.cli.options import (
+    DEFAULT_STORE,
+    BlocksOption,
+    CampaignOption,
+    JsonOption,
+    MinutesOption,
+    OnlyOption,
+    SetOption,
+    StoreOption,
+    end,
+    print_json,
+)
 from assay.errors import AssayError
 from assay.findings import SEVERITIES
 from assay.words import counted
@@ -25,19 +37,27 @@ TRIALS_AT_MOST = 10
 
 def audit(
     experiment: Annotated[
-        Path | None, typer.Argument(help="An experiment's file. Default: a campaign is audited alone.")
+        Path | None, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=complete_experiments)
     ] = None,
     campaign: CampaignOption = None,
+    *,
+    blocks: BlocksOption = None,
+    minutes: MinutesOption = None,
+    only: OnlyOption = None,
+    settings: SetOption = None,
     fail_on: Annotated[
         Literal["error", "warning"],
-        typer.Option("--fail-on", help="End with exit code 1 where there is an error, or also a warning."),
+        typer.Option(
+            metavar="LEVEL", help="End with exit code 1 where there is an `error`, or also a `warning`."
+        ),
     ] = "error",
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what the audit finds: in an experiment's file before it runs, and in a campaign's data.
+    """Print what the audit finds in an experiment and its campaign.
 
-    For a file, it makes every check that `assay run` makes before it starts. If the store has campaigns of
+    EXPERIMENT is an experiment's file; without it, a campaign is audited alone. For a file, the audit makes
+    every check that `assay run` makes before it starts. If the store has campaigns of
     this experiment, it then audits the latest one that asked the same. The store keeps the findings of a
     campaign: `assay query "select * from findings"`.
 
@@ -48,19 +68,26 @@ def audit(
     """
     from assay.audit import audit as audit_campaign
     from assay.audit import audit_experiment
-    from assay.experiment import check, load
+    from assay.experiment import check, check_listed, load, overridden
     from assay.runner.machine import host, present_machine
+    from assay.runner.subjects import kinds, listings
     from assay.store import Store
 
     if experiment is not None and campaign is not None:
         raise AssayError("--campaign: name a campaign or an experiment's file, not both")
+    if experiment is None and (blocks or minutes or only or settings):
+        raise AssayError("--blocks, --minutes, --only and --set change an experiment; name its file")
     of_file: list[Finding] = []
     of_campaign: list[Finding] = []
     loaded, summary, note = None, None, ""
     if experiment is not None:
-        loaded = load(experiment)
+        loaded = overridden(
+            load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
+        )
         check(loaded, present_machine())
-        of_file = audit_experiment(loaded, host())
+        listed = listings(loaded)
+        check_listed(loaded, listed, built=False)
+        of_file = audit_experiment(loaded, {**host(), "subjects": kinds(loaded, listed)})
     if loaded is None or store.exists():
         with Store.open(store, create=False) as opened:
             summary, note = _campaign(opened, loaded, campaign)

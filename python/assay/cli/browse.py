@@ -1,17 +1,28 @@
 """`assay list`, `assay show`, `assay query`: what is in the store."""
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, CampaignOption, JsonOption, StoreOption, print_json, print_table
+from assay.cli.invocation import invocation
+from assay.cli.options import (
+    DEFAULT_STORE,
+    CampaignOption,
+    JsonOption,
+    StoreOption,
+    campaign_option,
+    print_json,
+    print_table,
+    whole,
+)
+from assay.cli.subjects import Structure, listed_subjects, print_subjects
+from assay.cli.trial import outline, summary
 from assay.errors import AssayError
-from assay.words import printable
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -23,21 +34,57 @@ QUERY_BYTES = 2**31
 
 def list_(
     what: Annotated[
-        Literal["campaigns", "trials", "subjects"], typer.Argument(help="What to list.")
+        Literal["campaigns", "trials", "subjects"],
+        typer.Argument(metavar="WHAT", hidden=True),
     ] = "campaigns",
     campaign: CampaignOption = None,
+    *,
+    ours: Annotated[bool, typer.Option("--ours", help="Of subjects: only Assay's own maps.")] = False,
+    structure: Annotated[
+        Structure | None, typer.Option(metavar="KIND", help="Of subjects: only `map`, `multimap` or `queue`.")
+    ] = None,
+    operations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="OPERATION",
+            help="Of subjects: only those with it, as `range`. May be repeated.",
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Of subjects: also variants that serve one experiment.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Of subjects: what each can hold and do.")
+    ] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List campaigns, the trials of a campaign, or the subjects that can be measured.
+    """List campaigns, the trials of one, or what can be measured.
 
-    Example: `assay list trials --campaign 2`
+    WHAT is campaigns, trials or subjects. Default: campaigns. With --json, subjects are all those that the
+    options --ours, --structure and --with leave, variants too.
+
+    Example: `assay list trials --campaign 2`, `assay list subjects --with range`
     """
+    if campaign is not None and what != "trials":
+        raise AssayError(f"--campaign: belongs to `assay list trials`; leave it out to list {what}")
+    chosen = {"--ours": ours, "--structure": structure, "--with": operations, "--all": every}
+    for option, value in (chosen | {"--verbose": verbose}).items():
+        if value and what != "subjects":
+            raise AssayError(f"{option}: belongs to `assay list subjects`; leave it out to list {what}")
     if what == "subjects":
-        listed = _subjects()
-    else:
-        with _open(store) as opened:
-            listed = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
+        from assay import programs
+
+        entries = programs.listing(programs.find("assay-trial"))
+        subjects = listed_subjects(entries, ours=ours, structure=structure, operations=operations or ())
+        if as_json:
+            print_json({"subjects": subjects})
+        else:
+            print_subjects(subjects, every=every, verbose=verbose)
+        return
+    with _open(store) as opened:
+        listed = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
     if as_json:
         print_json(listed)
     else:
@@ -45,35 +92,50 @@ def list_(
 
 
 def show(
-    trial: Annotated[int, typer.Argument(help="Number of the trial, as `assay list trials` shows it.")],
+    trial: Annotated[int, typer.Argument(parser=whole(), metavar="TRIAL", hidden=True)],
+    every: Annotated[bool, typer.Option("--all", help="Show all of it.")] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the record of one trial; only --json has the buckets of its histograms.
+    """Show what one trial was and measured.
+
+    TRIAL is its number, as `assay list trials` shows it. It fits a screen; --all shows the whole record, and
+    only --json has the buckets of its histograms.
 
     Example: `assay show 17`
     """
+    from assay.store import UnreadableError
+
     with _open(store) as opened:
         record = opened.record_of(trial)
+        kinds = opened.campaign(record["campaign"]).host.get("subjects", {})
+        compared: tuple[str, ...] = ()
+        with suppress(UnreadableError):
+            comparison = opened.experiment(record["campaign"]).comparison
+            compared = (comparison.metric, *comparison.also)
     if as_json:
         print_json(record)
-    else:
-        typer.echo("\n".join(_outline(record)))
+        return
+    lines = outline(record) if every else summary(record, compared)
+    typer.echo("\n".join(lines))
+    if not every:
+        typer.echo(f"all of it: {invocation('show', str(trial), '--all', store=store)}")
+    subject = record["request"].get("subject", "")
+    if record["status"] != "valid" and kinds.get(subject) == "map":
+        typer.echo(f"look for the defect: {invocation('check', subject)}")
 
 
 def query(
-    sql: Annotated[str, typer.Argument(help="One SQL query; it cannot change the store.")],
-    campaign: Annotated[
-        int | None,
-        typer.Option(help="Number of the campaign. Default: every campaign of the experiment run last."),
-    ] = None,
+    sql: Annotated[str, typer.Argument(metavar="SQL", hidden=True)],
+    campaign: Annotated[int | None, campaign_option("every campaign of the experiment run last")] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the store in SQL: `trials` has a column for each factor and metric of an experiment.
+    """Ask the store in SQL.
 
-    It holds every campaign of the experiment that was run last (the column `campaign` tells them apart), or
-    only the campaign that --campaign names. Every experiment also has a view of its own name.
+    SQL is one query; it cannot change the store. The view `trials` has a column for each factor and metric
+    of an experiment. It holds every campaign of the experiment that was run last (the column `campaign` tells
+    them apart), or only the campaign that --campaign names. Every experiment also has a view of its own name.
     `median(x)` and `quantile(x, p)` are there beside SQLite's functions. A metric is NULL unless its trial
     is valid.
 
@@ -145,25 +207,6 @@ def _trials(store: "Store", campaign: int | None) -> dict[str, Any]:
     }
 
 
-def _subjects() -> dict[str, Any]:
-    from assay import programs
-
-    return {
-        "subjects": [
-            {
-                "subject": entry["name"],
-                "structure": entry["structure"],
-                "max_threads": entry["max_threads"],
-                "keys": list(dict.fromkeys(key for key, _ in entry["types"])),
-                "values": list(dict.fromkeys(value for _, value in entry["types"])),
-                "operations": entry["operations"],
-                "description": entry["description"],
-            }
-            for entry in programs.listing(programs.find("assay-trial"))
-        ]
-    }
-
-
 def _print_listed(entries: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of what is listed, with a column for each factor in the place of `levels`."""
     factors = list(dict.fromkeys(factor for entry in entries for factor in entry.get("levels", ())))
@@ -177,7 +220,7 @@ def _print_listed(entries: Sequence[Mapping[str, Any]]) -> None:
             elif isinstance(value, datetime):
                 rows[-1][name] = value.isoformat(" ", "seconds")
             else:
-                rows[-1][name.replace("_", " ")] = " ".join(value) if isinstance(value, list) else value
+                rows[-1][name.replace("_", " ")] = value
     if rows:
         print_table(list(rows[0]), [list(row.values()) for row in rows])
     else:
@@ -191,24 +234,3 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def _outline(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield lines of `name: value`, with what is inside a value indented below it, but for buckets."""
-    indent = "  " * depth
-    for name, inner in value.items():
-        label = f"{indent}{printable(name)}:"
-        if isinstance(inner, Mapping) and inner:
-            yield label
-            yield from _outline(inner, depth + 1)
-        elif isinstance(inner, list) and any(isinstance(item, Mapping) for item in inner):
-            yield label
-            yield from _outline({str(number): item for number, item in enumerate(inner)}, depth + 1)
-        elif name == "buckets" and isinstance(inner, list) and inner and isinstance(inner[0], list):
-            yield f"{label} {len(inner)}, which --json shows"
-        elif isinstance(inner, str) and "\n" in inner:
-            yield label
-            yield from (f"{indent}  {printable(line)}" for line in inner.removesuffix("\n").split("\n"))
-        else:
-            text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-            yield f"{label} {printable(text)}".rstrip()

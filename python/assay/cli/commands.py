@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import aa, audit, browse, compare, engines, export, new, plan, report, run, serve
+from assay.cli import aa, audit, browse, check, compare, engines, export, new, plan, race, report, run, serve
+from assay.cli.usage import Command
 
 app = typer.Typer(
     name="assay",
@@ -19,29 +20,31 @@ app = typer.Typer(
     " docs/reference/commands.md",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
 )
-app.command("run")(run.run)
-app.command("resume")(run.resume)
-app.command("aa")(aa.aa)
-app.command("plan")(plan.plan)
-app.command("list")(browse.list_)
-app.command("show")(browse.show)
-app.command("report")(report.report)
-app.command("audit")(audit.audit)
-app.command("compare")(compare.compare)
-app.command("engines")(engines.engines)
-app.command("query")(browse.query)
-app.command("export")(export.export)
-app.command("serve")(serve.serve)
+app.command("race", cls=Command)(race.race)
+app.command("run", cls=Command)(run.run)
+app.command("resume", cls=Command)(run.resume)
+app.command("aa", cls=Command)(aa.aa)
+app.command("plan", cls=Command)(plan.plan)
+app.command("list", cls=Command)(browse.list_)
+app.command("show", cls=Command)(browse.show)
+app.command("report", cls=Command)(report.report)
+app.command("audit", cls=Command)(audit.audit)
+app.command("compare", cls=Command)(compare.compare)
+app.command("engines", cls=Command)(engines.engines)
+app.command("check", cls=Command)(check.check)
+app.command("query", cls=Command)(browse.query)
+app.command("export", cls=Command)(export.export)
+app.command("serve", cls=Command)(serve.serve)
 new_app = typer.Typer(
     no_args_is_help=True,
     help="Write a starting point for work of your own.",
-    epilog="Example: `assay new subject my_map`",
+    epilog="Example: `assay new experiment my-question`",
 )
-new_app.command("subject")(new.subject)
+new_app.command("experiment", cls=Command)(new.experiment)
+new_app.command("subject", cls=Command)(new.subject)
 app.add_typer(new_app, name="new")
 
 

@@ -1,5 +1,7 @@
+import re
 from typing import Any
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -9,13 +11,20 @@ from assay.cli.commands import app
 def paths(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Return the words that lead to a command and to each one below it."""
     below: dict[str, Any] = getattr(command, "commands", {})
-    return [path, *(each for name, inner in below.items() for each in paths(inner, (*path, name)))]
+    return [path, *(longer for name, inner in below.items() for longer in paths(inner, (*path, name)))]
 
 
-def test_the_help_of_every_command_shows_an_example() -> None:
-    found = paths(typer.main.get_command(app))
-    assert len(found) == 16
-    for path in found:
-        shown = CliRunner().invoke(app, [*path, "--help"]).output
-        assert "Example: " in shown, path
-        assert " ".join(("assay", *path)) in shown.split("Example: ")[1]
+PATHS = paths(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_the_help_of_every_command_is_plain_and_shows_an_example(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"}).output
+    assert " ".join(("assay", *path)) in shown.split("Example: ")[1]
+    assert "{" not in shown
+    assert not re.search("<=|range>|list\\[|<bool>|<int>|<path>", shown)
+    assert not re.search(r"^  \w+ .*\.\.\.$", shown, re.MULTILINE)  # summaries that are cut
+
+
+def test_no_command_is_missing() -> None:
+    assert len(PATHS) == 19

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completion import complete_campaigns
 from assay.cli.options import (
     DEFAULT_STORE,
     CampaignOption,
@@ -20,35 +21,41 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.compare import Compared, Side
+    from assay.compare.changes import Changes
     from assay.store import Store
+
+
+def _two_or_more(sides: list[str]) -> list[str]:
+    if len(sides) < 2:
+        raise typer.BadParameter("name two or more; the first is the baseline")
+    return sides
 
 
 def compare(
     sides: Annotated[
         list[str],
-        typer.Argument(
-            help="Two or more, the first is the baseline: numbers of campaigns; files of stores, FILE or"
-            " FILE@CAMPAIGN; or conditions, FACTOR=LEVEL,... of one campaign."
-        ),
+        typer.Argument(metavar="SIDE", hidden=True, callback=_two_or_more, autocompletion=complete_campaigns),
     ],
     campaign: CampaignOption = None,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what did not run as one comparison: conditions, campaigns, or stores.
+    """Compare conditions, campaigns or stores with each other.
 
-    Conditions of one campaign are compared block by block. Campaigns and stores are compared in each
-    condition that they have in common; they did not run side by side, and a finding says what that means.
-    The exit code is 1 where --fail-on asks for it.
+    Give two SIDEs or more, the first is the baseline: numbers of campaigns; files of stores, FILE or
+    FILE@CAMPAIGN; or conditions, FACTOR=LEVEL,... of one campaign.
+
+    It is for what did not run as one comparison. Conditions of one campaign are compared block by block.
+    Campaigns and stores are compared in each condition that they have in common; they did not run side by
+    side, and a finding says what that means. It also says which of their own verdicts differ. The exit code
+    is 1 where --fail-on asks for it.
 
     Example: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
     `assay compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
     """
     from assay.compare import compare as compare_sides
 
-    if len(sides) < 2:
-        raise AssayError("compare takes two sides or more; the first is the baseline")
     kinds = {_kind(side) for side in sides}
     if len(kinds) > 1:
         raise AssayError(f"name sides of one kind; these are {' and '.join(sorted(kinds))}")
@@ -94,6 +101,7 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
 def _print(compared: "Compared") -> None:
     from rich.console import Console
 
+    from assay.analysis.verdicts import verdict_word
     from assay.report import words
     from assay.report.terminal import print_finding
     from assay.words import condition_name, counted, percent, ratio
@@ -102,6 +110,8 @@ def _print(compared: "Compared") -> None:
     for finding in compared.findings:
         print_finding(finding, console)
     comparisons = compared.comparisons
+    for changes in compared.changes:
+        _print_changes(changes, compared, comparisons[0].baseline)
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
         f"equivalent within {compared.smallest_effect_percent:g}%, "
@@ -116,7 +126,7 @@ def _print(compared: "Compared") -> None:
                 ratio(comparison.ratio),
                 words.interval(comparison.interval),
                 comparison.pairs,
-                comparison.verdict,
+                verdict_word(comparison.verdict, compared.metric, compared.unit),
                 "; ".join(
                     [comparison.reason] * bool(comparison.reason)
                     + [
@@ -128,3 +138,27 @@ def _print(compared: "Compared") -> None:
             for comparison in comparisons
         ],
     )
+
+
+def _print_changes(changes: "Changes", compared: "Compared", first: object) -> None:
+    """Print which verdicts differ, and where one says faster and the other slower."""
+    from assay.analysis.verdicts import verdict_word
+    from assay.words import condition_name, counted, ratio
+
+    sides = f"of {first} and {changes.side}"
+    if not changes.common:
+        typer.echo(f"The verdicts {sides}: no comparison in common.\n")
+        return
+    turned = sum(change.reversed for change in changes.changed)
+    typer.echo(
+        f"The verdicts {sides}: {len(changes.changed) or 'none'} of {counted(changes.common, 'verdict')}"
+        f" changed{f', {turned} of them to the opposite' * bool(turned)}."
+    )
+    for change in changes.changed:
+        before, after = (
+            f"{verdict_word(verdict, compared.metric, compared.unit)} ({ratio(value)})"
+            for verdict, value in ((change.before, change.ratio_before), (change.after, change.ratio_after))
+        )
+        over = f", over {' and '.join(change.across)}" if change.across else ""
+        typer.echo(f"  {condition_name(change.condition)}{over}:\n    {before} -> {after}")
+    typer.echo("")

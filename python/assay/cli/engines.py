@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import JsonOption, print_json
+from assay.cli.completion import complete_engines
+from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, whole_option
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -17,25 +18,27 @@ OUTPUT = Path("results/engines")
 
 def engines(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Engines to judge. Default: list all.")
+        list[str] | None, typer.Argument(metavar="NAME", hidden=True, autocompletion=complete_engines)
     ] = None,
     *,
     all_wanted: Annotated[bool, typer.Option("--all", help="Judge every engine.")] = False,
     numbers: Annotated[
-        float,
-        typer.Option(metavar="N", help="Numbers to draw, 1000 to 1e9; some tests take at most 1e7."),
+        int, whole_option("Numbers to draw, 1000 to 1e9; some tests take at most 1e7.", 1000, 10**9)
     ] = NUMBERS,
     reseed_every: Annotated[
-        float | None, typer.Option(metavar="N", help="Judge them reseeded with new entropy every N numbers.")
+        int | None, whole_option("Judge them reseeded with new entropy every N numbers.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**53 - 1, help="Where all streams come from.")] = 1,
-    output: Annotated[Path, typer.Option(help="Folder for the page and the pictures.")] = OUTPUT,
+    seed: Annotated[int, whole_option("Where all streams come from.", 0, LARGEST_WHOLE - 1)] = 1,
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the page and the pictures.")
+    ] = OUTPUT,
     json_wanted: JsonOption = False,
 ) -> None:
-    """Judge random number engines before an experiment draws from them; without names, list them.
+    """Judge random number engines before an experiment draws from them.
 
-    Numbers are drawn as trials draw them. A page with pictures is written into the folder --output; with
-    --json, the results are printed instead. A suspect may be unlucky: judge it again with another --seed.
+    Without a NAME, list them. Numbers are drawn as trials draw them. A page with pictures is written into the
+    folder --output; with --json, the results are printed instead. A suspect may be unlucky: judge it again
+    with another --seed.
 
     The exit code is 1 if an engine that you name is rejected or not available here. With --all it is 0,
     whatever the verdicts.
@@ -45,21 +48,16 @@ def engines(
     from rich.console import Console
 
     from assay.engines import (
-        FEWEST,
-        MOST,
         chosen,
         examine,
         known,
         print_engines,
         print_judged,
-        write_judged,
     )
     from assay.files import write
 
     if names and all_wanted:
         raise AssayError("--all judges every engine; leave out either it or the names")
-    drawn = _whole("--numbers", numbers, FEWEST, MOST)
-    reseeded = None if reseed_every is None else _whole("--reseed-every", reseed_every, 1, 2**53)
     if not names and not all_wanted:
         if json_wanted:
             print_json({"engines": known()})
@@ -71,24 +69,17 @@ def engines(
     if not json_wanted:
         # A folder that cannot be written is refused before a minute is spent on what should go there.
         write(output / "index.html", "")
-    judged = examine(wanted, numbers=drawn, seed=seed, reseed_every=reseeded)
+    judged = examine(wanted, numbers=numbers, seed=seed, reseed_every=reseed_every)
     if json_wanted:
-        print_json({"engines": [_as_json(engine, drawn, seed) for engine in judged]})
+        print_json({"engines": [_as_json(engine, numbers, seed) for engine in judged]})
     else:
-        drawn_from = f"{drawn:,} numbers of each engine, seed {seed}."
+        from assay.engines.page import write_judged  # here, as Altair is slow to load
+
+        drawn_from = f"{numbers:,} numbers of each engine, seed {seed}."
         print_judged(judged, drawn_from, Console())
         typer.echo(f"\npage: {write_judged(judged, drawn_from, output)}")
     if names and any(engine.verdict is None or engine.verdict.word == "rejected" for engine in judged):
         raise typer.Exit(1)
-
-
-def _whole(option: str, value: float, least: int, most: int) -> int:
-    """Return a number that may have been written as 1e9."""
-    if not value.is_integer():
-        raise AssayError(f"{option}: {value:g} is not a whole number")
-    if not least <= value <= most:
-        raise AssayError(f"{option}: {value:,.0f} is outside {least:,} to {most:,}")
-    return int(value)
 
 
 def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:

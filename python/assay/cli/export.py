@@ -11,39 +11,51 @@ from assay.errors import AssayError
 
 def export(
     form: Annotated[
-        Literal["csv", "parquet", "svg", "png", "pdf"],
-        typer.Argument(metavar="FORMAT", help="csv, parquet: the tables. svg, png, pdf: the charts."),
+        Literal["csv", "parquet", "markdown", "svg", "png", "pdf"],
+        typer.Argument(metavar="FORMAT", hidden=True),
     ],
     campaign: CampaignOption = None,
-    output: Annotated[Path, typer.Option("--output", help="Folder for the files.")] = Path("export"),
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the files.")] = Path("export"),
     chart: Annotated[
         list[str] | None,
-        typer.Option("--chart", help="Name of a chart, such as estimates-1; may be repeated. Default: all."),
+        typer.Option(
+            metavar="NAME", help="Name of a chart, such as estimates-1; may be repeated. Default: all."
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write the tables of a campaign, or the charts of its report, as files.
+    """Write tables, a summary or charts of a campaign as files.
 
-    The tables are trials, series, verdicts and findings. Each chart is as wide as one column of a paper, and
-    the line with its file's name says what it shows.
+    FORMAT is csv or parquet for the tables, which are trials, series, verdicts and findings; markdown for a
+    summary that a pull request can quote; or svg, png or pdf for the charts. Each chart is as wide as one
+    column of a paper, and the line with its file's name says what it shows.
 
     Example: `assay export parquet --output data`
     """
     from assay.store import Store
 
+    if chart and form in ("csv", "parquet", "markdown"):
+        raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
     if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
         from assay.frames import Data, write_tables
 
-        if chart:
-            raise AssayError(f"--chart is for svg, png and pdf; {form} has tables only")
         with Data(store) as data:
             for file in write_tables(data, campaign, form, output):
                 typer.echo(file)
         return
+    from assay import files
     from assay.report import gather
+
+    if form == "markdown":
+        from assay.report.markdown import summary
+
+        with Store.open(store, create=False) as opened:
+            text = summary(gather(opened, opened.campaign(campaign).id))
+        typer.echo(files.write(output / "summary.md", text))
+        return
     from assay.report.figures import write_figures
 
     with Store.open(store, create=False) as opened:
-        gathered = gather(opened, opened.campaign(campaign).id)
-    for file, figure in write_figures(gathered, form, output, chart or ()):
+        written = write_figures(gather(opened, opened.campaign(campaign).id), form, output, chart or ())
+    for file, figure in written:
         typer.echo(f"{file}: {figure.title}{f'. {figure.note}' if figure.note else ''}")

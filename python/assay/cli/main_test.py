@@ -20,20 +20,24 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, handler)
 
 
-def ended_by(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Return the exit code after an error."""
-
-    def app() -> None:
-        raise error
-
-    monkeypatch.setattr(commands, "app", app)
+def exit_code() -> object:
     with pytest.raises(SystemExit) as ended:
         main()
     return ended.value.code
 
 
+def ended_by(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
+    """Return the exit code after an error."""
+
+    def app(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(commands, "app", app)
+    return exit_code()
+
+
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (AssayError("one"), "error: one\n"),
         (AssayError("x.toml:1: one\nx.toml:2: two"), "error: x.toml:1: one\nerror: x.toml:2: two\n"),
@@ -41,10 +45,71 @@ def ended_by(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
     ],
 )
 def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
-    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended_by(error, monkeypatch) == 2
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "remedy"),
+    [
+        ("rnu", "assay:", "run"),
+        ("xyzzy", "assay:", "assay -h"),
+        ("new subjct", "assay new:", "subject"),
+        ("--verison", "assay:", "--version"),
+        ("run x --blcoks 3", "assay run:", "--blocks"),
+        ("run x -z", "assay run:", "assay run -h"),
+        ("run x --blocks", "assay run: option '--blocks'", "-h"),
+        ("report --campaign 1 --campaign 2", "assay report: --campaign:", "once"),
+        ("list subjects --campaign 1", "--campaign:", "leave it out"),
+        ("compare 1", "assay compare: SIDE:", "two or more"),
+        ("run x --minutes inf", "assay run: --minutes:", "not a finite number"),
+        ("list --store sqlite:///x.sqlite?mode=ro", "sqlite:///x.sqlite?mode=ro", "name its file"),
+        ("list --store sqlite:x.sqlite", "sqlite:x.sqlite", "name its file"),
+        ("list --store sqlite:///:memory:", ":memory:", "name its file"),
+        ("list --store ", "not a store", "name its file"),
+        ("run x --quiet=3", "--quiet", "-h"),
+        ("run x --blocks 0", "assay run: --blocks:", "1 or more"),
+        ("run x --blocks 1e9", "assay run: --blocks:", "100,000 or less"),
+        ("run x --blocks 1.5", "assay run: --blocks:", "digits"),
+        ("run x --minutes nan", "assay run: --minutes:", "digits"),
+        ("plan x --width -1", "assay plan: --width:", "0.001 or more"),
+        ("run x --fail-on slow", "assay run: --fail-on:", "slower"),
+        ("run x --seed 1\x1b[2J", "assay run: --seed:", "digits"),
+        ("run", "EXPERIMENT", "assay run -h"),
+        ("run x y", "y", "assay run -h"),
+        ("show x", "assay show: TRIAL:", "digits"),
+        (f"show {'9' * 30}", "assay show: TRIAL:", "or less"),
+        (f"query x --campaign {'9' * 30}", "assay query: --campaign:", "or less"),
+        ("list planets", "assay list: WHAT:", "subjects"),
+        ("engines --all --numbers 999", "assay engines: --numbers:", "1,000 or more"),
+        ("engines --all --numbers 1e10", "assay engines: --numbers:", "1,000,000,000 or less"),
+        ("engines --all --reseed-every 0", "assay engines: --reseed-every:", "1 or more"),
+        ("export gif", "assay export: FORMAT:", "svg"),
+    ],
+)
+def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
+    words: str, place: str, remedy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["assay", *words.split(" ")])
+    assert exit_code() == 2
+    output, message = capsys.readouterr()
+    assert output == ""
+    assert message.startswith("error: ")
+    assert message.isascii()
+    assert message.count("\n") == 1
+    assert message.removesuffix("\n").isprintable()
+    assert place in message
+    assert remedy in message
+
+
+def test_no_words_at_all_get_the_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["assay"])
+    assert exit_code() == 2
+    assert "Commands:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), OSError(errno.EBADF, "x"), RecursionError()])

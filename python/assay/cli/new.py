@@ -9,24 +9,27 @@ from typing import Annotated
 import typer
 
 from assay import files
+from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
 from assay.errors import AssayError
 
 # A working project whose name is replaced, so that the test suite can build it as it stands.
 _TEMPLATE = Path(__file__).parent / "templates" / "subject"
 _TEMPLATE_NAME = "my_map"
+_EXPERIMENT = Path(__file__).parent / "templates" / "experiment" / "experiment.toml"
 _LONGEST = 64  # as of the experiment that is named after it
 
 
 def subject(
-    name: Annotated[
-        str, typer.Argument(help="The subject's name: lower-case letters, digits and underscores.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
     directory: Annotated[
-        Path | None, typer.Option(help="Folder to write; it must not exist yet. Default: the name.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."),
     ] = None,
 ) -> None:
-    """Write a complete CMake project that makes a map of your own a subject.
+    """Write a CMake project that makes a map of your own a subject.
+
+    NAME is the subject's: lower-case letters, digits and underscores.
 
     Example: `assay new subject my_map`
     """
@@ -49,7 +52,58 @@ def subject(
     prefix = programs.install_prefix()
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
-    typer.echo(f"Wrote {target}/. Build and measure it with:")
+    check_option = ["--directory", str(directory)] if directory else []
+    typer.echo(f"Wrote {target}/. Build, check and measure it with:")
     typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
     typer.echo(f"  cmake --build {where}/build")
+    typer.echo(f"  {invocation('check', name, *check_option)}")
     typer.echo(f"  {invocation('run', target / 'experiment.toml')}")
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    subjects: Annotated[
+        list[str] | None, typer.Argument(metavar="SUBJECT", hidden=True, autocompletion=complete_subjects)
+    ] = None,
+    directory: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder in which it is written. Default: this one.")
+    ] = Path(),
+) -> None:
+    """Write an experiment that runs as it is.
+
+    NAME is the experiment's, and its file is NAME.toml. SUBJECTs are what it compares, the
+    first is the baseline; without them it compares std_map_mutex and std_map_shared_mutex.
+
+    Example: `assay new experiment my-question bt_map tbb_hash_map`
+    """
+    from assay.experiment import check, parse
+    from assay.experiment.types import EXPERIMENT_NAME_PATTERN
+    from assay.experiment.write_toml import toml
+    from assay.runner.machine import present_machine
+    from assay.words import listed
+
+    name = name.removesuffix(".toml")
+    if not re.fullmatch(EXPERIMENT_NAME_PATTERN, name) or len(name) > _LONGEST:
+        raise AssayError(
+            f"{name!r} is not a name for an experiment: use lower-case letters, digits, - and _, "
+            f"a letter first, at most {_LONGEST}"
+        )
+    target = directory / f"{name}.toml"
+    if os.path.lexists(target):
+        raise AssayError(f"{target} exists already; choose another name")
+    text = _EXPERIMENT.read_text(encoding="utf-8").replace("my-question", name)
+    if subjects:
+        if len(subjects) < 2:
+            raise AssayError("one subject has nothing to be compared with; name two or more")
+        question = f"Which is faster: {listed(subjects, 'or')}?"
+        text = re.sub(r"(?m)^question = .*", lambda _: f"question = {toml(question)}", text)
+        names = ", ".join(map(toml, subjects))
+        text = re.sub(r"(?m)^subject = \[.*?\]", lambda _: f"subject = [{names}]", text)
+        try:
+            check(parse(text, target), present_machine())
+        except AssayError as error:
+            place, _, why = str(error).partition(": factors.subject: ")
+            raise AssayError(why or place) from None
+    files.write(target, text, option="--directory")
+    typer.echo(f"Wrote {target}. Edit it as you like, and run it with:")
+    typer.echo(f"  {invocation('run', target)}")

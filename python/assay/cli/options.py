@@ -1,12 +1,18 @@
-"""What commands share: options, how they print JSON and tables, what `--fail-on` makes of findings."""
+"""What commands share: options, how they print JSON and tables, what `--fail-on` makes of findings.
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+Arguments are hidden from the list of options, where Typer would add their types: the text of a command
+explains them.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.completion import complete_campaigns, complete_experiments
 from assay.words import json_text, printable
 
 if TYPE_CHECKING:
@@ -15,22 +21,76 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """What `--fail-on` may name."""
+    """What `--fail-on` may name; Typer takes no list of a Literal."""
 
     SLOWER = "slower"
     ERROR = "error"
     WARNING = "warning"
 
 
+LARGEST_WHOLE = 2**53
+"""Every JSON reader holds whole numbers up to it."""
+
+
+def real(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return a parser of numbers from one to another: Typer's own would show the range as `1<=x<=100000`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ValueError(f"{text} is not a {'finite ' if math.isinf(value) else ''}number; write digits")
+        if value < least:
+            raise ValueError(f"{text} is too small; use {least:,} or more")
+        if value > most:
+            raise ValueError(f"{text} is too large; use {most:,} or less")
+        return value
+
+    return parse
+
+
+def whole(least: int = 1, most: int = LARGEST_WHOLE) -> Callable[[str], int]:
+    """Return a parser of whole numbers from one to another, which may be written as 1e9."""
+    parse = real(least, most)
+
+    def parse_whole(text: str) -> int:
+        value = parse(text)
+        if not value.is_integer():
+            raise ValueError(f"{text} is not a whole number; write digits only")
+        return int(value)
+
+    return parse_whole
+
+
+def whole_option(
+    meaning: str,
+    least: int = 1,
+    most: int = LARGEST_WHOLE,
+    autocompletion: Callable[..., Any] | None = None,
+) -> Any:
+    """Return an option that takes a whole number."""
+    return typer.Option(parser=whole(least, most), metavar="N", help=meaning, autocompletion=autocompletion)
+
+
+def campaign_option(default: str) -> Any:
+    """Return the option `--campaign` of a command that reads this where it is not given."""
+    meaning = f"Number of the campaign. Default: {default}."
+    return whole_option(meaning, autocompletion=complete_campaigns)
+
+
 def _store(name: str | Path) -> Path:
-    if "://" not in str(name):
+    if str(name) and ":" not in str(name):
         return Path(name)
     from assay.store import path_of
 
     return path_of(name)
 
 
-ExperimentArgument = Annotated[Path, typer.Argument(help="The experiment's file, TOML or resolved JSON.")]
+ExperimentArgument = Annotated[
+    Path, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=complete_experiments)
+]
 StoreOption = Annotated[
     Path,
     typer.Option(
@@ -41,17 +101,47 @@ StoreOption = Annotated[
         help="The store's file, or sqlite:///FILE.",
     ),
 ]
-CampaignOption = Annotated[
-    int | None, typer.Option("--campaign", help="Number of the campaign. Default: the one begun last.")
+BlocksOption = Annotated[
+    int | None,
+    whole_option("Run this many blocks, at most 100,000, whatever the file says of `until`.", 1, 100_000),
 ]
+MinutesOption = Annotated[
+    float | None,
+    typer.Option(
+        parser=real(0.001, 1_000_000),
+        metavar="MINUTES",
+        help="End with the block in which this many minutes have passed, whatever the file says of"
+        " `until`; with --blocks, after that many blocks at the latest.",
+    ),
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FACTOR=LEVEL",
+        help="Run only this level of a factor, or these: LEVEL,LEVEL. May be repeated.",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Give a setting this value, or a factor these levels: VALUE,VALUE. May be repeated.",
+    ),
+]
+CampaignOption = Annotated[int | None, campaign_option("the one begun last")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 FailOnOption = Annotated[
     list[Level] | None,
     typer.Option(
-        "--fail-on",
-        help="End with exit code 1 where a comparison is slower than its baseline; where the audit finds an"
-        " error; where it finds a warning or an error. May be repeated.",
+        metavar="LEVEL",
+        help="End with exit code 1 where a comparison is `slower`; where a finding is an `error`; where one"
+        " is a `warning` or an error. May be repeated.",
     ),
+]
+
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Print every finding and number, not one screen of them.")
 ]
 
 DEFAULT_STORE = Path("results/assay.sqlite")

@@ -43,6 +43,7 @@ COMMANDS = {
     "list subjects": [],
     "show": ["1"],
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
+    "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
 }
 MAPS = {"levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"}

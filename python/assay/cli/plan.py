@@ -1,6 +1,5 @@
 """`assay plan`: how long an answer will take."""
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
@@ -12,14 +11,19 @@ import typer
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
+    BlocksOption,
     ExperimentArgument,
     JsonOption,
+    MinutesOption,
+    OnlyOption,
+    SetOption,
     StoreOption,
     print_json,
     print_table,
+    real,
 )
 from assay.errors import AssayError
-from assay.words import condition_name, counted, duration, number, percent, printable
+from assay.words import condition_name, counted, duration, listed, number, percent, printable, ratio
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
@@ -37,6 +41,9 @@ YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
 """A forecast rests on at most this many campaigns: older ones say less about the host as it is now."""
 
+LISTED = 8
+"""The most comparisons that an answer names; `--all` shows every one."""
+
 LEGEND = (
     "scatter: standard deviation of the ratio within groups; within: the share of its variance that comes"
     " from within trials; at N: the width after the N blocks that are planned"
@@ -46,48 +53,58 @@ ASSUMPTIONS = (
     " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
     " Verdicts corrected for many comparisons may need more."
 )
+ASSUMPTIONS_OF_VERDICTS = (
+    "It assumes that ratios, scatter and host stay as they were; then at least four of five campaigns of"
+    " that length decide. The fewer pairs it rests on, the more blocks it asks for."
+)
 
 
 def plan(
     experiment: ExperimentArgument,
+    *,
+    blocks: BlocksOption = None,
+    minutes: MinutesOption = None,
+    only: OnlyOption = None,
+    settings: SetOption = None,
     width: Annotated[
         float | None,
         typer.Option(
+            parser=real(NARROWEST),
             metavar="PERCENT",
-            help="Full width of the interval of a ratio, 100 (high / low - 1). Default: the width that the"
-            " experiment runs until, else its smallest effect.",
+            help="Ask for intervals of this full width, 100 (high / low - 1), and not for verdicts. So does"
+            " an experiment that runs until a width.",
         ),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every comparison.")] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate how many blocks and minutes an answer will take.
+    """Say what will be decided, and how long the rest takes.
 
-    The estimate rests on the latest campaigns of the experiment on this host. If there are none, a pilot of 8
-    blocks runs first, which is kept like any other campaign.
+    EXPERIMENT is the experiment's file. The estimate rests on the latest campaigns of the experiment on this
+    host. If there are none, a pilot of 8 blocks runs first, which is kept like any other campaign.
 
-    Example: `assay plan experiments/quickstart.toml --width 5`
+    Example: `assay plan experiments/quickstart.toml`
     """
     from assay.analysis.planning import FEWEST_PAIRS
     from assay.campaign import Campaign, plan_trials
     from assay.cli.run import carried_out
-    from assay.experiment import load
+    from assay.experiment import load, overridden
     from assay.experiment.types import Blocks
     from assay.store import Store, runner_lock
 
-    planned = load(experiment)
+    planned = overridden(
+        load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
+    )
     until = planned.design.blocks.until
-    default = until if isinstance(until, float) else planned.comparison.smallest_effect_percent
-    wanted = default if width is None else width
-    if not NARROWEST <= wanted < math.inf:
-        raise AssayError(f"--width: intervals cannot be {wanted:g}% wide; give at least {NARROWEST:g}")
+    wanted = width or (until if isinstance(until, float) else None)
     with Store.open(store) as opened:
         trials = _earlier(opened, planned)
         forecast = _forecast(planned, trials, wanted)
         if forecast is None:
             # The plan is the experiment's own, which ends early: what is stored of it stays true.
-            blocks = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
-            design = planned.design.model_copy(update={"blocks": blocks})
+            enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
+            design = planned.design.model_copy(update={"blocks": enough})
             of_pilot = planned.model_copy(update={"design": design})
             campaign = Campaign(opened, of_pilot, plan_trials(of_pilot))
             _say_pilot(planned, trials, store)
@@ -102,19 +119,33 @@ def plan(
                 )
     slowest = forecast.slowest
     assert slowest is not None
+    assumes = ASSUMPTIONS if wanted else ASSUMPTIONS_OF_VERDICTS
     if as_json:
-        answer = {"experiment": planned.name, "campaigns": sorted(trials), "assumes": [ASSUMPTIONS]}
-        takes = {"blocks": slowest.blocks, "minutes": slowest.minutes}
-        print_json(answer | takes | vars(forecast))
+        print_json(
+            {
+                "experiment": planned.name,
+                "campaigns": sorted(trials),
+                "assumes": [assumes],
+                "blocks": slowest.blocks,
+                "minutes": slowest.minutes,
+                "decided": None if wanted else len(forecast.decided),
+                **vars(forecast),
+            }
+        )
     else:
         from rich.console import Console
 
-        _print(planned, forecast, trials)
-        for line in ("", *_conclusions(planned, forecast, slowest), ASSUMPTIONS, "", LEGEND):
+        answer = (
+            _of_widths(planned, forecast, slowest) if wanted else _of_verdicts(planned, forecast, slowest)
+        )
+        for line in (*answer, *_advice(planned, forecast, trials), assumes):
             Console().print(line, highlight=False, markup=False)
+        if every:
+            _print(planned, forecast)
+            Console().print(f"\n{LEGEND}", highlight=False, markup=False)
 
 
-def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float) -> "Forecast | None":
+def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float | None) -> "Forecast | None":
     """Return what trials forecast; None where there are too few that count."""
     from assay.analysis.planning import forecast
 
@@ -154,8 +185,11 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
     if trials:
-        listed = ", ".join(map(str, trials))
-        why = f"campaign {listed} of {experiment.name} has too few pairs to forecast from"
+        several = len(trials) > 1
+        why = (
+            f"campaign{'s' * several} {listed([*map(str, sorted(trials))])} of {experiment.name}"
+            f" {'have' if several else 'has'} too few pairs to forecast from"
+        )
     settings = [experiment.settings(condition) for condition in experiment.conditions()]
     count = PILOT_BLOCKS * len(settings)
     takes = "as long as its programs take"
@@ -167,53 +201,48 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     )
 
 
-def _print(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -> None:
-    """Print a table for each context."""
-    typer.echo(
-        f"{experiment.name}: blocks until intervals of {percent(forecast.confidence)} of"
-        f" {experiment.comparison.metric} are at most {forecast.width_percent:g}% wide, from"
-        f" campaign{'s' if len(trials) > 1 else ''} {', '.join(map(str, sorted(trials)))}"
-    )
-    for context, rows in groupby(forecast.comparisons, key=lambda comparison: comparison.context):
-        typer.echo(f"\n{printable(condition_name(context))}")
-        print_table(
-            [
-                experiment.comparison.factor,
-                "pairs",
-                "scatter",
-                "within",
-                f"at {forecast.planned}",
-                "blocks",
-                "minutes",
-            ],
-            [
-                [
-                    str(row.level),
-                    row.pairs,
-                    _percent(row.scatter_percent),
-                    _percent(100 * row.components.within_share if row.components else None),
-                    _percent(row.planned_width_percent),
-                    _count(row.blocks),
-                    "-" if row.minutes is None else number(row.minutes, 3),
-                ]
-                for row in rows
-            ],
-        )
-
-
-def _conclusions(
+def _of_verdicts(
     experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
 ) -> Iterator[str]:
-    """Yield what holds for the experiment as a whole: it is as slow as its slowest comparison."""
-
-    def name(comparison: "ComparisonForecast") -> str:
-        return condition_name({experiment.comparison.factor: comparison.level, **comparison.context})
-
-    comparisons = forecast.comparisons
+    """Yield how many comparisons the planned blocks will decide, and what the others take."""
+    planned, every, decided = forecast.planned, forecast.comparisons, forecast.decided
+    blocks = f"{'at most ' * bool(experiment.design.blocks.until)}{counted(planned, 'block')}"
+    takes = _takes(planned * forecast.minutes_per_block)
+    rest = [comparison for comparison in every if comparison.blocks and comparison not in decided]
+    if len(decided) == len(every):
+        yield (
+            f"All of {counted(every, 'comparison')} will probably be decided after"
+            f" {_blocks(slowest)}. Planned: {blocks}, {takes}."
+        )
+        return
+    others = ""
+    if rest:
+        count = "one" if len(rest) == 1 else str(len(rest))
+        whose = f"the other {count}" if decided else f"{count} of them"
+        others = f"; {whose} {'needs' if len(rest) == 1 else 'need'} {_blocks(slowest)}"
+    start = "" if experiment.design.blocks.until else "the planned "
     yield (
-        f"The whole experiment: {_count(slowest.blocks)} blocks, {_takes(slowest.minutes or 0)}; slowest is"
-        f" {name(slowest)}."
+        f"In {start}{blocks}, {takes}, {len(decided) or 'none'} of {counted(every, 'comparison')} will"
+        f" probably be decided{others}."
     )
+    rest.sort(key=lambda comparison: comparison.blocks or 0, reverse=True)
+    for comparison in rest[:LISTED]:
+        takes = _takes(comparison.minutes or 0)
+        yield f"  {takes}: {_name(experiment, comparison)} ({ratio(comparison.ratio)})"
+    if len(rest) > LISTED:
+        yield f"  less: {len(rest) - LISTED} more, which --all shows"
+
+
+def _of_widths(
+    experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
+) -> Iterator[str]:
+    """Yield when every interval is narrow enough, and what the planned blocks give."""
+    yield (
+        f"Intervals of {percent(forecast.confidence)} of {experiment.comparison.metric} are at most"
+        f" {forecast.width_percent:g}% wide after {_blocks(slowest)}; slowest is"
+        f" {_name(experiment, slowest)}."
+    )
+    comparisons = forecast.comparisons
     widths = [comparison.planned_width_percent for comparison in comparisons if comparison.blocks is not None]
     known = [width for width in widths if width is not None]
     gives = (
@@ -223,27 +252,82 @@ def _conclusions(
     )
     takes = _takes(forecast.planned * forecast.minutes_per_block)
     yield f"Its planned {counted(forecast.planned, 'block')}, {takes}: {gives}."
+
+
+def _advice(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -> Iterator[str]:
+    """Yield what cannot be forecast, what would help, and what the forecast rests on."""
+    comparisons = forecast.comparisons
     short = [comparison for comparison in comparisons if comparison.blocks is None]
     if short:
+        names = [_name(experiment, comparison) for comparison in short]
+        more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
         yield (
             f"No forecast for {len(short)} of {len(comparisons)} comparisons, with too few pairs that count:"
-            f" {'; '.join(map(name, short))}."
+            f" {'; '.join(names[:LISTED])}{more}."
         )
     components = [comparison.components for comparison in comparisons if comparison.components]
     longer = [component.duration_ms for component in components if component.longer_pays]
     if longer:
         yield (
-            f"Longer trials help {len(longer)} of {len(components)} comparisons more than more blocks: try a"
-            f" duration_ms of {float(f'{max(longer):.2g}'):.0f}."
+            f"Longer trials help {len(longer)} of {len(components)} comparisons more than more blocks: try"
+            f" --set duration_ms={float(f'{max(longer):.2g}'):.0f}."
         )
     elif components:
         yield "More blocks help more than longer trials."
+    rests = f"It rests on campaign{'s' * (len(trials) > 1)} {listed([*map(str, sorted(trials))])}."
+    if forecast.width_percent is None:
+        rests += (
+            f" Equivalent is what differs by less than {experiment.comparison.smallest_effect_percent:g}%."
+        )
+    yield rests
+
+
+def _print(experiment: "Experiment", forecast: "Forecast") -> None:
+    """Print a table for each context."""
+    widths = forecast.width_percent is not None
+    for context, rows in groupby(forecast.comparisons, key=lambda comparison: comparison.context):
+        typer.echo(f"\n{printable(condition_name(context))}")
+        print_table(
+            [
+                experiment.comparison.factor,
+                "pairs",
+                "ratio",
+                "scatter",
+                "within",
+                *([f"at {forecast.planned}"] if widths else []),
+                "blocks",
+                "time",
+            ],
+            [
+                [
+                    str(row.level),
+                    row.pairs,
+                    ratio(row.ratio),
+                    _percent(row.scatter_percent),
+                    _percent(100 * row.components.within_share if row.components else None),
+                    *([_percent(row.planned_width_percent)] if widths else []),
+                    _count(row.blocks),
+                    "-" if row.minutes is None else _takes(row.minutes),
+                ]
+                for row in rows
+            ],
+        )
+
+
+def _name(experiment: "Experiment", comparison: "ComparisonForecast") -> str:
+    return condition_name({experiment.comparison.factor: comparison.level, **comparison.context})
+
+
+def _blocks(comparison: "ComparisonForecast") -> str:
+    """Return how long a comparison takes, in time and in blocks."""
+    blocks = _count(comparison.blocks)
+    return f"{_takes(comparison.minutes or 0)} ({blocks} {'block' if blocks == '1' else 'blocks'})"
 
 
 def _count(blocks: int | None) -> str:
     if blocks is None:
         return "-"
-    return str(blocks) if blocks < 1_000_000 else number(blocks, 3)
+    return f"{blocks:,}" if blocks < 1_000_000 else number(blocks, 3)
 
 
 def _takes(minutes: float) -> str:

@@ -58,7 +58,11 @@ def forecast(*arguments: str) -> Any:
 
 
 def measured(
-    source: str = EXPERIMENT, host: dict[str, Any] = HOST, blocks: int = 20, scatter: float = 0.05
+    source: str = EXPERIMENT,
+    host: dict[str, Any] = HOST,
+    blocks: int = 20,
+    scatter: float = 0.05,
+    ratio: float = 1,
 ) -> int:
     """Record a campaign whose trials take a second each; return its number."""
     experiment = parse(source.replace("blocks = 20", f"blocks = {blocks}"), Path("x.toml"))
@@ -72,6 +76,7 @@ def measured(
         )
         for trial in trials.trials:
             value = 1e6 * math.exp(scatter * chance.gauss())
+            value *= ratio if trial.levels["subject"] == "noop" else 1
             store.record(
                 campaign,
                 trial.ordinal,
@@ -95,33 +100,58 @@ def measured(
 def test_earlier_campaigns_of_the_same_experiment_are_enough() -> None:
     measured()
     measured()
-    found = forecast("--width", "8")
-    assert found["campaigns"] == [1, 2]
-    [comparison] = found["comparisons"]
+    answer = forecast("--width", "8")
+    assert answer["campaigns"] == [1, 2]
+    [comparison] = answer["comparisons"]
     assert comparison["pairs"] == 40
-    assert found["blocks"] == comparison["blocks"]
-    assert found["minutes"] == pytest.approx(found["blocks"] * 2 / 60)  # two trials of a second
-    assert found["planned"] == 20
+    assert answer["blocks"] == comparison["blocks"]
+    assert answer["minutes"] == pytest.approx(answer["blocks"] * 2 / 60)  # two trials of a second
+    assert answer["planned"] == 20
 
 
-def test_the_width_is_the_smallest_effect_unless_it_is_given() -> None:
+def test_narrower_intervals_take_longer() -> None:
     measured()
-    assert forecast()["width_percent"] == 3
-    wide, narrow = forecast("--width", "20"), forecast("--width", "2")
-    assert wide["blocks"] < forecast()["blocks"] < narrow["blocks"]
+    assert forecast("--width", "20")["blocks"] < forecast("--width", "2")["blocks"]
+
+
+def test_the_answer_is_a_verdict_unless_a_width_is_asked_for() -> None:
+    measured()
+    answer = forecast()
+    assert answer["width_percent"] is None
+    assert answer["decided"] == 0
+    assert answer["blocks"] > answer["planned"]
+    Path("results/assay.sqlite").unlink()
+    measured(ratio=2)
+    clear = forecast()
+    assert clear["decided"] == 1
+    assert clear["blocks"] <= clear["planned"]
+    assert clear["comparisons"][0]["ratio"] == pytest.approx(2, rel=0.1)
 
 
 def test_the_answer_is_printed_for_a_person() -> None:
+    measured(ratio=1.01, scatter=0.2)
+    text = " ".join(plan().stdout.split())
+    assert text.startswith("In the planned 20 blocks, about 40 seconds, none of 1 comparison will")
+    assert re.search("decided; one of them needs about [0-9.]+ (minutes|hours) .[0-9,]+ blocks.", text)
+    assert re.search("about [0-9.]+ (minutes|hours): subject=noop", text)
+    assert "longer trials" in text
+    assert "It rests on campaign 1. Equivalent is what differs by less than 3%. It assumes" in text
+    assert "scatter:" not in text
+    assert re.search("noop +20 ", plan("--all").stdout)
+
+
+def test_what_is_clear_will_be_decided() -> None:
+    measured(ratio=2)
+    text = " ".join(plan().stdout.split())
+    assert re.match("All of 1 comparison will probably be decided after about 10 seconds .6 blocks", text)
+    assert "Planned: 20 blocks, about 40 seconds." in text
+
+
+def test_widths_are_printed_for_a_person() -> None:
     measured()
-    done = plan("--width", "8")
-    assert done.exit_code == 0
-    said = " ".join(done.stdout.split())
-    assert "x: blocks until intervals of 95% of throughput are at most 8% wide, from campaign 1" in said
-    assert "The whole experiment: " in said
-    assert "slowest is subject=noop" in said
-    assert "Its planned 20 blocks, about 40 s: intervals of up to" in said
-    assert "More blocks help more than longer trials" in said
-    assert "It assumes that the host and the scatter stay as they were;" in said
+    text = " ".join(plan("--width", "8").stdout.split())
+    assert re.search("^Intervals of 95% of throughput are at most 8% wide after about .* subject=noop", text)
+    assert "planned 20 blocks, about 40 seconds: " in text
 
 
 def test_an_experiment_that_runs_until_a_width_is_planned_for_it() -> None:
@@ -135,21 +165,22 @@ def test_an_experiment_that_runs_until_a_width_is_planned_for_it() -> None:
 def test_one_planned_block_is_said_in_words_that_fit() -> None:
     measured()
     Path("x.toml").write_text(EXPERIMENT.replace("blocks = 20", "blocks = 1"))
-    assert "Its planned 1 block, a few seconds: too few pairs" in " ".join(plan().stdout.split())
+    assert "planned 1 block, a few seconds, " in " ".join(plan().stdout.split())
 
 
 def test_what_nobody_will_wait_for_has_no_length() -> None:
     measured(scatter=0.5)
     done = plan("--width", "0.001")
     assert done.exit_code == 0
-    said = " ".join(done.stdout.split())
-    assert re.search(r"The whole experiment: [\d.]+(M|G|T|e\d+) blocks, more than a year;", said)
+    text = " ".join(done.stdout.split())
+    assert re.search(r" more than a year \([\d.]+(M|G|T|e\d+) blocks\);", text)
 
 
 @pytest.mark.parametrize("width", ["0", "-3", "nan", "inf", "1e-9", "1e-300"])
 def test_a_width_that_is_none_is_refused(width: str) -> None:
     done = plan("--width", width)
-    assert "give at least 0.001" in str(done.exception)
+    assert done.exit_code == 2
+    assert "--width" in done.output
     assert not Path("results").exists()
 
 
@@ -167,16 +198,16 @@ def test_where_nothing_earlier_serves_a_pilot_runs_and_is_kept(changed: dict[str
     measured(**changed)
     done = plan("--json", "--width", "50")
     assert done.exit_code == 0, done.output
-    said = " ".join(done.stderr.split())
-    assert "running a pilot of 8 blocks, 16 trials, a few seconds" in said
-    assert ("too few pairs" if "blocks" in changed else "has no campaign of x on this host") in said
-    found = json.loads(done.stdout)
-    assert found["comparisons"][0]["pairs"] == 8
+    text = " ".join(done.stderr.split())
+    assert "8 blocks, 16 trials, a few seconds" in text
+    assert ("too few pairs" if "blocks" in changed else "no campaign of x") in text
+    answer = json.loads(done.stdout)
+    assert answer["comparisons"][0]["pairs"] == 8
     with Store.open(Path("results/assay.sqlite")) as store:
         pilot = store.campaign(2)
         assert (pilot.planned, pilot.finished, pilot.source) == (40, True, EXPERIMENT)
-        assert "it is a pilot, after 8 of at most 20 blocks" in pilot.stopped
-    assert forecast("--width", "50") == found  # from the store this time
+        assert re.search("pilot, .* 8 .* 20 blocks", pilot.stopped)
+    assert forecast("--width", "50") == answer  # from the store this time
 
 
 def test_a_pilot_that_gives_no_pairs_says_where_to_look() -> None:

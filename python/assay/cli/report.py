@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, FailOnOption, JsonOption, StoreOption, end, print_json
+from assay.cli.invocation import invocation
+from assay.cli.options import (
+    DEFAULT_STORE,
+    FailOnOption,
+    JsonOption,
+    StoreOption,
+    VerboseOption,
+    campaign_option,
+    end,
+    print_json,
+)
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -15,18 +25,20 @@ if TYPE_CHECKING:
 
 
 def report(
-    campaign: Annotated[
-        int | None, typer.Option(help="Number of the campaign. Default: every campaign's pages.")
-    ] = None,
+    campaign: Annotated[int | None, campaign_option("every campaign's pages")] = None,
+    *,
+    verbose: VerboseOption = False,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     folder: Annotated[
         Path | None,
-        typer.Option("--output", help="Folder for the site. Default: STORE-report beside the store."),
+        typer.Option(
+            "--output", metavar="FOLDER", help="Folder for the site. Default: STORE-report beside the store."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the findings and verdicts of a campaign, and write its pages into the store's site.
+    """Print the verdicts of a campaign, and write its pages.
 
     Without a number it prints the campaign begun last, and writes the pages of every campaign that changed.
     With --json it prints the analysis and the findings, and writes pages only where --output says so.
@@ -46,22 +58,32 @@ def report(
                 return write_site(opened, folder, [gathered])
             return write_page(gathered, opened, folder)
 
-        tell(gathered, opened, as_json, None if as_json and folder is None else write)
-    end(fail_on, gathered.findings, (*gathered.analysis.comparisons, *gathered.analysis.aggregates))
+        tell(gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose)
+    end(fail_on, gathered.findings, gathered.analysis.answers)
 
 
-def tell(report: "Report", store: "Store", as_json: bool, write: Callable[[], Path] | None) -> None:
-    """Print what a campaign says, and its page where one is written.
+def tell(
+    report: "Report",
+    store: "Store",
+    as_json: bool,
+    write: Callable[[], Path] | None,
+    *,
+    verbose: bool = False,
+) -> None:
+    """Print what a campaign says, its page where one is written, and what to do next.
+
+    It is one screen; with `verbose`, every finding and number.
 
     Raises:
         AssayError: the page cannot be written; all else has been printed.
     """
     from rich.console import Console
 
+    from assay.report.screen import print_screen
     from assay.report.terminal import print_report
 
     if not as_json:
-        print_report(report, Console())
+        (print_report if verbose else print_screen)(report, Console())
     page, failure = None, None
     try:
         page = write() if write else None
@@ -73,10 +95,26 @@ def tell(report: "Report", store: "Store", as_json: bool, write: Callable[[], Pa
         typer.echo(f"page: {page}")
     if failure:
         raise failure
+    if not as_json:
+        typer.echo(f"next: {_next(report, store, verbose=verbose)}")
+
+
+def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
+    """Return the command that most readers will want next."""
+    number = ("--campaign", str(report.campaign.id))
+    failed = next((trial for trial in report.trials if trial.status != "valid"), None)
+    if failed is not None:
+        return invocation("show", str(failed.id), store=store.path)
+    if not report.campaign.finished:
+        return invocation("resume", *number, store=store.path)
+    if verbose:
+        return invocation("serve", store=store.path)
+    return invocation("report", *number, "--verbose", store=store.path)
 
 
 def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
     from assay.analysis.aa import false_alarms
+    from assay.report.trust import trust
 
     campaign = report.campaign
     alarms = false_alarms(report.analysis) if report.experiment.identical else None
@@ -84,6 +122,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "campaign": campaign.id,
         **{name: getattr(campaign, name) for name in ("experiment", "question", "seed", "planned", "counts")},
         "overrides": report.experiment.overrides,
+        "trust": trust(report).degree,
         "findings": report.findings,
         "analysis": report.analysis,
         "false_alarms": alarms,

@@ -11,15 +11,23 @@ import typer
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
+    LARGEST_WHOLE,
+    BlocksOption,
     ExperimentArgument,
     FailOnOption,
     JsonOption,
+    MinutesOption,
+    OnlyOption,
+    SetOption,
     StoreOption,
+    VerboseOption,
+    campaign_option,
     end,
     print_json,
+    whole_option,
 )
 from assay.errors import AssayError
-from assay.words import printable
+from assay.words import counted, printable
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
@@ -34,76 +42,78 @@ NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
 def run(
     experiment: ExperimentArgument,
     *,
-    blocks: Annotated[
-        int | None,
-        typer.Option(min=1, max=100_000, help="Run this many blocks, whatever the file says of `until`."),
-    ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            max=1_000_000,
-            help="End with the block in which this many minutes have passed, whatever the file says of"
-            " `until`; with --blocks, after that many blocks at the latest.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**53 - 1, help="Draw the plan from this seed.")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FACTOR=LEVEL",
-            help="Run only this level of a factor, or these: LEVEL,LEVEL. May be repeated.",
-        ),
-    ] = None,
+    blocks: BlocksOption = None,
+    minutes: MinutesOption = None,
+    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
+    only: OnlyOption = None,
+    settings: SetOption = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Run it even if it has too few blocks for any verdict.")
+    ] = False,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
+    verbose: VerboseOption = False,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment, then print its verdicts and write its page.
 
+    EXPERIMENT is its file: TOML, or a resolved experiment as JSON from a campaign's page.
+
     Ctrl-C ends it cleanly: every trial that has ended is kept, and `assay resume` goes on from there.
-    It ends early if a program's first valid trial lacks a compared metric, or if a metric cannot be found in
+    It refuses an experiment that has too few blocks for any verdict, unless --anyway is given. It ends
+    early if a program's first valid trial lacks a compared metric, or if a metric cannot be found in
     the first output of a command. The exit code is 1 if a trial was not valid, or if --fail-on asks for it.
 
-    The campaign and its report keep what --blocks, --minutes, --seed and --only changed.
+    The campaign and its report keep what --blocks, --minutes, --seed, --only and --set changed.
 
-    Example: `assay run experiments/quickstart.toml`
+    Example: `assay run experiments/quickstart.toml --set threads=1,2`
     """
-    from assay.audit import audit_experiment
-    from assay.experiment import load, overridden
-    from assay.runner.machine import host
+    from assay.audit import RULES, audit_experiment, too_few_for
+    from assay.experiment import check, load, overridden
+    from assay.runner.machine import host, present_machine
 
-    loaded = overridden(load(experiment), blocks=blocks, minutes=minutes, seed=seed, only=only or ())
+    loaded = overridden(
+        load(experiment), blocks=blocks, minutes=minutes, seed=seed, only=only or (), settings=settings or ()
+    )
+    hopeless = too_few_for(loaded)
+    if hopeless and anyway:
+        loaded = loaded.model_copy(update={"overrides": (*loaded.overrides, "--anyway")})
+    elif hopeless and "--anyway" not in loaded.overrides:  # of a campaign whose experiment.json this is
+        check(loaded, present_machine())  # what is wrong in the file comes first
+        comparisons, needed = hopeless
+        raise AssayError(
+            f"{experiment}: {counted(loaded.design.blocks.most, 'block')} can decide none of"
+            f" {counted(comparisons, 'comparison')}; it takes {needed} (--blocks {needed});"
+            " --anyway runs it as it is"
+        )
+    titles = {rule.id: rule.title for rule in RULES}
     for finding in audit_experiment(loaded, host()):
         if finding.severity == "error":  # known before hours are spent on it
-            typer.echo(f"finding: {finding.rule}: {finding.message} {finding.remedy}", err=True)
-    report = run_and_report(loaded, store, as_json, quiet=quiet, page=not no_page)
-    end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
+            listing = invocation("audit", str(experiment))
+            typer.echo(f"before it runs: {titles[finding.rule]}; more: {listing}", err=True)
+    report = run_and_report(loaded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+    end(fail_on, report.findings, report.analysis.answers)
 
 
 def resume(
-    campaign: Annotated[
-        int | None, typer.Option(help="Number of the campaign. Default: the latest unfinished one.")
-    ] = None,
+    campaign: Annotated[int | None, campaign_option("the latest unfinished one")] = None,
     *,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
+    verbose: VerboseOption = False,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Go on with a campaign that was stopped or killed, with the trials that have not ended.
+    """Go on with a campaign that was stopped or killed.
 
-    The exit code is that of `assay run`.
+    The trials that have not ended are run. The exit code is that of `assay run`.
 
     Example: `assay resume --campaign 3`
     """
     from assay.campaign import Campaign
-    from assay.report.site import check_folder
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
@@ -116,37 +126,33 @@ def resume(
                 print_json({"campaign": None})
             return
         number = unfinished[-1]
-        check_folder(opened)
-        with carried_out(opened, Campaign(opened, opened.experiment(number), number), quiet=quiet):
-            report = _report(opened, number, as_json, page=not no_page)
-    end(fail_on, report.findings, (*report.analysis.comparisons, *report.analysis.aggregates))
+        resumed = Campaign(opened, opened.experiment(number), number)
+        report = _carry_out(opened, resumed, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+    end(fail_on, report.findings, report.analysis.answers)
 
 
 def run_and_report(
-    experiment: "Experiment", path: Path, as_json: bool, *, quiet: bool = False, page: bool = True
+    experiment: "Experiment",
+    path: Path,
+    as_json: bool,
+    *,
+    quiet: bool = False,
+    page: bool = True,
+    verbose: bool = False,
 ) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
-
-    Args:
-        experiment: what to run.
-        path: of the store.
-        as_json: whether verdicts are printed as JSON.
-        quiet: whether no progress is shown.
-        page: whether its page is written.
 
     Raises:
         AssayError: it cannot run.
         Exit: a trial was not valid.
     """
     from assay.campaign import Campaign, plan_trials
-    from assay.report.site import check_folder
     from assay.store import Store, runner_lock
 
     plan = plan_trials(experiment)
     with Store.open(path) as opened, runner_lock(path):
-        check_folder(opened)
-        with carried_out(opened, Campaign(opened, experiment, plan), quiet=quiet) as number:
-            return _report(opened, number, as_json, page=page)
+        campaign = Campaign(opened, experiment, plan)
+        return _carry_out(opened, campaign, as_json, quiet=quiet, page=page, verbose=verbose)
 
 
 @contextmanager
@@ -194,24 +200,33 @@ def carried_out(
             raise typer.Exit(128 + interrupted.signum) from None
 
 
-def _report(store: "Store", campaign: int, as_json: bool, *, page: bool) -> "Report":
-    """Store the findings of a campaign, print its verdicts, and write its page if that is wanted."""
+def _carry_out(
+    store: "Store", campaign: "Campaign", as_json: bool, *, quiet: bool, page: bool, verbose: bool
+) -> "Report":
+    """Carry out a campaign, store its findings, print its verdicts, and write its page if that is wanted."""
     from assay.cli.report import tell
     from assay.report import gather
-    from assay.report.site import write_page
+    from assay.report.site import check_folder, write_page
+    from assay.report.verdicts import record
 
-    gathered = gather(store, campaign)
-    store.write_findings(campaign, gathered.findings)
-    tell(gathered, store, as_json, partial(write_page, gathered, store) if page else None)
-    summary = gathered.campaign
-    failed = summary.ended - summary.counts.get("valid", 0)
+    check_folder(store)
+    with carried_out(store, campaign, quiet=quiet) as number:
+        report = gather(store, number)
+        record(report, store)
+        write = partial(write_page, report, store) if page else None
+        tell(report, store, as_json, write, verbose=verbose)
+    failed = [trial for trial in report.trials if trial.status != "valid"]
     if failed:
-        listing = invocation("list", "trials", "--campaign", str(campaign), store=store.path)
-        first = next(trial for trial in gathered.trials if trial.status != "valid")
+        from assay.audit import maps_of
+
+        listing = invocation("list", "trials", "--campaign", str(number), store=store.path)
+        maps = maps_of(failed, report.experiment, report.campaign.host)
+        check = f"\nlook for the defect: {invocation('check', *maps[:1])}" if maps else ""
         typer.echo(
-            f"{failed} of {summary.planned} trials are not valid and count nowhere; trial {first.id} "
-            f"{first.status.replace('_', ' ')}: {printable(first.reason)}; all: {listing}",
+            f"{len(failed)} of {len(report.trials)} trials are not valid and count nowhere;"
+            f" trial {failed[0].id} {failed[0].status.replace('_', ' ')}: {printable(failed[0].reason)};"
+            f" all: {listing}{check}",
             err=True,
         )
         raise typer.Exit(1)
-    return gathered
+    return report

@@ -5,18 +5,17 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, StoreOption
+from assay.cli.options import DEFAULT_STORE, StoreOption, whole_option
 
 
 def serve(
     store: StoreOption = DEFAULT_STORE,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0 takes a free one.")
-    ] = 8001,
+    port: Annotated[int, whole_option("Port on this machine; 0 takes a free one.", 0, 65535)] = 8001,
 ) -> None:
-    """Open the store in Datasette, with the report's pages beside it, until Ctrl-C.
+    """Browse the store and its report until Ctrl-C.
 
-    It listens on 127.0.0.1, where only this machine reaches it, and reads only: a campaign may run meanwhile.
+    The store is opened in Datasette, with the report's pages beside it. It listens on 127.0.0.1, where only
+    this machine reaches it, and reads only: a campaign may run meanwhile.
 
     Example: `assay serve --port 8080`
     """

@@ -2,6 +2,7 @@
 
 sides = [campaign_side(store, 3), campaign_side(store, 5)]
 compared = compare(sides)           # every later side against the first
+compared.changes                    # which verdicts of the first side the others do not share
 compared.findings                   # what to know before believing a verdict
 """
 

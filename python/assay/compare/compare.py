@@ -12,13 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
-from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, counted_trials, logarithm
-from assay.analysis.verdicts import Better, Question, decide, estimates
+from assay.analysis.busy import disturbance, lost, without_busy
+from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, WITHHELD, counted_trials, logarithm, not_valid
+from assay.analysis.verdicts import Better, Question, decide
+from assay.compare.changes import Changes, changes
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
@@ -36,17 +39,22 @@ class Compared:
 
     Attributes:
         metric, better, smallest_effect_percent: as the first side's experiment has them.
+        unit: of the metric, the same on all sides; empty where no side gives one.
         confidence: what was asked of every interval; more than 95% where a campaign may end early.
         comparisons: by condition, then by side; `context` is the condition (empty where sides are
             conditions), `level` and `baseline` are the sides' names. They are one family.
+        changes: of each later side what became of the verdicts of the first; empty where sides are
+            conditions.
         findings: what to know before believing them.
     """
 
     metric: str
+    unit: str
     better: Better
     smallest_effect_percent: float
     confidence: float
     comparisons: tuple[Comparison, ...]
+    changes: tuple[Changes, ...]
     findings: tuple[Finding, ...]
 
 
@@ -70,24 +78,29 @@ def compare(sides: Sequence[Side]) -> Compared:
     samples: list[NDArray[np.float64]] = []
     everywhere: list[NDArray[np.float64]] = []
     described: list[tuple[Mapping[str, Level], Side, dict[str, int]]] = []
+    withheld: list[str] = []
     for context, conditions in _conditions(sides):
         for other in others:
             if other.name in conditions:
                 blocks, all_blocks = [], []
                 for side in (first, other):
                     analysis = analyses[side.held_in]
+                    mixed = frozenset(analysis.host_modes.mixed if analysis.host_modes else ())
                     trials = _grouped(side, conditions[side.name], analysis.look)
-                    blocks.append(_blocks(trials, design.metric, _mixed_groups(analysis)))
+                    blocks.append(_blocks(trials, design.metric, mixed))
                     all_blocks.append(_blocks(trials, design.metric, frozenset()))
-                sample, dropped = _paired(*blocks)
+                withheld.append(
+                    " and ".join(filter(None, (_failures(side, conditions) for side in (other, first))))
+                )
+                sample, dropped = _paired(*blocks, withheld=withheld[-1])
                 samples.append(sample)
-                everywhere.append(_paired(*all_blocks)[0])
+                everywhere.append(_paired(*all_blocks, withheld=withheld[-1])[0])
                 described.append((context, other, dropped))
     look = _joint_look([analysis.look for analysis in analyses.values()])
-    question = Question(design.smallest_effect_percent, design.correction, look).of(len(samples))
+    question = Question(design.smallest_effect_percent, design.correction, look)
     better = [design.better] * len(samples)
-    decided = decide(estimates(samples, better, question), question)
-    all_groups = decide(estimates(everywhere, better, question), question)
+    decided = decide(samples, better, question, withheld)
+    all_groups = decide(everywhere, better, question, withheld)
     comparisons = [
         Comparison(
             metric=design.metric,
@@ -95,19 +108,31 @@ def compare(sides: Sequence[Side]) -> Compared:
             level=other.name,
             baseline=first.name,
             dropped=dropped,
+            withheld=bool(why),
             all_groups=estimate,
             **vars(answer),
         )
-        for (context, other, dropped), answer, estimate in zip(described, decided, all_groups, strict=True)
+        for (context, other, dropped), answer, estimate, why in zip(
+            described, decided, all_groups, withheld, strict=True
+        )
     ]
     return Compared(
         design.metric,
+        first.experiment.unit(design.metric),
         design.better,
         design.smallest_effect_percent,
         question.confidence,
         tuple(comparisons),
+        _changes(sides, analyses),
         tuple(finding for rule in RULES for finding in rule.check(sides)),
     )
+
+
+def _changes(sides: Sequence[Side], analyses: Mapping[tuple[Path, int], Analysis]) -> tuple[Changes, ...]:
+    if sides[0].condition is not None:
+        return ()
+    others = [(side.name, analyses[side.held_in]) for side in sides[1:]]
+    return changes(analyses[sides[0].held_in], others)
 
 
 def _check_metric(first: Side, side: Side) -> None:
@@ -160,11 +185,18 @@ def _joint_look(looks: Sequence[Look | None]) -> Look | None:
     return Look(1, 1, min(look.blocks for look in reached), 1 - share * (1 - CONFIDENCE))
 
 
-def _mixed_groups(analysis: Analysis) -> frozenset[int]:
-    """Return the groups in which the host changed."""
-    modes = analysis.host_modes
-    of_group = {} if modes is None else modes.of_group
-    return frozenset(group for group, mode in of_group.items() if mode == "mixed")
+def _failures(side: Side, conditions: Mapping[str, Mapping[str, Level]]) -> str:
+    """Return why trials of a side's condition do not count: some are not valid, or the host was busy.
+
+    Empty if they do, or its experiment counts them all the same.
+    """
+    experiment, whose, condition = side.experiment, f"of {side.name}", conditions[side.name]
+    statuses = Counter(trial.status for trial in side.trials if trial.levels == condition)
+    quiet = without_busy(side.trials, experiment)
+    share = lost(trial for trial in quiet if trial.levels == condition)
+    failed = "" if experiment.comparison.accept_invalid else not_valid(statuses, whose)
+    disturbed = "" if experiment.design.busy == "count" else disturbance(share, whose)
+    return " and ".join(filter(None, (failed, disturbed)))
 
 
 def _grouped(
@@ -192,8 +224,13 @@ def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: froze
     return means
 
 
-def _paired(first: BlockMeans, other: BlockMeans) -> tuple[NDArray[np.float64], dict[str, int]]:
-    """Return the log ratios of blocks, `other` to `first`, and reason -> blocks without one."""
+def _paired(
+    first: BlockMeans, other: BlockMeans, *, withheld: str
+) -> tuple[NDArray[np.float64], dict[str, int]]:
+    """Return the log ratios of blocks, `other` to `first`, and reason -> blocks without one.
+
+    If they are withheld, there is none.
+    """
     pairs: list[float] = []
     reasons: list[str] = []
     for block in sorted({*first, *other}):
@@ -202,6 +239,8 @@ def _paired(first: BlockMeans, other: BlockMeans) -> tuple[NDArray[np.float64], 
             reasons.append(base)
         elif isinstance(mean, str):
             reasons.append(mean)
+        elif withheld:
+            reasons.append(WITHHELD)
         else:
             pairs.append(mean - base)
     return np.array(pairs, dtype=np.float64), dict(Counter(reasons))

@@ -119,37 +119,47 @@ def test_campaigns_are_compared_in_each_condition_and_the_change_is_found(side: 
         "after", lambda subject, threads: 120.0 if (subject, threads) == ("two", 2) else 100.0, seed=2
     )
     compared = compare([before, after])
-    verdicts = {tuple(each.context.values()): each.verdict for each in compared.comparisons}
+    verdicts = {tuple(comparison.context.values()): comparison.verdict for comparison in compared.comparisons}
     assert verdicts == {
         ("one", 1): "equivalent",
         ("one", 2): "equivalent",
         ("two", 1): "equivalent",
         ("two", 2): "faster",
     }
-    assert {each.pairs for each in compared.comparisons} == {BLOCKS}
+    assert {comparison.pairs for comparison in compared.comparisons} == {BLOCKS}
     assert [finding.rule for finding in compared.findings] == ["not-interleaved"]
 
 
 def test_conditions_of_one_campaign_need_no_warning(side: MakeSide) -> None:
     campaign = side("one", lambda _, threads: 100.0 * threads)
     single, double = (condition_side(campaign, f"subject=two,threads={threads}") for threads in (1, 2))
-    [found] = compare([single, double]).comparisons
-    assert found.ratio == pytest.approx(2, rel=0.01)
-    assert found.verdict == "faster"
+    [comparison] = compare([single, double]).comparisons
+    assert comparison.ratio == pytest.approx(2, rel=0.01)
+    assert comparison.verdict == "faster"
     assert compare([single, double]).findings == ()
 
 
 def test_conditions_meet_in_their_own_block_alone(side: MakeSide) -> None:
-    campaign = side("one", flat, lost=1)  # the first trial of one, threads=1
+    source = SOURCE.replace("[comparison]", "[comparison]\naccept_invalid = true")
+    campaign = side("one", flat, lost=1, source=source)  # the first trial of one, threads=1
     sides = [condition_side(campaign, f"subject={name},threads=1") for name in ("one", "two")]
-    [found] = compare(sides).comparisons
-    assert found.pairs == BLOCKS - 1
-    assert found.dropped == {"not valid": 1}
+    [comparison] = compare(sides).comparisons
+    assert comparison.pairs == BLOCKS - 1
+    assert comparison.dropped == {"not valid": 1}
+
+
+def test_a_side_of_which_a_trial_failed_gets_no_verdict(side: MakeSide) -> None:
+    campaign = side("one", flat, lost=1)
+    sides = [condition_side(campaign, f"subject={name},threads=1") for name in ("one", "two")]
+    [comparison] = compare(sides).comparisons
+    assert (comparison.verdict, comparison.ratio, comparison.withheld) == ("undecided", None, True)
+    assert comparison.reason.startswith(f"1 of {BLOCKS} trials of subject=one,threads=1 ")
+    assert comparison.dropped == {"not valid": 1, "withheld": BLOCKS - 1}
 
 
 def test_different_hosts_are_an_error(side: MakeSide) -> None:
     sides = side("here", flat), side("there", flat, host="there")
-    [finding] = [each for each in compare(sides).findings if each.rule == "different-hosts"]
+    [finding] = [finding for finding in compare(sides).findings if finding.rule == "different-hosts"]
     assert finding.severity == "error"
     assert "there" in " ".join(finding.where)
 
@@ -162,10 +172,12 @@ def test_conditions_of_the_same_name_with_different_settings_are_an_error(side: 
 def test_the_family_is_corrected(side: MakeSide) -> None:
     compared = compare([side("before", flat), side("after", flat, seed=2)])
     assert all(
-        each.p is not None and each.p_adjusted is not None and each.p_adjusted >= each.p
-        for each in compared.comparisons
+        comparison.p is not None
+        and comparison.p_adjusted is not None
+        and comparison.p_adjusted >= comparison.p
+        for comparison in compared.comparisons
     )
-    assert any(each.p != each.p_adjusted for each in compared.comparisons)
+    assert any(comparison.p != comparison.p_adjusted for comparison in compared.comparisons)
 
 
 def test_units_that_differ_are_refused(side: MakeSide) -> None:
@@ -183,11 +195,11 @@ def test_units_that_differ_are_refused(side: MakeSide) -> None:
 
 
 def test_a_metric_that_one_side_lacks_is_refused(side: MakeSide) -> None:
-    one, other = side("one", flat), side("other", flat)
-    comparison = one.experiment.comparison.model_copy(update={"metric": "speed"})
-    changed = one.experiment.model_copy(update={"comparison": comparison})
+    first, other = side("one", flat), side("other", flat)
+    comparison = first.experiment.comparison.model_copy(update={"metric": "speed"})
+    changed = first.experiment.model_copy(update={"comparison": comparison})
     with pytest.raises(AssayError, match=r"one: no valid trial of campaign 1 .* reports speed"):
-        compare([replace(one, experiment=changed), other])
+        compare([replace(first, experiment=changed), other])
 
 
 def test_nothing_in_common_is_refused(side: MakeSide) -> None:
@@ -217,10 +229,10 @@ def test_a_level_may_hold_a_comma(side: MakeSide) -> None:
         "threads = [1, 2]", 'pinning = [[0, 1], [1]]\n[factors.threads]\n"a,b" = 1\n"=c" = 2\n'
     )
     campaign = side("one", flat, source=text)
-    found = condition_side(campaign, "threads=a,b,subject=one,pinning=0,1").condition
-    assert found == {"subject": "one", "pinning": "0,1", "threads": "a,b"}
-    found = condition_side(campaign, "pinning=1,threads==c,subject=two").condition
-    assert found == {"subject": "two", "pinning": "1", "threads": "=c"}
+    condition = condition_side(campaign, "threads=a,b,subject=one,pinning=0,1").condition
+    assert condition == {"subject": "one", "pinning": "0,1", "threads": "a,b"}
+    condition = condition_side(campaign, "pinning=1,threads==c,subject=two").condition
+    assert condition == {"subject": "two", "pinning": "1", "threads": "=c"}
 
 
 def test_every_side_is_compared_by_the_metric_of_the_first(side: MakeSide) -> None:
@@ -236,9 +248,9 @@ def test_every_side_is_compared_by_the_metric_of_the_first(side: MakeSide) -> No
             side("two", flat, seed=2, source=other, metrics=with_speed(9)),
         ]
     )
-    assert {each.metric for each in compared.comparisons} == {"throughput"}
-    assert {each.verdict for each in compared.comparisons} == {"equivalent"}
-    [finding] = [each for each in compared.findings if each.rule == "different-programs"]
+    assert {comparison.metric for comparison in compared.comparisons} == {"throughput"}
+    assert {comparison.verdict for comparison in compared.comparisons} == {"equivalent"}
+    [finding] = [finding for finding in compared.findings if finding.rule == "different-programs"]
     assert finding.where == (
         "two has comparison.metric = speed, not throughput",
         "two has comparison.better = lower, not higher",
@@ -253,7 +265,7 @@ def test_programs_that_differ_are_noted(side: MakeSide) -> None:
     same, other = calling("['--fast']"), calling("['--slow']")
     sides = [side(name, flat, source=text) for name, text in (("a", same), ("b", same), ("c", other))]
     assert "different-programs" not in rules(*sides[:2])
-    [finding] = [each for each in compare(sides).findings if each.rule == "different-programs"]
+    [finding] = [finding for finding in compare(sides).findings if finding.rule == "different-programs"]
     assert finding.severity == "note"
     assert finding.where == tuple(
         f'c has subjects.{name}.arguments = ["--slow"], not ["--fast"]' for name in ("one", "two")
@@ -293,25 +305,25 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
     ):
         compared = compare(sides)
         assert compared.confidence == pytest.approx(confidence)
-        for each in compared.comparisons:
-            assert each.pairs == 8
-            assert each.interval is None or each.interval.confidence >= confidence
+        for comparison in compared.comparisons:
+            assert comparison.pairs == 8
+            assert comparison.interval is None or comparison.interval.confidence >= confidence
 
 
 def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None:
     text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
     compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
-    assert {each.verdict for each in compared.comparisons} == {"undecided"}
-    assert all("first planned look" in each.reason for each in compared.comparisons)
+    assert {comparison.verdict for comparison in compared.comparisons} == {"undecided"}
+    assert all("first planned look" in comparison.reason for comparison in compared.comparisons)
 
 
 def test_a_campaign_that_is_not_finished_is_said(side: MakeSide) -> None:
     whole, part = side("whole", flat), side("part", flat, seed=2, ended=9)
     compared = compare([whole, part])
-    [finding] = [each for each in compared.findings if each.rule == "unfinished"]
+    [finding] = [finding for finding in compared.findings if finding.rule == "unfinished"]
     assert finding.where == ("campaign 1 of part.sqlite: 36 of 48 trials have ended",)
     assert "assay resume --campaign 1 --store" in finding.remedy
-    assert {tuple(each.dropped.items()) for each in compared.comparisons} == {(("not run", 3),)}
+    assert {tuple(comparison.dropped.items()) for comparison in compared.comparisons} == {(("not run", 3),)}
     conditions = [condition_side(part, f"subject={name},threads=1") for name in ("one", "two")]
     assert rules(*conditions) == {"unfinished"}
 
@@ -338,14 +350,17 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
         return replace(trial, calibration_before=before, calibration_after=after)
 
     trials = tuple(calibrated(spoilt(trial)) for trial in campaign.trials)
+    accepting = campaign.experiment.comparison.model_copy(update={"accept_invalid": True})
+    experiment = campaign.experiment.model_copy(update={"comparison": accepting})
+    campaign = replace(campaign, experiment=experiment)
     sides = [
         condition_side(replace(campaign, trials=trials), f"subject={name},threads=2")
         for name in ("one", "two")
     ]
-    [found] = compare(sides).comparisons
-    assert found.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
-    assert found.pairs == BLOCKS - 4
-    assert found.all_groups.pairs == BLOCKS - 3
+    [comparison] = compare(sides).comparisons
+    assert comparison.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
+    assert comparison.pairs == BLOCKS - 4
+    assert comparison.all_groups.pairs == BLOCKS - 3
 
 
 def test_extreme_metrics_end_no_comparison(side: MakeSide) -> None:
@@ -357,10 +372,10 @@ def test_extreme_metrics_end_no_comparison(side: MakeSide) -> None:
     def compared(values: list[float], chance: random.Random) -> None:
         changed = [
             replace(
-                each,
-                trials=tuple(replace(t, metrics={"throughput": chance.choice(values)}) for t in each.trials),
+                side,
+                trials=tuple(replace(t, metrics={"throughput": chance.choice(values)}) for t in side.trials),
             )
-            for each in sides
+            for side in sides
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -368,3 +383,33 @@ def test_extreme_metrics_end_no_comparison(side: MakeSide) -> None:
                 assert row.ratio is None or 0 < row.ratio < math.inf
 
     compared()
+
+
+def test_verdicts_that_differ_are_told_the_opposite_ones_first(side: MakeSide) -> None:
+    def before(subject: str, threads: int) -> float:
+        return {("two", 1): 100.1, ("two", 2): 150.0}.get((subject, threads), 100.0)
+
+    def after(subject: str, threads: int) -> float:
+        return {("two", 1): 150.0, ("two", 2): 50.0}.get((subject, threads), 100.0)
+
+    [unchanged, changed] = compare([side("a", before), side("b", before, seed=2), side("c", after)]).changes
+    assert (unchanged.side, unchanged.common, unchanged.changed) == ("b", 2, ())
+    assert (changed.side, changed.common) == ("c", 2)
+    first, second = changed.changed
+    assert first.condition == {"subject": "two", "threads": 2}
+    assert (first.before, first.after, first.reversed) == ("faster", "slower", True)
+    assert (second.before, second.after, second.reversed) == ("equivalent", "faster", False)
+    assert first.ratio_before == pytest.approx(1.5, rel=0.01)
+    assert first.ratio_after == pytest.approx(0.5, rel=0.01)
+
+
+def test_only_what_both_compare_with_the_same_has_a_verdict_that_may_change(side: MakeSide) -> None:
+    other = SOURCE.replace('baseline = "one"', 'baseline = "two"')
+    [changes] = compare([side("a", flat), side("b", flat, source=other)]).changes
+    assert (changes.common, changes.changed) == (0, ())
+
+
+def test_conditions_have_no_verdicts_of_their_own(side: MakeSide) -> None:
+    whole = side("a", flat)
+    conditions = [condition_side(whole, f"subject={name},threads=1") for name in ("one", "two")]
+    assert compare(conditions).changes == ()

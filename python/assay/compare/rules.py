@@ -5,10 +5,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from assay.audit import Rule, rule
+from assay.audit.types import of_places
 from assay.compare.sides import Side
 from assay.experiment import Experiment
 from assay.findings import Finding
-from assay.words import condition_name
+from assay.words import condition_name, duration
 
 _SHOWN = 3  # settings that differ
 
@@ -24,8 +25,9 @@ def not_interleaved(sides: Sequence[Side]) -> Iterator[Finding]:
     if apart:
         start = sides[0].campaign.started_at
         hours = max(abs((side.campaign.started_at - start).total_seconds()) for side in apart) / 3600
+        apart_by = duration(3600 * hours).removeprefix("about ")
         yield Finding(
-            f"The campaigns began up to {hours:.1f} hours apart and ran one after the other: whatever"
+            f"The campaigns began up to {apart_by} apart and ran one after the other: whatever"
             " changed in between, in the code or in the host, is in the ratios.",
             tuple(
                 f"{side.name}: {side.campaign.started_at:%Y-%m-%d %H:%M} UTC" for side in (sides[0], *apart)
@@ -65,14 +67,13 @@ def different_settings(sides: Sequence[Side]) -> Iterator[Finding]:
         for side in _other_campaigns(sides)
         for difference in _differences(sides[0].experiment, side.experiment)
     ]
-    if where:
-        yield Finding(
-            "Conditions of the same name have different settings: the ratios do not compare the same thing.",
-            tuple(where),
-            {"settings": len(where)},
-            "Compare campaigns of the same experiment.",
-            "error",
-        )
+    yield from of_places(
+        where,
+        "settings",
+        "Conditions of the same name have different settings: the ratios do not compare the same thing.",
+        "Compare campaigns of the same experiment.",
+        "error",
+    )
 
 
 @rule("unfinished", "A campaign is not finished", "docs/statistics.md")
@@ -108,15 +109,14 @@ def different_programs(sides: Sequence[Side]) -> Iterator[Finding]:
         for name in {**first, **theirs}
         if theirs.get(name) != first.get(name)
     ]
-    if where:
-        yield Finding(
-            "The experiments differ in their programs or in what they ask; the comparison asks what"
-            f" {sides[0].name} does.",
-            tuple(where),
-            {"differences": len(where)},
-            "Make sure that this is what you want to compare.",
-            "note",
-        )
+    yield from of_places(
+        where,
+        "differences",
+        "The experiments differ in their programs or in what they ask; the comparison asks what"
+        f" {sides[0].name} does.",
+        "Make sure that this is what you want to compare.",
+        "note",
+    )
 
 
 RULES: tuple[Rule[Sequence[Side]], ...] = (
@@ -172,4 +172,5 @@ def _asked(experiment: Experiment) -> dict[str, str]:
         "comparison.metric": comparison.metric,
         "comparison.better": comparison.better,
         "comparison.smallest_effect_percent": f"{comparison.smallest_effect_percent:g}",
+        "comparison.accept_invalid": json.dumps(comparison.accept_invalid),
     }

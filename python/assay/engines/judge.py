@@ -35,7 +35,7 @@ def judge(counts: Counts) -> EngineVerdict:
         *_of_keys(counts["keys"], counts["mix_percent"]),
         *_of_streams(counts["streams"], counts["bits"]["bits"]),
     ]
-    adjusted = iter(holm(list(np.concatenate([p for _, _, p in tests]))))
+    adjusted = iter(holm(np.concatenate([p for _, _, p in tests])))
     test_kinds = [
         KindTests(kind, subjects, p.tolist(), [next(adjusted) for _ in subjects])
         for kind, subjects, p in tests

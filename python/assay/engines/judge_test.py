@@ -104,18 +104,18 @@ def test_good_numbers_are_accepted() -> None:
 
 def test_p_values_of_good_numbers_are_as_small_as_chance_makes_them() -> None:
     """Were a test wrong about its own law, more of its p-values would be small than there should be."""
-    found: dict[Kind, list[float]] = {kind: [] for kind in Kind}
+    p_of_kind: dict[Kind, list[float]] = {kind: [] for kind in Kind}
     for seed in range(1, 8):
         for group in judge(counted(seed)).test_kinds:
-            found[group.kind] += group.p
-    for kind, p in found.items():
+            p_of_kind[group.kind] += group.p
+    for kind, p in p_of_kind.items():
         if kind in (Kind.PERIOD, Kind.COLLISIONS):
             assert set(p) == {1.0}
             continue
         for level in (0.01, 0.1, 0.5):
             n = len(p)
             most = n * level + 5 * np.sqrt(n * level) + 3
-            assert sum(each < level for each in p) <= most, (kind, level)
+            assert sum(value < level for value in p) <= most, (kind, level)
 
 
 def alternating(x: Any) -> Any:
@@ -149,7 +149,7 @@ def drifting(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (alternating, "bit 0 strictly alternates"),
         (stuck, "bit 5 never changes"),
@@ -161,19 +161,18 @@ def drifting(x: Any) -> Any:
          "bit 0 strictly alternates; bits 1 to 3 repeat after 4 to 16 numbers"),
     ],
 )  # fmt: skip
-def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], said: str) -> None:
+def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], words: str) -> None:
     verdict = judge(with_bits(change))
     assert verdict.word == "rejected"
-    assert said in verdict.why
-    assert verdict.effect == "No test of keys and operations sees it."
+    assert words in verdict.why
+    assert "No test" in verdict.effect
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (lambda keys, kinds: (keys // 2 * 2, kinds),
-         "With two draws and modulo, every key has the parity of the one before and 50% of 2,048 keys are"
-         " never drawn."),
+         "parity of the one before and 50% of 2,048 keys"),
         (lambda keys, kinds: (keys // 2 * 2 + np.arange(N) % 2, kinds),
          "odd and even keys strictly alternate"),
         (lambda keys, kinds: (keys, np.where(keys % 2 == 0, kinds, kinds * 0)),
@@ -183,10 +182,10 @@ def test_a_flaw_of_a_bit_is_named(change: Callable[[Any], Any], said: str) -> No
         (lambda keys, kinds: (np.sort(keys), kinds), "a key depends on the one before"),
     ],
 )  # fmt: skip
-def test_a_flaw_of_keys_is_named(change: Callable[[Any, Any], tuple[Any, Any]], said: str) -> None:
+def test_a_flaw_of_keys_is_named(change: Callable[[Any, Any], tuple[Any, Any]], words: str) -> None:
     verdict = judge(with_keys(change))
     assert verdict.word == "rejected"
-    assert said in verdict.effect
+    assert words in verdict.effect
     assert "differ from chance" in verdict.why
 
 
@@ -194,8 +193,8 @@ def test_common_streams_are_named() -> None:
     streams = {**counted(1)["streams"], "collisions": 3}
     verdict = judge({**counted(1), "streams": streams})
     assert verdict.word == "rejected"
-    assert verdict.why == "streams of threads have 3 pieces in common"
-    assert verdict.effect == "Threads repeat each other's work."
+    assert "3 pieces" in verdict.why
+    assert "Threads repeat" in verdict.effect
 
 
 def test_what_is_unlikely_only_is_suspect() -> None:

@@ -7,14 +7,16 @@ the first 1000 numbers (its figure 10) and over all of them, with and without re
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import altair as alt
 import numpy as np
 
 from assay.engines.types import Counts, Judged, titled
-from assay.report.charts import Figure
-from assay.report.charts.drawings import Specification, Up
+from assay.report.charts import Figure, Specification
+from assay.report.charts.axes import ticks
+from assay.report.charts.drawn import Row
 from assay.report.charts.style import COLORS, GREY, LINES, Series, to_dict
 
 HEIGHT = 240
@@ -29,93 +31,96 @@ def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
     """Yield the pictures: the speed of all engines, then those of each; a section is an engine's name."""
     timed = [(engine.title, engine.speed) for engine in judged if engine.speed]
     yield Figure(
-        section=SPEED,
-        kind=SPEED,
-        name=SPEED,
-        title="Nanoseconds a number",
-        note="medians with 95% intervals; the grey tick is the same loop without drawing",
-        columns=("engine", "ns", "low", "high", "floor"),
-        rows=[
-            (title, speed.source, speed.source_interval.low, speed.source_interval.high, speed.floor)
+        SPEED,
+        "Nanoseconds a number",
+        [
+            {
+                "engine": title,
+                "ns": speed.source,
+                "low": speed.source_interval.low,
+                "high": speed.source_interval.high,
+                "floor": speed.floor,
+            }
             for title, speed in timed
         ],
-        specification=lambda: _speed([title for title, _ in timed]),
+        "medians with 95% intervals; the grey tick is the same loop without drawing",
+        lambda: _speed([title for title, _ in timed]),
+        section=SPEED,
+        name=SPEED,
     )
     for engine in judged:
         if engine.counts is not None:
-            yield from _of_engine(engine, engine.counts["bits"])
+            name = engine.engine.name
+            for figure in _of_engine(engine, engine.counts["bits"]):
+                yield replace(figure, section=name, name=f"{name}-{figure.name or figure.kind}")
 
 
 def _of_engine(judged: Judged, bits: Counts) -> Iterator[Figure]:
-    name = judged.engine.name
     strongest = f"the strongest colours stand for {STRONGEST} standard deviations and more"
-    first_byte = Figure(
-        section=name,
-        kind=FIRST_BYTE,
-        name=f"{name}-{FIRST_BYTE}",
-        title=f"{judged.title}: sums of the first byte's bits",
-        note="+1 where a bit is set, -1 where it is not; grey: two standard deviations of a fair bit",
-        columns=("at", "series", "sum", "band"),
-        rows=_first_byte_rows(bits["first"]),
-        specification=lambda: _sums(8),
+    first_byte = _first_byte_rows(bits["first"])
+    yield Figure(
+        f"{FIRST_BYTE}-{judged.engine.name}",
+        f"{judged.title}: sums of the first byte's bits",
+        first_byte,
+        "+1 where a bit is set, -1 where it is not; grey: two standard deviations of a fair bit",
+        partial(_sums, 8, first_byte),
+        name=FIRST_BYTE,
     )
-    yield first_byte
     others = judged.other["bits"] if judged.other else None
     for reseed_every, counted in ((judged.reseed_every, bits), (judged.other_reseed_every, others)):
         if counted is not None:
-            yield replace(
-                first_byte,
-                kind=FIRST_FOUR,
-                name=f"{name}-{FIRST_FOUR}{'' if reseed_every is None else '-reseeded'}",
-                title=f"{titled(name, reseed_every)}: sums of the first four bits",
-                note=f"over {bits['at'][-1]:,} numbers",
-                rows=_first_four_rows(counted),
-                specification=lambda: _sums(FIRST_BITS),
+            name = FIRST_FOUR if reseed_every is None else f"{FIRST_FOUR}-reseeded"
+            rows = _first_four_rows(counted)
+            yield Figure(
+                f"{name}-{judged.engine.name}",
+                f"{titled(judged.engine.name, reseed_every)}: sums of the first four bits",
+                rows,
+                f"over {bits['at'][-1]:,} numbers",
+                partial(_sums, FIRST_BITS, rows),
+                name=name,
             )
     yield Figure(
-        section=name,
-        kind=ALL_BITS,
-        name=f"{name}-{ALL_BITS}",
-        title=f"{judged.title}: sums of all bits",
-        note=f"in standard deviations of a fair bit; {strongest}",
-        columns=("numbers", "to", "bit", "value"),
-        rows=_all_bits_rows(bits),
-        specification=lambda: _map("numbers", "numbers drawn", "sum / √numbers"),
+        ALL_BITS,
+        f"{judged.title}: sums of all bits",
+        _all_bits_rows(bits),
+        f"in standard deviations of a fair bit; {strongest}",
+        lambda: _map("numbers drawn", "sum / √numbers"),
     )
     yield Figure(
-        section=name,
-        kind=LAGS,
-        name=f"{name}-{LAGS}",
-        title=f"{judged.title}: each bit against itself some numbers before",
-        note=f"red: equal more often than by chance, blue: less often; {strongest}",
-        columns=("lag", "to", "bit", "value"),
-        rows=_lag_rows(bits),
-        specification=lambda: _map("lag", "lag", "deviation"),
+        LAGS,
+        f"{judged.title}: each bit against itself some numbers before",
+        _lag_rows(bits),
+        f"red: equal more often than by chance, blue: less often; {strongest}",
+        lambda: _map("lag", "deviation"),
     )
 
 
-def _first_byte_rows(first: Sequence[int]) -> list[tuple[Any, ...]]:
+def _first_byte_rows(first: Sequence[int]) -> list[Row]:
     low = np.asarray([number & 0xFF for number in first])
     steps = 2 * (low[:, None] >> np.arange(8) & 1) - 1
     return _rows(range(1, len(first) + 1), np.cumsum(steps, axis=0))
 
 
-def _first_four_rows(bits: Counts) -> list[tuple[Any, ...]]:
+def _first_four_rows(bits: Counts) -> list[Row]:
     at = np.asarray(bits["at"])
     return _rows(bits["at"], 2 * np.asarray(bits["ones"])[:, :FIRST_BITS] - at[:, None])
 
 
-def _rows(at: Sequence[int], sums: Any) -> list[tuple[Any, ...]]:
+def _rows(at: Sequence[int], sums: Any) -> list[Row]:
     """Return a row for each place and bit; the row of the first bit has the band too."""
-    reach = 1.1 * float(np.abs(sums).max())
     return [
-        (place, f"bit {bit}", int(total), round(min(2 * math.sqrt(place), reach), 1) if bit == 0 else None)
+        {
+            "at": place,
+            "series": f"bit {bit}",
+            "sum": int(total),
+            "band": round(2 * math.sqrt(place), 1) if bit == 0 else None,
+        }
         for place, totals in zip(at, sums, strict=True)
         for bit, total in enumerate(totals)
     ]
 
 
-def _all_bits_rows(bits: Counts) -> list[tuple[Any, ...]]:
+def _all_bits_rows(bits: Counts) -> list[Row]:
     at, ones = np.asarray(bits["at"]), np.asarray(bits["ones"])[:, : bits["bits"]]
     places = sorted({round((i + 1) * len(at) / COLUMNS) - 1 for i in range(COLUMNS)} - {-1})
     ends = at[places]
@@ -123,58 +128,52 @@ def _all_bits_rows(bits: Counts) -> list[tuple[Any, ...]]:
     return _cells([0, *ends[:-1].tolist()], ends.tolist(), deviations)
 
 
-def _lag_rows(bits: Counts) -> list[tuple[Any, ...]]:
+def _lag_rows(bits: Counts) -> list[Row]:
     compared, differing = np.asarray(bits["compared"]), np.asarray(bits["differing"])[:, : bits["bits"]]
     deviations = (compared[:, None] - 2 * differing) / np.sqrt(compared)[:, None]
     lags = range(1, len(compared) + 1)
     return _cells([lag - 0.5 for lag in lags], [lag + 0.5 for lag in lags], deviations)
 
 
-def _cells(begins: Sequence[float], ends: Sequence[float], deviations: Any) -> list[tuple[Any, ...]]:
+def _cells(begins: Sequence[float], ends: Sequence[float], deviations: Any) -> list[Row]:
     """Return a row for each cell of a map: a column's begin and end, the bit, and its deviation."""
     strengths = np.clip(deviations, -STRONGEST, STRONGEST).round(2).tolist()
     return [
-        (begin, end, bit, strength)
+        {"from": begin, "to": end, "bit": bit, "value": strength}
         for begin, end, column in zip(begins, ends, strengths, strict=True)
         for bit, strength in enumerate(column)
     ]
 
 
-def _sums(bits: int) -> Specification:
+def _sums(bits: int, rows: Sequence[Row]) -> Specification:
+    """Draw sums as lines on an axis that holds all of them, over as much of the band as it shows."""
+    reach = 1.1 * max(abs(row["sum"]) for row in rows)
     names = [f"bit {bit}" for bit in range(bits)]
     series = Series.of("bit", names)
     base = alt.Chart(alt.NamedData("rows"))
-    x = alt.X("at:Q", title="numbers drawn", axis=_across())
+    x = alt.X("at:Q", title="numbers drawn").axis(grid=False, **ticks("x"))
     band = (
         base.transform_filter("isValid(datum.band)")
         .transform_calculate(below="-datum.band")
-        .mark_area(color=GREY, opacity=0.2)
-        .encode(x=x, y=alt.Y("below:Q", title="sum"), y2="band:Q")
+        .mark_area(color=GREY, opacity=0.2, clip=True)
+        .encode(x=x, y=alt.Y("below:Q", title="sum").scale(domain=[-reach, reach]), y2="band:Q")
     )
     lines = base.mark_line(strokeWidth=1).encode(
         x=x,
-        y=alt.Y("sum:Q", title="sum", axis=Up("").axis()),
-        color=series.color().legend(**LINES),
-        strokeDash=series.dash().legend(**LINES),
+        y=alt.Y("sum:Q", title="sum").scale(domain=[-reach, reach]).axis(**ticks("y")),
+        **series.by("color", "strokeDash", **LINES),
     )
-    return to_dict(band + lines, HEIGHT, names)
+    return to_dict(band + lines, HEIGHT, series)
 
 
-def _across() -> Any:
-    """Return a horizontal axis without a grid."""
-    axis = Up("").axis("x")
-    axis["grid"] = False
-    return axis
-
-
-def _map(across: str, title: str, of: str) -> Specification:
+def _map(title: str, of: str) -> Specification:
     scale = alt.Scale(domain=[-STRONGEST, STRONGEST], scheme="redblue", reverse=True)
     chart = (
         alt.Chart(alt.NamedData("rows"))
         .transform_calculate(above="datum.bit + 1")
         .mark_rect(strokeWidth=0.6)  # else the ground shines through between them
         .encode(
-            x=alt.X(f"{across}:Q", title=title, axis=_across()).scale(nice=False, zero=False),
+            x=alt.X("from:Q", title=title).scale(nice=False, zero=False).axis(grid=False, **ticks("x")),
             x2="to:Q",
             y=alt.Y("bit:Q", title="bit").scale(nice=False).axis(tickCount=8, grid=False),
             y2="above:Q",
@@ -189,12 +188,11 @@ def _map(across: str, title: str, of: str) -> Specification:
 
 def _speed(engines: Sequence[str]) -> Specification:
     base = alt.Chart(alt.NamedData("rows")).encode(y=alt.Y("engine:N", title=None, sort=list(engines)))
-    up = Up("ns a number", log=True)
-    x = alt.X("ns:Q", title=up.described(), scale=up.scale(), axis=up.axis("x"))
+    x = alt.X("ns:Q", title="ns a number, log scale").scale(type="log", nice=False, padding=16)
     floor = base.mark_tick(color=GREY, thickness=2).encode(x=alt.X("floor:Q"))
     rule = base.mark_rule(color=COLORS[0]).encode(x=alt.X("low:Q"), x2="high:Q")
     tooltips = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("ns", "low", "high", "floor")]
     point = base.mark_point(filled=True, color=COLORS[0], size=60, opacity=1).encode(
-        x=x, tooltip=["engine:N", *tooltips]
+        x=x.axis(**ticks("x", log=True)), tooltip=["engine:N", *tooltips]
     )
     return to_dict(floor + rule + point, alt.Step(24))

@@ -9,8 +9,6 @@ from assay.engines.types import Counts, Engine
 from assay.errors import AssayError
 
 PROGRAM = "assay-engines"
-FEWEST, MOST = 1_000, 1_000_000_000
-"""How many numbers can be drawn."""
 
 Part = Literal["bits", "keys", "streams", "speed"]
 
@@ -32,7 +30,7 @@ def count(name: str, *, numbers: int, seed: int, reseed_every: int | None, parts
 
     Args:
         name: of the engine.
-        numbers: how many to draw, `FEWEST` to `MOST`.
+        numbers: how many to draw, 1,000 to 1,000,000,000.
         seed: from which all streams come.
         reseed_every: numbers between two draws of new entropy, if there are to be any.
         parts: what to count.

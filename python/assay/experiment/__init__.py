@@ -1,6 +1,6 @@
 """Experiments: a question, written as one TOML file. `docs/reference/experiment.md` explains every key."""
 
-from assay.experiment.checks import check
+from assay.experiment.checks import check, check_listed
 from assay.experiment.load import load, parse
 from assay.experiment.machine import EngineOffer, Machine, SubjectOffer
 from assay.experiment.overrides import overridden
@@ -15,6 +15,7 @@ __all__ = [
     "Machine",
     "SubjectOffer",
     "check",
+    "check_listed",
     "load",
     "overridden",
     "parse",

@@ -22,6 +22,9 @@ def read_chart(index: int, chart: Chart, factors: Factors) -> Chart:
         _check_axis((*at, axis), str(getattr(chart, axis)), shows, factors)
     if len(chart.facet) > _MOST_FACETS:
         raise MistakeError((*at, "facet"), f"has more than {_MOST_FACETS} factors; remove some")
+    twice = [factor for factor in chart.facet if chart.facet.count(factor) > 1]
+    if twice:
+        raise MistakeError((*at, "facet"), f"{twice[0]} is named twice; remove it once")
     for key, factor in (("color", chart.color), *(("facet", name) for name in chart.facet)):
         if factor is not None:
             check_known((*at, key), factor, factors, "factor")

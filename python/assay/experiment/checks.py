@@ -27,8 +27,38 @@ def check(experiment: Experiment, machine: Machine) -> None:
     Raises:
         AssayError: it cannot; the first mistake, at its place in the file.
     """
-    with located(experiment.path, experiment.source):
+    with located(*experiment.origin):
         _check(experiment, machine)
+
+
+def check_listed(
+    experiment: Experiment, listings: Mapping[str, Collection[str]], *, built: bool = True
+) -> None:
+    """Check that programs of one's own have the subjects that their tables name.
+
+    Args:
+        experiment: whose programs they are.
+        listings: table of [subjects] -> the subjects that its program has; empty where it does not say.
+        built: whether the build steps of the experiment have just run.
+
+    Raises:
+        AssayError: a program lacks one.
+    """
+    folder = experiment.path.parent.absolute()
+    with located(*experiment.origin):
+        for subject, program in experiment.programs.items():
+            names = sorted(listings.get(program.table, ()))
+            if not names or subject in names:
+                continue
+            path = program.path
+            shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+            why = f"the program {shown} has no subject {show(subject)}; {nearest(subject, names)}"
+            if program.build and not built:
+                why += f"; or build it first: {program.build}"
+            siblings = [name for name, other in experiment.programs.items() if other.table == program.table]
+            one = siblings == [program.table]
+            at = () if one else ("names", siblings.index(subject))
+            raise MistakeError(("subjects", program.table, *at), why)
 
 
 def _check(experiment: Experiment, machine: Machine) -> None:
@@ -99,7 +129,10 @@ def _subject_mistakes(
         why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"
         yield ("parameters",), why
     offer = machine.subjects[subject]
-    for setting, why in _beyond(subject, offer, settings):
+    operations = frozenset(OPERATIONS).union(*(offer.operations for offer in machine.subjects.values()))
+    # Programs of one's own may have operations that nobody here knows.
+    known = None if experiment.programs else operations
+    for setting, why in _beyond(subject, offer, settings, known):
         rule = _rule(experiment, condition, {"subject", setting})
         remedy = f"leave the condition out: [design] exclude = [{{ {rule} }}]"
         yield (setting,), f"{why}; {remedy if rule else 'ask that of another subject'}"
@@ -123,8 +156,13 @@ def _other_subject(subject: str, experiment: Experiment, machine: Machine) -> st
     return nearest(subject, names)
 
 
-def _beyond(subject: str, offer: SubjectOffer, settings: _Settings) -> Iterator[tuple[str, str]]:
-    """Yield each setting that asks more than a subject offers, and why that cannot be."""
+def _beyond(
+    subject: str, offer: SubjectOffer, settings: _Settings, known: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
+    """Yield each setting that asks more than a subject offers, and why that cannot be.
+
+    An operation that is not known is a mistake even where it has no share; None: any may be known.
+    """
     threads = settings["threads"]
     if offer.max_threads is not None and threads > offer.max_threads:
         setting = "threads" if "roles" not in settings else "roles"
@@ -138,19 +176,29 @@ def _beyond(subject: str, offer: SubjectOffer, settings: _Settings) -> Iterator[
         yield "key_type", f"{subject} holds keys of {listed(sorted(keys))}, not {key_type}"
     elif value_type not in values:
         yield "value_type", f"{subject} holds values of {listed(sorted(values))}, not {value_type}"
+    drawn = isinstance(settings.get("value_type"), dict) and value_type != "bytes"
+    if drawn and offer.structure != "map":
+        yield "value_type", f"{subject} is a {offer.structure}, each entry of which has a value of its own"
     for role in settings.get("roles", ({},)):
         mix, setting = (role["mix"], "roles") if "mix" in role else (settings["mix"], "mix")
-        lacking = [name for name in OPERATIONS if mix.get(name, 0) > 0 and name not in offer.operations]
+        lacking = [
+            name
+            for name, share in mix.items()
+            if name not in offer.operations and (share > 0 or (known is not None and name not in known))
+        ]
         if lacking:
-            offered = listed([name for name in OPERATIONS if name in offer.operations])
-            yield setting, f"{subject} has no {lacking[0]}; it has {offered}"
+            further = sorted(offer.operations - set(OPERATIONS))
+            offered = listed([*(name for name in OPERATIONS if name in offer.operations), *further])
+            near = lacking[0] not in OPERATIONS and get_close_matches(lacking[0], offer.operations)
+            hint = f" ({nearest(lacking[0], sorted(offer.operations))})" if near else f"; it has {offered}"
+            yield setting, f"{subject} has no {lacking[0]}{hint}"
 
 
 def _kind_of(type_of_data: Any) -> str:
     """Return the kind of a type of keys or values, as subjects name those that they hold."""
     if type_of_data is None:
         return "uint64"
-    return "bytes" if isinstance(type_of_data, dict) else str(type_of_data)
+    return next(iter(type_of_data)) if isinstance(type_of_data, dict) else str(type_of_data)
 
 
 def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Collection[str]) -> str:

@@ -64,12 +64,17 @@ def check_with(
         (
             RANGE,
             SubjectOffer(),
-            ":14: trial.mix: two has no range",
+            ":14: trial.mix: two",
+        ),
+        (
+            FIND.replace("90 }", "80, lower_bound = 10 }"),
+            SubjectOffer(operations=frozenset({"insert", "erase", "find", "size", "update"})),
+            ":14: trial.mix: one has no lower_bound",
         ),
         (
             f'[[trial.roles]]\nname = "a"\nthreads = 1\n{RANGE}',
             SubjectOffer(),
-            ":14: trial.roles: two has no range",
+            ":14: trial.roles: two",
         ),
         (
             f"{FIND}key_type = {{ bytes = 16 }}",
@@ -84,12 +89,17 @@ def check_with(
         (
             f'{FIND}[[trial.roles]]\nname = "a"\nthreads = 2\n',
             SubjectOffer(max_threads=1),
-            ":15: trial.roles: two cannot run with 2 threads",
+            ":15: trial.roles: two",
         ),
         (
             f'{FIND}keys = "sparse"',
             SubjectOffer(structure="queue"),
-            ":15: trial.keys: two is a queue",
+            ":15: trial.keys: two",
+        ),
+        (
+            f"{FIND}value_type = {{ uint64 = {{ from = 0, to = 9 }} }}",
+            SubjectOffer(structure="multimap"),
+            ":15: trial.value_type: two is a multimap",
         ),
     ],
 )
@@ -110,31 +120,31 @@ THREADS = ("[design]", "threads = [1, 2]\n[design]")
     [
         (
             {"one": SubjectOffer(), "too": SubjectOffer()},
-            ':4: factors.subject: there is no subject "two"',
+            ':4: factors.subject: .*"two"',
         ),
         (
             {"one": SubjectOffer(), "two": SubjectOffer(max_threads=1)},
-            ":5: factors.threads: two cannot run with 2 threads",
+            ":5: factors.threads: two .* 2 threads",
         ),
     ],
 )
 def test_subjects_must_exist_and_stay_within_their_threads(
     subjects: Mapping[str, SubjectOffer], message: str
 ) -> None:
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
+    with pytest.raises(AssayError, match=f"{FILE}{message}"):
         check_with(parse(TEXT.replace(*THREADS) + FIND, FILE), subjects)
 
 
 @pytest.mark.parametrize(
-    ("table", "hint"),
+    ("table", "words"),
     [
-        ("tow", "did you mean tow?"),
-        ("mine", "did you mean mine, which no condition uses?"),
+        ("tow", "tow"),
+        ("mine", "mine, which no condition uses"),
     ],
 )
-def test_a_subject_that_no_condition_uses_may_be_meant(table: str, hint: str) -> None:
+def test_a_subject_that_no_condition_uses_may_be_meant(table: str, words: str) -> None:
     experiment = read(f'{FIND}[subjects.{table}]\nprogram = "/bin/true"\n')
-    with pytest.raises(AssayError, match=re.escape(f'factors.subject: there is no subject "two"; {hint}')):
+    with pytest.raises(AssayError, match=rf'factors\.subject: .*"two"; .* {words}\?$'):
         check_with(experiment, {"one": SubjectOffer()})
 
 
@@ -156,8 +166,7 @@ def test_processors_must_be_there() -> None:
     text = TEXT.replace("[design]", 'pinning = ["none", [1, 0],\n[9]]\n[design]')
     experiment = parse(f"{text}{FIND}threads = 2".replace("[9]", "[9, 0]"), FILE)
     check_with(experiment, processors={0, 1, 9})
-    why = ":6: factors.pinning: there is no processor 9 "
-    with pytest.raises(AssayError, match=re.escape(why)):
+    with pytest.raises(AssayError, match=r":6: factors\.pinning: .* 9 "):
         check_with(experiment, processors={8, 0, 1, 2, 3})
 
 
@@ -175,7 +184,7 @@ def test_what_subjects_offer_may_be_asked_of_them() -> None:
 def test_a_mistake_that_no_rule_can_leave_out_has_another_remedy() -> None:
     text = TEXT.replace('subject = ["one", "two"]', "key_range = [50, 100]").replace("key_range = 100\n", "")
     text = text.replace('"subject"', '"key_range"').replace('"one"', "50")
-    with pytest.raises(AssayError, match=r":14: trial\.mix: one has no range; .*another subject"):
+    with pytest.raises(AssayError, match=r":14: trial\.mix: one .*range; .*another subject"):
         check_with(parse(f'{text}subject = "one"\n{RANGE}', FILE), {"one": SubjectOffer()})
 
 
@@ -189,18 +198,19 @@ OWN = f'{FIND}[subjects.two]\nprogram = "/bin/true"\n'
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "said"),
+    ("first", "second", "structure"),
     [
-        (MAP, MULTIMAP, "two is a multimap, and one"),
-        (QUEUE, MAP, "two is a map, and one"),
+        (MAP, MULTIMAP, "multimap"),
+        (QUEUE, MAP, "queue"),
     ],
 )
 def test_subjects_of_different_structure_are_not_compared(
-    one: SubjectOffer, two: SubjectOffer, said: str
+    first: SubjectOffer, second: SubjectOffer, structure: str
 ) -> None:
     with pytest.raises(AssayError) as caught:
-        check_with(read(FIND), {"one": one, "two": two})
-    assert str(caught.value).startswith(f"x.toml:4: factors.subject: {said}")
+        check_with(read(FIND), {"one": first, "two": second})
+    assert str(caught.value).startswith("x.toml:4: factors.subject: two ")
+    assert structure in str(caught.value)
     assert '[design] exclude = [{ subject = "two" }]' in str(caught.value)
 
 
@@ -222,27 +232,22 @@ def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None
 ]"""
     check_with(parse(text.replace("blocks = 12", f"blocks = 12\n{exclude}"), FILE), known)
     without = exclude.replace(', "four"', "")
-    with pytest.raises(AssayError, match="four is a queue, and one"):
+    with pytest.raises(AssayError, match=r"four .*queue.* one"):
         check_with(parse(text.replace("blocks = 12", f"blocks = 12\n{without}"), FILE), known)
 
 
 @pytest.mark.parametrize(
-    ("engine", "message"),
+    ("engine", "words"),
     [
-        ('"xoshiro256"', 'there is no engine "xoshiro256"; did you mean xoshiro256pp?'),
-        ('{ name = "nothing", array = 5 }', 'there is no engine "nothing"'),
-        ('"other"', "this processor has no other"),
-        (
-            '{ name = "rdrand", reseed_every = 5 }',
-            "rdrand",
-        ),
+        ('"xoshiro256"', "xoshiro256pp"),
+        ('{ name = "nothing", array = 5 }', "nothing"),
+        ('"other"', "processor"),
+        ('{ name = "rdrand", reseed_every = 5 }', "rdrand"),
         ('{ name = "c_rand", reseed_every = 5 }', "all threads"),
     ],
 )
-def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, message: str) -> None:
-    with pytest.raises(
-        AssayError, match=rf"^x\.toml:15: trial\.engine(\.reseed_every)?: {re.escape(message)}"
-    ):
+def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, words: str) -> None:
+    with pytest.raises(AssayError, match=rf"^x\.toml:15: trial\.engine(\.reseed_every)?: .*{words}"):
         check_with(read(f"{FIND}engine = {engine}"), engines=ENGINES)
 
 
@@ -268,13 +273,10 @@ def roles(first: str, second: str) -> str:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (roles(LATEST, READ + LATEST), 'x.toml:19: trial.roles: "b" draws the latest keys, as "a" does'),
-        (
-            roles(LATEST + READ, READ),
-            'x.toml:15: trial.roles: "a" draws the latest keys and inserts none; give',
-        ),
-        (roles(LATEST, ""), 'x.toml:19: trial.roles: "b" inserts or erases, of which "a"'),
-        (LATEST + roles("", READ), 'x.toml:19: trial.roles: "b" draws the latest keys, as "a" does'),
+        (roles(LATEST, READ + LATEST), 'x.toml:19: trial.roles: "b" draws the latest keys'),
+        (roles(LATEST + READ, READ), 'x.toml:15: trial.roles: "a" draws the latest keys'),
+        (roles(LATEST, ""), 'x.toml:19: trial.roles: "b" inserts or erases'),
+        (LATEST + roles("", READ), 'x.toml:19: trial.roles: "b" draws the latest keys'),
     ],
 )
 def test_roles_that_would_not_know_of_each_others_latest_keys_are_a_mistake(more: str, message: str) -> None:
@@ -293,31 +295,27 @@ def test_one_role_may_draw_the_latest_keys() -> None:
 def test_arrays_fit_into_the_memory_of_a_trial() -> None:
     array = f'{FIND}threads = 4\nengine = {{ name = "xoshiro256pp", array = 10_000_000 }}\n'
     check_with(read(array), memory_limit_mb=306)
-    with pytest.raises(
-        AssayError,
-        match=r":16: trial\.engine\.array: .* 4 threads take 305 MiB",
-    ):
+    with pytest.raises(AssayError, match=r":16: trial\.engine\.array: .* 305 MiB"):
         check_with(read(array), memory_limit_mb=305)
     check_with(read(f"{array}memory_limit_mb = 306"), memory_limit_mb=1)
 
 
 @pytest.mark.parametrize(
-    ("metric", "more", "why"),
+    ("metric", "more", "words"),
     [
-        ("latency_p99_ns", FIND, "latency is not recorded"),
-        ("latency_range_p99_ns", f"{FIND}latency = 64\n", "no mix holds range"),
-        ("range_throughput", FIND, "no mix holds range"),
-        ("role_a_throughput", FIND, "metrics of roles"),
-        ("role_c_throughput", roles("", ""), 'there is no role "c"; '),
-        ("role_a_latency_p50_ns", roles("", ""), "latency is not recorded"),
-        ("role_a_oldest_waiting_ns", roles("", ""), 'nothing waits in the closed loop of "a"'),
-        ("backlog", FIND, "operations begin as fast as they end"),
+        ("latency_p99_ns", FIND, "latency"),
+        ("latency_range_p99_ns", f"{FIND}latency = 64\n", "range"),
+        ("range_throughput", FIND, "range"),
+        ("role_a_throughput", FIND, "roles"),
+        ("role_c_throughput", roles("", ""), '"c"'),
+        ("role_a_latency_p50_ns", roles("", ""), "latency"),
+        ("role_a_oldest_waiting_ns", roles("", ""), 'closed loop of "a"'),
+        ("backlog", FIND, "arrivals"),
     ],
 )
-def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more: str, why: str) -> None:
+def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more: str, words: str) -> None:
     experiment = parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE)
-    message = f'x.toml:8: comparison.metric: no trial has "{metric}": {why}'
-    with pytest.raises(AssayError, match=re.escape(message)):
+    with pytest.raises(AssayError, match=rf'^x\.toml:8: comparison\.metric: .*"{metric}": .*{words}'):
         check_with(experiment)
 
 
@@ -334,3 +332,8 @@ def test_a_compared_metric_that_no_trial_can_have_is_a_mistake(metric: str, more
 )
 def test_a_metric_that_some_trial_may_have_can_be_compared(metric: str, more: str) -> None:
     check_with(parse((TEXT + more).replace('"throughput"', f'"{metric}"'), FILE))
+
+
+def test_an_unknown_operation_is_a_mistake_even_without_a_share() -> None:
+    with pytest.raises(AssayError, match=r":14: trial\.mix: one has no fnd \(did you mean find\?\)"):
+        check_with(read("mix = { find = 100, fnd = 0 }"))

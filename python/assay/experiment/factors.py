@@ -1,7 +1,7 @@
 """Reads [factors]: what each level of each factor changes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from assay.experiment.lines import KeyPath
@@ -9,13 +9,13 @@ from assay.experiment.mistakes import Key, LevelKey, MistakeError, check_known, 
 from assay.experiment.schema import Settings
 from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import Experiment, Level
-from assay.words import nearest, show
+from assay.words import listed, nearest, show
 
 Changes = dict[str, dict[Level, dict[str, Any]]]
 Factors = Mapping[str, Sequence[Level]]
 
 
-def read_factors(factors: Mapping[str, Any], fixed: Mapping[str, Any]) -> Changes:
+def read_factors(factors: Mapping[str, Any], fixed: Collection[str]) -> Changes:
     """Return factor -> level -> the settings that the level changes.
 
     Args:
@@ -28,7 +28,7 @@ def read_factors(factors: Mapping[str, Any], fixed: Mapping[str, Any]) -> Change
     if not factors:
         raise MistakeError(("factors",), "at least one factor is needed")
     changes = {name: _factor(name, levels) for name, levels in factors.items()}
-    _refuse_two_sources(changes, fixed)
+    check_changes(changes, fixed)
     return changes
 
 
@@ -90,7 +90,26 @@ def _listed(name: str, levels: list[Any]) -> dict[Level, dict[str, Any]]:
     return changes
 
 
-def _refuse_two_sources(changes: Changes, fixed: Mapping[str, Any]) -> None:
+def check_changes(changes: Changes, fixed: Collection[str]) -> None:
+    """Check what the levels of all factors change; `fixed` is that of `read_factors`.
+
+    Raises:
+        MistakeError: a setting comes from two places, or a level changes another setting than its factor,
+            or to another number than its name says.
+    """
+    _refuse_two_sources(changes, fixed)
+    for factor in changes.keys() & Settings.model_fields.keys():
+        for level, settings in changes[factor].items():
+            at = ("factors", factor, str(level))
+            if settings.keys() != {factor}:
+                changed = listed(sorted(settings)) or "nothing"
+                raise MistakeError(at, f"changes {changed}; a level of a setting changes that alone")
+            value = settings[factor]
+            if not isinstance(level, str) and isinstance(value, int | float) and value != level:
+                raise MistakeError(at, f"is called {level} and is {value}; give it the name of its value")
+
+
+def _refuse_two_sources(changes: Changes, fixed: Collection[str]) -> None:
     """Refuse a setting that is both fixed and a factor, or a setting or parameter that two factors change."""
     changed_by: dict[tuple[str, ...], str] = {}
     for factor, levels in changes.items():

@@ -73,6 +73,7 @@ _FILE = {"kind": "empirical", "file": "/a", "digest": f"0x{0:016x}"}
         {"distribution": _FILE},
         {"distribution": {"kind": "zipf", "exponent": 1, "order": "ordered"}},
         {"key_type": {"bytes": {"from": 8, "to": 9}}, "value_type": "uint32"},
+        {"value_type": {"uint64": {"from": 0, "to": 9, "distribution": _FILE}}},
         {"range": {"length": "all"}, "arrivals": {"rate": 1, "spacing": "even"}, "latency": 64},
     ],
 )

@@ -7,17 +7,21 @@ import tomllib
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
-from assay.experiment.mistakes import MistakeError, check_known, located
-from assay.experiment.read import check_conditions, read_experiment
+from assay.experiment.mistakes import MistakeError, located, mistake_of, validated
+from assay.experiment.read import check_resolved, read_experiment
 from assay.experiment.schema import Settings
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
 
 _LARGEST_FILE = 2**20  # bytes
+_LONG = re.compile(r"[\d_]{4000}")
+_DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){30}""")
+"""A key of more than 30 parts; tomllib takes time and memory by the square of their number."""
 
 
 def load(path: Path, *, identical: bool = False) -> Experiment:
@@ -48,28 +52,38 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
         experiment = _resolved(text, path, identical)
     else:
         experiment = parse(text, path, identical=identical)
-    with located(experiment.path, experiment.source):
-        for program in experiment.programs.values():
-            _check_program(("subjects", program.table, "program"), program)
+    with located(*experiment.origin):
+        for subject, program in experiment.programs.items():
+            key = (subject, "path") if experiment.json_file else (program.table, "program")
+            _check_program(("subjects", *key), program)
         return experiment.model_copy(update={"digests": read_digests(experiment)})
 
 
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
+    remedy = "take the experiment.json of a campaign's page"
     try:
-        experiment = Experiment.model_validate_json(text)
-        for _, settings in experiment.tables():
-            Settings.model_validate(settings)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
-        raise AssayError(
-            f"{path}: {place}{first['msg']}; take an experiment.json of this Assay, from a campaign's page"
-        ) from None
+        value = from_json(text)
+    except ValueError as error:
+        raise AssayError(f"{path}: not JSON: {error}; {remedy}") from error
+    if not isinstance(value, dict) or "version" not in value:
+        raise AssayError(f"{path}: is not a resolved experiment; {remedy}")
+    with located(path, None):
+        try:
+            experiment = Experiment.model_validate_json(text)
+        except ValidationError as error:
+            raise mistake_of(error, value) from None
+        fixed = validated(Settings, experiment.fixed, ("fixed",)).given()
+        changes = {
+            factor: {
+                level: validated(Settings, change, ("changes", factor, str(level))).given()
+                for level, change in levels.items()
+            }
+            for factor, levels in experiment.changes.items()
+        }
+        experiment = experiment.model_copy(update={"fixed": fixed, "changes": changes, "json_file": path})
+        check_resolved(experiment)
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")
-    with located(path, ""):
-        check_known(("comparison", "factor"), experiment.comparison.factor, experiment.changes, "factor")
-        check_conditions(experiment)
     return experiment
 
 
@@ -106,26 +120,20 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
     Raises:
         AssayError: the text holds a mistake.
     """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _not_toml(path, text, str(error)) from error
-    except ValueError as error:
-        # Python reads no number of thousands of digits, and does not say where it stands.
-        lines = text.splitlines()
-        number = next((number for number, line in enumerate(lines, 1) if re.search(r"[\d_]{4000}", line)), 1)
-        raise AssayError(f"{path}:{number}: not TOML: a number has too many digits; use fewer") from error
-    except RecursionError as error:
-        raise _too_deep(path) from error
-    try:
-        with located(path, text):
-            return read_experiment(text, path, table, identical=identical)
-    except RecursionError as error:
-        raise _too_deep(path) from error
-
-
-def _too_deep(path: Path) -> AssayError:
-    return AssayError(f"{path}: its values are nested too deeply; no experiment needs that")
+    with located(path, text):
+        if deep := _DEEP.search(text):
+            number = text.count("\n", 0, deep.start()) + 1
+            raise AssayError(f"{path}:{number}: a key is nested too deeply; no experiment needs that")
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise _not_toml(path, text, str(error)) from error
+        except ValueError as error:
+            # Python reads no number of thousands of digits, and does not say where it stands.
+            long = (number for number, line in enumerate(text.splitlines(), 1) if _LONG.search(line))
+            why = "not TOML: a number has too many digits; use fewer"
+            raise AssayError(f"{path}:{next(long, 1)}: {why}") from error
+        return read_experiment(text, path, table, identical=identical)
 
 
 def _not_toml(path: Path, text: str, error: str) -> AssayError:

@@ -57,10 +57,10 @@ def refused(text: str, mistake: str, file: Path = FILE) -> None:
     place, _, reason = mistake.partition(": ")
     with pytest.raises(AssayError) as caught:
         parse(text, file)
-    told = str(caught.value)
+    message = str(caught.value)
     line, key = place.split(" ", 1)
-    assert told.startswith(f"{file}:{line}: {key}: ")
-    assert reason in told.removeprefix(f"{file}:{line}: {key}: ")
+    assert message.startswith(f"{file}:{line}: {key}: ")
+    assert reason in message.removeprefix(f"{file}:{line}: {key}: ")
 
 
 def test_an_experiment_says_what_its_file_says() -> None:
@@ -171,6 +171,7 @@ def test_workloads_and_the_correction_are_read() -> None:
         ("blocks = 7\nminutes = 10", Blocks(most=7, minutes=10)),
         # A block takes 7 x (250 + 40) ms at least.
         ("minutes = 7", Blocks(most=207, minutes=7)),
+        ('until = "verdict"\nminutes = 1', Blocks(most=60, minutes=1, until="verdict")),
         ("minutes = 0.001", Blocks(most=1, minutes=0.001)),
         ("minutes = 1_000_000", Blocks(most=200_000 // 7, minutes=1_000_000)),
     ],
@@ -541,7 +542,7 @@ def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=mistake):
         load(file)
     file.write_text(text.replace('"sh"', '"./sh"'))
-    with pytest.raises(AssayError, match="there is no program"):
+    with pytest.raises(AssayError, match=r":15: subjects\.mine\.program: "):
         load(file)
 
 
@@ -598,7 +599,6 @@ MISTAKES = {
         ("parameters = { mix = 1 }", "11 trial.parameters.mix"),
     ],
     "{ insert = 5,": [
-        ("{ inserts = 5,", "7 factors.mix.searches.inserts"),
         ("{ insert = 6,", "7 factors.mix.searches: 101"),
         ("{", "7 factors.mix.searches: 95"),
     ],
@@ -656,8 +656,9 @@ MISTAKES = {
         ("bloks = 12", "13 design.bloks: mean blocks?"),
         ("minute = 1", "13 design.minute"),
         ("minutes = 0", "13 design.minutes"),
-        ('minutes = 1\nuntil = "verdict"', "12 design: one of minutes"),
+        ('until_width_percent = 1\nuntil = "verdict"', "12 design: one of until"),
         ("minutes = 1\nat_least = 9", "12 design: at_least"),
+        ('until = "verdict"\nblocks = 5', "14 design.blocks: by default 8; give more blocks"),
         ("blocks = 12\nat_least = 9", "12 design: at_least"),
         ('blocks = 8\nuntil = "verdict"\nat_least = 9', "12 design: blocks 8"),
         ("until_width_percent = 2\nat_least = 61", "12 design: blocks 60"),
@@ -698,7 +699,7 @@ def test_a_mistake_is_named_with_file_line_key_and_remedy(old: str, new: str, mi
 
 def test_a_single_factor_without_its_baseline_has_no_place_to_name(tmp_path: Path) -> None:
     text = '[factors]\nsubject = ["one", "two", "three"]\n[trial]\nkey_range = 9\nmix = { find = 100 }\n'
-    with pytest.raises(AssayError, match=r'leaves out the baseline, subject = "one"; keep it$'):
+    with pytest.raises(AssayError, match=r'design\.include: .*baseline, subject = "one"'):
         parse(f'{text}[design]\ninclude = [{{ subject = ["two", "three"] }}]\n', tmp_path / "x.toml")
 
 
@@ -778,6 +779,7 @@ HISTOGRAM = '[[chart]]\nkind = "histogram"\nx = "size"\n'
         (f'{HISTOGRAM}color = "sbject"', "23 chart.color: mean subject?"),
         (f'{HISTOGRAM}facet = "size"', "23 chart.facet: size"),
         (f'{HISTOGRAM}facet = ["mix", "size"]', "23 chart.facet: size"),
+        (f'{HISTOGRAM}facet = ["mix", "mix"]', "23 chart.facet: mix is named twice"),
         (f'{HISTOGRAM}facet = ["mix", "threads", "subject"]', "23 chart.facet"),
         (f"{HISTOGRAM}filter = {{ thread = 1 }}", "23 chart.filter.thread"),
         (f"{HISTOGRAM}filter = {{ threads = 3 }}", "23 chart.filter.threads"),
@@ -803,8 +805,8 @@ def test_a_program_that_is_not_measured_may_name_every_setting_and_parameter() -
 def test_mistakes_of_one_kind_are_all_named() -> None:
     with pytest.raises(AssayError) as caught:
         read("key_range = 20_000\nduration_ms = 250", "key_range = 0\nduration_ms = 0")
-    told = str(caught.value)
-    assert re.findall(r"^\S+:(\d+: \S+): ", told, re.MULTILINE) == [
+    message = str(caught.value)
+    assert re.findall(r"^\S+:(\d+: \S+): ", message, re.MULTILINE) == [
         "10: trial.key_range",
         "11: trial.duration_ms",
     ]
@@ -815,7 +817,7 @@ def test_mistakes_of_one_kind_are_all_named() -> None:
     [
         f"a = {'[' * 3000}{']' * 3000}",
         f"a = {'{ a = ' * 1500}1{' }' * 1500}",
-        f"{'.'.join('a' * 2000)} = 1",
+        f"{'.'.join('a' * 100_000)} = 1",  # by tomllib alone it would take gigabytes
     ],
 )
 def test_a_text_that_is_nested_too_deeply_is_refused(deep: str) -> None:
@@ -851,7 +853,7 @@ def test_a_program_that_cannot_be_started_is_a_mistake(tmp_path: Path, mode: int
 @pytest.mark.parametrize(
     ("program", "why"),
     [
-        ("x" * 300, r"no program .*\.\.\. \(File name too long\)"),
+        ("x" * 300, r"\.\.\. \(File name too long\)"),
         (".", "file"),
         ("\\u0000", "NUL"),
     ],
@@ -890,7 +892,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "experiment.md"
 
 def test_the_complete_files_of_the_reference_are_experiments() -> None:
     files = re.findall(r"^```toml\n(name = .*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
-    assert [len(parse(each, REFERENCE).conditions()) for each in files] == [10, 2]
+    assert [len(parse(text, REFERENCE).conditions()) for text in files] == [10, 2]
 
 
 def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
@@ -910,3 +912,32 @@ def test_the_reference_explains_every_key() -> None:
             assert f"\n| `{key}` |" in text, key
     for key in Document.known_keys():
         assert f"\n| `{key}` |" in text or f"## `[{key}" in text or f"## `[[{key}" in text, key
+
+
+def test_an_empty_file_lacks_factors() -> None:
+    refused("", "1 factors: is missing")
+
+
+def test_a_mix_without_operations_is_told_as_such() -> None:
+    refused(
+        changed("updates = { insert = 50, erase = 50, find = 0 }", "updates = {}"),
+        "8 factors.mix.updates: no operation",
+    )
+
+
+def test_what_a_subject_that_nobody_describes_lacks_is_told_with_near_names() -> None:
+    text = (
+        changed("key_range = 20_000\n", "")
+        + '[subjects.q]\nprogram = "x"\nnames = ["ones"]\nprotocol = false\n'
+    )
+    refused(text, "9 trial: did you mean ones?")
+
+
+def test_the_better_of_a_rule_belongs_in_the_comparison() -> None:
+    rule = '[subjects.one]\nprogram = "x"\nextract = {{ score = {{ {} }} }}\n'
+    refused(
+        TEXT + rule.format('line = "A", better = "lower"'),
+        "22 subjects.one.extract.score.better: [comparison]",
+    )
+    refused(TEXT + rule.format('unit = "ms"'), "22 subjects.one.extract.score: nowhere")
+    refused(TEXT + rule.format('line = "A", json = "/a"'), "22 subjects.one.extract.score: several")

@@ -16,12 +16,14 @@ class SubjectOffer:
         max_threads: the most that it can run with; None without a limit.
         types: of keys and values that it can hold together.
         operations: that it has.
+        holds_nothing: its operations do nothing that could be checked.
     """
 
     structure: Literal["map", "multimap", "queue"] = "map"
     max_threads: int | None = None
     types: frozenset[tuple[str, str]] = frozenset({("uint64", "uint64")})
     operations: frozenset[str] = frozenset({"insert", "erase", "find"})
+    holds_nothing: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How a mistake in an experiment is explained: its key and why; `located` adds the file and the line."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -45,21 +45,56 @@ class MistakeError(Exception):
 
 
 @contextmanager
-def located(path: Path, text: str) -> Iterator[None]:
-    """Turn a mistake in the text of a file into the error that a user reads.
+def located(path: Path, text: str | None, options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn a mistake in an experiment into the error that a user reads.
+
+    Args:
+        path: of its file.
+        text: of its file; None where it is known by its JSON alone.
+        options: setting or factor -> the option of the command line that gave it.
 
     Raises:
         AssayError: there was one; it names file, line and key of each.
     """
     try:
         yield
+    except RecursionError as error:
+        raise AssayError(f"{path}: its values are nested too deeply; no experiment needs that") from error
     except MistakeError as error:
-        lines = Lines(text)
-        places = [(_written(mistake.key, lines), mistake.why) for mistake in (error, *error.more)]
-        explained = (
-            f"{path}:{lines.of(key)}: {f'{dotted(key)}: ' if dotted(key) else ''}{why}" for key, why in places
-        )
-        raise AssayError("\n".join(explained)) from error
+        lines = Lines(text) if text is not None else None
+        mistakes = (error, *error.more)
+        raise AssayError(
+            "\n".join(
+                placed(mistake, options or {}) or _explained(mistake, path, lines) for mistake in mistakes
+            )
+        ) from error
+
+
+def placed(mistake: MistakeError, options: Mapping[str, str]) -> str:
+    """Return the text of a mistake in what an option gave; empty where none did."""
+    table, name, *_ = (*mistake.key, "", "")
+    option = options.get(str(name)) if table in ("trial", "factors") else None
+    return f"{option}: {mistake.why}" if option else ""
+
+
+def _explained(mistake: MistakeError, path: Path, lines: Lines | None) -> str:
+    if lines:
+        key = _written(mistake.key, lines)
+        place, name = f"{path}:{lines.of(key)}", dotted(key)
+    else:
+        parts = [part.name if isinstance(part, LevelKey) else str(part) for part in mistake.key]
+        place, name = str(path), ".".join([_IN_JSON.get(part, part) for part in parts[:1]] + parts[1:])
+    return ": ".join([place, *([name] if name else []), mistake.why])
+
+
+_IN_JSON = {
+    "trial": "fixed",
+    "factors": "changes",
+    "subjects": "programs",
+    "validate": "validations",
+    "chart": "charts",
+}
+"""Table of the text -> key of the JSON that holds what it says."""
 
 
 def _written(key: Key, lines: Lines) -> KeyPath:
@@ -82,14 +117,21 @@ def validated(model: type[AnyTable], value: Any, at: KeyPath = (), skip: int = 0
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        mistakes = []
-        for details in error.errors(include_url=False)[:_MISTAKES_AT_MOST]:
-            key = (*at, *_keys(value, details)[skip:])
-            mistakes.append(MistakeError(key, _explain(details, dotted(key[:-1]))))
-        if error.error_count() > _MISTAKES_AT_MOST:
-            more = error.error_count() - _MISTAKES_AT_MOST
-            mistakes.append(MistakeError(at, f"{counted(more, 'more mistake')} of these kinds"))
-        raise MistakeError(mistakes[0].key, mistakes[0].why, mistakes[1:]) from None
+        raise mistake_of(error, value, at, skip) from None
+
+
+def mistake_of(error: ValidationError, value: Any, at: KeyPath = (), skip: int = 0) -> MistakeError:
+    """Return what is wrong with a value; `at` and `skip` are those of `validated`."""
+    explained: dict[KeyPath, str] = {}
+    every = iter(error.errors(include_url=False))
+    while len(explained) < _MISTAKES_AT_MOST and (details := next(every, None)):
+        key = (*at, *_keys(value, details)[skip:])
+        explained.setdefault(key, _explain(details, dotted(key[:-1])))  # of choices, the first
+    mistakes = [MistakeError(key, why) for key, why in explained.items()]
+    more = list(every)
+    if more:
+        mistakes.append(MistakeError(at, f"{counted(more, 'more mistake')} of these kinds"))
+    return MistakeError(mistakes[0].key, mistakes[0].why, mistakes[1:])
 
 
 def check_known(key: KeyPath, word: object, known: Iterable[object], what: str) -> None:
@@ -108,6 +150,7 @@ def dotted(key: KeyPath) -> str:
 _EXPLANATIONS = {
     "missing": "is missing; add it",
     "unknown_key": "unknown key{place}; {hint}",
+    "extra_forbidden": "unknown key{place}; remove it",
     "misplaced_key": "{why}",
     "union_tag_not_found": "is missing; add it",
     "union_tag_invalid": '"{tag}" is not possible; write one of {expected_tags}',
@@ -141,7 +184,7 @@ def _keys(value: Any, error: ErrorDetails) -> list[str | int]:
         if isinstance(value, dict):
             inside = part in value
         else:
-            inside = isinstance(value, list) and isinstance(part, int)
+            inside = isinstance(value, list) and isinstance(part, int) and part < len(value)
         if inside:
             keys.append(part)
             value = value[part]
@@ -157,13 +200,14 @@ def _keys(value: Any, error: ErrorDetails) -> list[str | int]:
 def _explain(error: ErrorDetails, table: str) -> str:
     """Say in plain words what pydantic found in a table of the text."""
     context = {
-        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        name: f"{value:,.15g}" if isinstance(value, int | float) else value
         for name, value in error.get("ctx", {}).items()
     }
     for choices in {"expected", "expected_tags"} & context.keys():
         context[choices] = str(context[choices]).replace("'", '"')  # as TOML quotes
     place = f" in [{table}]" if table else ""
     others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
-    return _EXPLANATIONS[error["type"]].format(
-        value=show(error["input"]), place=place, others=others, **context
-    )
+    explanation = _EXPLANATIONS.get(error["type"])
+    if explanation is None:  # in JSON alone
+        return f"{show(error['input'])} is not possible: {error['msg']}"
+    return explanation.format(value=show(error["input"]), place=place, others=others, **context)

@@ -43,5 +43,5 @@ def test_a_text_with_its_braces_doubled_means_itself(text: str) -> None:
 
 @pytest.mark.parametrize("argument", ["{", "a{b", "{a}{", "{a{b}"])
 def test_a_brace_that_begins_nothing_is_refused(argument: str) -> None:
-    with pytest.raises(ValueError, match=r"a brace is not closed; write \{\{"):
+    with pytest.raises(ValueError, match=r"brace .*\{\{"):
         list(placeholders.names(argument))

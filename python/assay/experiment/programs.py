@@ -10,11 +10,14 @@ from typing import Literal
 from assay.experiment import placeholders
 from assay.experiment.mistakes import MistakeError
 from assay.experiment.schema import Settings, SubjectTable
-from assay.experiment.types import Experiment, Extraction, ExtractTable, Program
+from assay.experiment.types import CommandRun, Experiment, Extraction, ExtractTable, Program
 from assay.words import nearest, show
 
-PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes")
+PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes", "runs")
 """What is measured of every program that does not speak the protocol."""
+
+RESERVED_METRICS = (*PROCESS_METRICS, "instructions")
+"""The same, with what only a machine with counters measures."""
 
 
 def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str, Program]:
@@ -54,13 +57,39 @@ def _program(folder: Path, name: str, table: SubjectTable) -> Program:
         executable = shutil.which(table.program)
         path = Path(executable).absolute() if executable else Path(table.program)
     return Program(
-        table=name, path=path, arguments=tuple(table.arguments), build=table.build, extract=extract
+        table=name,
+        path=path,
+        arguments=tuple(table.arguments),
+        build=table.build,
+        extract=extract,
+        run=_run(folder, name, table, extract),
+        cleanup=table.cleanup,
+    )
+
+
+def _run(folder: Path, name: str, table: SubjectTable, extract: object) -> CommandRun:
+    """Return how a command is run."""
+    keys = CommandRun.model_fields.keys() & table.model_fields_set
+    if keys and extract == "protocol":
+        why = "is for commands, and this program speaks the protocol; remove it, or write protocol = false"
+        raise MistakeError(("subjects", name, min(keys)), why)
+    needs = {"prepare": table.prepare, "output": table.output == "same", "extract": extract}
+    once = next((key for key, given in needs.items() if given), "")
+    if table.repeat_ms and once:
+        why = f"runs the command several times in a trial, and {once} needs one run; remove one of them"
+        raise MistakeError(("subjects", name, "repeat_ms"), why)
+    return CommandRun(
+        repeat_ms=table.repeat_ms,
+        input=folder / table.input if table.input else None,
+        prepare=table.prepare,
+        ignore_failure=table.ignore_failure,
+        output=table.output,
     )
 
 
 def _rules(name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
     at = ("subjects", name, "extract")
-    for metric in PROCESS_METRICS:
+    for metric in RESERVED_METRICS:
         if metric in rules:
             raise MistakeError((*at, metric), "is measured of every command; give yours another name")
     return tuple(

@@ -2,26 +2,30 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.experiment.charts import read_chart
-from assay.experiment.factors import Changes, Factors, level_of, levels_of, origin_of, read_factors
+from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.programs import check_placeholders, check_units, read_programs
-from assay.experiment.schema import (
+from assay.experiment.schema import ComparisonTable, DesignTable, Document
+from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
-    ComparisonTable,
-    DesignTable,
-    Document,
+    Blocks,
+    ComparisonDesign,
+    Design,
+    Experiment,
+    Level,
+    Rules,
+    Validation,
 )
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Level, Rules, Validation
 from assay.experiment.workload import MOST_THREADS, files_of, largest_key_range
-from assay.words import listed, show
+from assay.words import listed, nearest, show
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
@@ -47,14 +51,15 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     given = document.trial.given()
     changes = read_factors(document.factors, given)
     folder = path.parent.absolute()
-    for settings in (given, *(change for levels in changes.values() for change in levels.values())):
+    tables = [given, *(change for levels in changes.values() for change in levels.values())]
+    for settings in tables:
         for _, distribution in files_of(settings):
             distribution["file"] = str(folder / distribution["file"])
     factors = {name: tuple(levels) for name, levels in changes.items()}
     programs = read_programs(folder, document.subjects)
     units = {rule.metric: rule.unit for program in programs.values() for rule in program.rules}
     commands = {name for name, program in programs.items() if program.is_command}
-    subjects = _subjects(changes, given)
+    subjects = {settings["subject"] for settings in tables if "subject" in settings}
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands)
     comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
@@ -73,7 +78,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         raise MistakeError(("factors", comparison.factor), "a comparison needs at least two levels")
     protocol_defaults = {} if subjects <= commands else _PROTOCOL_DEFAULTS
     experiment = Experiment(
-        name=document.name or _name(path),
+        name=document.name or _name(path.stem, "is missing, and the file's name is"),
         question=question,
         comparison=comparison,
         design=Design(
@@ -83,6 +88,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             exclude=_rules("exclude", document.design.exclude, factors),
             key_range_percent=document.perturb.key_range,
             repeat=document.design.repeat,
+            busy=document.design.busy,
         ),
         programs=programs,
         fixed=_DEFAULTS | protocol_defaults | given,
@@ -98,22 +104,15 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     check_conditions(experiment)
     check_units(experiment)
     check_placeholders(experiment)
-    fills_the_time = document.design.minutes and not document.design.blocks
+    fills_the_time = document.design.end is None and not document.design.blocks
     return filling_the_time(experiment) if fills_the_time else experiment
 
 
-def _subjects(changes: Changes, given: Mapping[str, Any]) -> set[str]:
-    """Return the subjects that conditions may have, before any is left out."""
-    settings = [given, *(change for levels in changes.values() for change in levels.values())]
-    return {changed["subject"] for changed in settings if "subject" in changed}
-
-
-def _name(path: Path) -> str:
-    """Return the name of an experiment that its file gives it."""
-    name = path.stem
+def _name(name: str, whose: str = "is") -> str:
+    """Return the name of an experiment, unless it cannot be one."""
     if re.fullmatch(EXPERIMENT_NAME_PATTERN, name) and len(name) <= 64:
         return name
-    raise MistakeError(("name",), f"is missing, and the file's name, {show(name)}, is not a name; add it")
+    raise MistakeError(("name",), f"{whose} {show(name)}, which is not a name; write one")
 
 
 def _metric(subjects: Set[str], commands: Set[str]) -> str:
@@ -154,9 +153,7 @@ def _comparison(
             raise MistakeError(("comparison", "also"), f"{other} is compared already; remove it here")
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
-    if table.across and stand_ins:
-        why = "workloads are put together against one baseline; name one alone"
-        raise MistakeError(("comparison", "across"), why)
+    _check_one_baseline(table.across, stand_ins)
     return ComparisonDesign(
         metric=metric,
         factor=factor,
@@ -166,6 +163,7 @@ def _comparison(
         also=also,
         across=_across(table, factor, factors),
         correction=table.correction,
+        accept_invalid=table.accept_invalid,
         stand_ins=tuple(stand_ins),
     )
 
@@ -176,20 +174,38 @@ def _across(table: ComparisonTable, compared: str, factors: Factors) -> dict[str
     for index, factor in enumerate(table.across):
         weighted = isinstance(table.across, dict)
         at = ("comparison", "across", factor if weighted else index)
-        check_known(at, factor, factors, "factor")
-        if factor == compared:
-            why = f"{factor} is the factor compared; name factors whose levels are workloads"
-            raise MistakeError(at, why)
+        _check_workloads(at, factor, compared, factors)
         if factor in across:
             raise MistakeError(at, f"{factor} is named twice; remove it here")
         across[factor] = dict(table.across[factor]) if isinstance(table.across, dict) else {}
-        levels = [str(level) for level in factors[factor]]
-        for level in across[factor]:
-            check_known((*at, level), level, levels, f"level of {factor}")
-        missing = [level for level in levels if level not in across[factor]]
-        if weighted and missing:
-            raise MistakeError(at, f"level {missing[0]} has no weight; give every level one")
+        if weighted:
+            _check_weights(at, across[factor], factor, factors)
     return across
+
+
+def _check_workloads(at: KeyPath, factor: str, compared: str, factors: Factors) -> None:
+    check_known(at, factor, factors, "factor")
+    if factor == compared:
+        why = f"{factor} is the factor compared; name factors whose levels are workloads"
+        raise MistakeError(at, why)
+
+
+def _check_weights(
+    at: KeyPath, weights: Mapping[str, float], factor: str, factors: Factors, *, whole: bool = True
+) -> None:
+    """Check that each level has a weight and, of a whole factor, that nothing else has one."""
+    levels = [str(level) for level in factors[factor]]
+    for level in weights if whole else ():
+        check_known((*at, level), level, levels, f"level of {factor}")
+    missing = [level for level in levels if level not in weights]
+    if missing:
+        raise MistakeError(at, f"level {missing[0]} has no weight; give every level one")
+
+
+def _check_one_baseline(across: Collection[str], stand_ins: Sequence[Level]) -> None:
+    if across and stand_ins:
+        why = "workloads are put together against one baseline; name one alone"
+        raise MistakeError(("comparison", "across"), why)
 
 
 def _baselines(stated: Any, factor: str, factors: Factors) -> list[Level]:
@@ -201,10 +217,14 @@ def _baselines(stated: Any, factor: str, factors: Factors) -> list[Level]:
     if not named:
         raise MistakeError(at, "an empty list names no level; name one")
     levels = [level_of(at, factor, level, factors) for level in named]
+    _check_apart(at, levels)
+    return levels
+
+
+def _check_apart(at: KeyPath, levels: Sequence[Level]) -> None:
     for index, level in enumerate(levels):
         if level in levels[:index]:
             raise MistakeError(at, f"{show(level)} is named twice; remove it here")
-    return levels
 
 
 def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric: str) -> Better:
@@ -222,7 +242,7 @@ def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric:
 
 def _blocks(table: DesignTable) -> Blocks:
     if table.end is not None:
-        return Blocks(most=table.most, until=table.end, fewest=table.at_least)
+        return Blocks(most=table.most, minutes=table.minutes, until=table.end, fewest=table.at_least)
     return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `filling_the_time`
 
 
@@ -241,6 +261,72 @@ def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
             if len(factors[factor]) == 1:
                 why = f"{factor} has one level, with which nothing can change; name another factor"
                 raise MistakeError(at, why)
+
+
+def check_resolved(experiment: Experiment) -> None:
+    """Check what JSON may have wrong, and what the text of a file cannot.
+
+    Rules, weights and charts may name levels that `--only` or `--set` has left out, and programs what
+    only those set.
+
+    Raises:
+        MistakeError: there is a mistake in it.
+    """
+    _name(experiment.name)
+    factors, design = experiment.factors, experiment.design
+    whole = not any(option.startswith(("--only ", "--set ")) for option in experiment.overrides)
+    # A default stands beside the factor that changes it.
+    check_changes(experiment.changes, experiment.fixed.keys() - _PROTOCOL_DEFAULTS.keys())
+    _check_resolved_comparison(experiment, whole=whole)
+    _check_resolved_blocks(design.blocks)
+    named: list[tuple[KeyPath, str, Sequence[Level]]] = []
+    for key, rules in (("include", design.include), ("exclude", design.exclude)):
+        for index, rule in enumerate(rules):
+            named += [(("design", key, index, factor), factor, levels) for factor, levels in rule.items()]
+    for index, validation in enumerate(experiment.validations):
+        named += [(("validate", index), validation.factor, ())] if validation.factor else []
+    for index, chart in enumerate(experiment.charts):
+        named += [
+            (("chart", index, "filter", factor), factor, levels) for factor, levels in chart.filter.items()
+        ]
+        read_chart(index, chart.model_copy(update={"filter": {}}), factors)
+    for at, factor, levels in named:
+        check_known(at, factor, factors, "factor")
+        for level in levels if whole else ():
+            check_known(at, level, factors[factor], f"level of {factor}")
+    check_conditions(experiment)
+    check_units(experiment)
+    measured = {
+        name: experiment.programs[name] for name in experiment.subjects() & experiment.programs.keys()
+    }
+    check_placeholders(experiment.model_copy(update={"programs": measured}))
+
+
+def _check_resolved_comparison(experiment: Experiment, *, whole: bool) -> None:
+    factors, comparison = experiment.factors, experiment.comparison
+    check_known(("comparison", "factor"), comparison.factor, factors, "factor")
+    levels = factors[comparison.factor]
+    if whole or set(levels).isdisjoint(comparison.baselines()):
+        check_known(("comparison", "baseline"), comparison.baseline, levels, f"level of {comparison.factor}")
+    for level in comparison.stand_ins if whole else ():
+        check_known(("comparison", "stand_ins"), level, levels, f"level of {comparison.factor}")
+    _check_apart(("comparison", "stand_ins"), comparison.baselines())
+    _check_one_baseline(comparison.across, comparison.stand_ins)
+    for factor, weights in comparison.across.items():
+        at = ("comparison", "across", factor)
+        _check_workloads(at, factor, comparison.factor, factors)
+        if weights:
+            _check_weights(at, weights, factor, factors, whole=whole)
+    if experiment.identical and (comparison.factor != "copy" or any(experiment.changes["copy"].values())):
+        why = f"compares the levels of {comparison.factor}, which may be different code; write false"
+        raise MistakeError(("identical",), why)
+
+
+def _check_resolved_blocks(blocks: Blocks) -> None:
+    at = ("design", "blocks")
+    if blocks.until is not None and blocks.fewest > blocks.most:
+        why = f"{blocks.fewest} is more than the {blocks.most} that there are at most; use fewer"
+        raise MistakeError((*at, "fewest"), why)
 
 
 def check_conditions(experiment: Experiment) -> None:
@@ -301,14 +387,17 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
     if several and subject not in experiment.programs:
         why = f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
         raise MistakeError(origin_of(experiment, condition, "subject"), why)
-    required = ["subject"]
+    required = ["subject", *_DEFAULTS]
     if not experiment.is_command(settings.get("subject", "")):
-        required.append("key_range")
+        required += ["key_range", *_PROTOCOL_DEFAULTS]
         if not all("mix" in role for role in settings.get("roles", [{}])):
             required.append("mix")
     missing = [setting for setting in required if setting not in settings]
     if missing:
         why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
+        if subject is not None and experiment.programs and subject not in experiment.programs:
+            hint = nearest(subject, list(experiment.programs))
+            why += f"; or, if {show(subject)} is to be of [subjects], there is none of this name: {hint}"
         if subject in experiment.programs:
             why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
         raise MistakeError(("trial",), why)
@@ -318,12 +407,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
             f"use {largest_key_range(settings)} or less, or the key_type uint64"
         )
         raise MistakeError(origin_of(experiment, condition, "key_range"), why)
-    _check_range_lengths(experiment, condition)
-
-
-def _check_range_lengths(experiment: Experiment, condition: Mapping[str, Level]) -> None:
-    """Check that no range query spans more keys than there are, which "all" says plainly."""
-    settings = experiment.settings(condition)
+    # No range query spans more keys than there are, which "all" says plainly.
     roles = (("roles", number, role) for number, role in enumerate(settings.get("roles", ())))
     for setting, number, table in (("range", None, settings), *roles):
         length = table.get("range", {}).get("length", 0)

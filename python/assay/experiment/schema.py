@@ -14,12 +14,29 @@ from assay.experiment.tables import (
     Metric,
     Name,
     NonEmptyWord,
+    PositivePercent,
     Table,
     ValueOrTable,
     Word,
     explained,
+    misplaced,
 )
-from assay.experiment.types import Chart, ExtractTable, Pattern, Validation
+from assay.experiment.types import (
+    BlockCount,
+    Busy,
+    Chart,
+    ExperimentName,
+    ExtractTable,
+    KeyRangePercent,
+    Minutes,
+    Output,
+    Pattern,
+    RepeatMs,
+    Repetitions,
+    Seed,
+    Validation,
+    Weight,
+)
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
     ArrivalsTable,
@@ -35,10 +52,6 @@ from assay.experiment.workload import (
 )
 
 Policy = Literal["none", "compact", "scatter", "cores_first"]
-BlockCount = Annotated[int, Field(ge=1, le=100_000)]
-Weight = Annotated[float, Field(gt=0, le=1e6)]
-
-EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
 _MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 _LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
 
@@ -138,18 +151,22 @@ class DesignTable(Table):
 
     blocks: BlockCount | None = None
     """How many times every condition is run; the most, where something else ends the campaign."""
-    minutes: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    minutes: Minutes | None = None
     """The campaign ends with the block in which this many minutes have passed."""
     until: Literal["verdict"] | None = None
     """The campaign ends when every comparison is decided."""
-    until_width_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    until_width_percent: PositivePercent | None = None
     """The campaign ends when every interval is at most this many percent wide."""
     at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
     """Blocks before the first look at the results."""
-    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+    seed: Seed | None = None
     """Where order, trial seeds and perturbations come from; drawn at random where nothing says."""
-    repeat: Annotated[int, Field(ge=0, le=5)] = 2
+    repeat: Repetitions = 2
     """How often a group is run again because the host changed meanwhile."""
+    busy: Busy = "withhold"
+    """What is done where other work takes much of the trials' processor time: wait until the host is
+    quiet and repeat them, withhold their verdicts, or count them.
+    """
     include: list[dict[str, Any]] = Field(default_factory=list)
     """Only conditions that match one of these rules are run: factor = level, or a list of levels."""
     exclude: list[dict[str, Any]] = Field(default_factory=list)
@@ -168,14 +185,16 @@ class DesignTable(Table):
 
     @model_validator(mode="after")
     def _ends_in_one_way(self) -> "DesignTable":
-        ends = [self.minutes, self.until, self.until_width_percent]
-        if sum(end is not None for end in ends) > 1:
-            raise ValueError("give one of minutes, until and until_width_percent")
+        if self.until is not None and self.until_width_percent is not None:
+            raise ValueError("give one of until and until_width_percent")
         if self.end is None and "at_least" in self.model_fields_set:
             raise ValueError(
                 "at_least belongs to until and until_width_percent; give one of them, or remove it"
             )
         if self.end is not None and self.at_least > self.most:
+            if "at_least" not in self.model_fields_set:
+                why = f"{self.most} is fewer than at_least, by default {self.at_least}; give more blocks"
+                raise misplaced("blocks", f"{why}, or a smaller at_least" if self.most >= 6 else why)
             raise ValueError(
                 f"at_least is {self.at_least} and blocks {self.most}; give blocks at least as many"
             )
@@ -185,7 +204,7 @@ class DesignTable(Table):
 class PerturbTable(Table):
     """[perturb]."""
 
-    key_range: Annotated[float, Field(ge=0, le=50)] = 2
+    key_range: KeyRangePercent = 2
     """Each trial's key range is drawn within this many percent of its setting."""
 
 
@@ -198,7 +217,7 @@ class ComparisonTable(Table):
     """Its levels are compared; needed where there are several factors."""
     baseline: Any = None
     """The level that every other is compared with: the first where nothing says."""
-    smallest_effect_percent: Annotated[float, Field(gt=0, le=100)] = 3
+    smallest_effect_percent: PositivePercent = 3
     """Smaller differences do not interest you: intervals within it are called equivalent."""
     better: Better | None = None
     """Whether more is better, where neither the metric's unit nor its name says."""
@@ -208,6 +227,8 @@ class ComparisonTable(Table):
     """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
     correction: Literal["holm", "none"] = "holm"
     """How the p-values of a family are corrected for their number."""
+    accept_invalid: bool = False
+    """Whether levels some of whose trials are not valid get a verdict from their other trials."""
 
 
 class SubjectTable(Table):
@@ -221,6 +242,18 @@ class SubjectTable(Table):
     """Of its command line, with placeholders such as {threads}."""
     build: NonEmptyWord | None = None
     """A command for the shell that runs once, before the campaign."""
+    cleanup: NonEmptyWord | None = None
+    """A command for the shell that runs once, when the campaign ends."""
+    prepare: NonEmptyWord | None = None
+    """A command for the shell that runs before each trial of a command."""
+    input: NonEmptyWord | None = None
+    """A file, relative to this one, that a command reads on standard input."""
+    repeat_ms: RepeatMs = 0
+    """A command is run again and again until this many milliseconds have passed."""
+    ignore_failure: bool = False
+    """Whether a command may exit with another code than 0."""
+    output: Output = "kept"
+    """What becomes of a command's output: "same" compares it with that of the others of its group."""
     protocol: bool | None = None
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
     extract: ValueOrTable[Literal["lines"], dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None = None
@@ -230,7 +263,7 @@ class SubjectTable(Table):
 class Document(Table):
     """The whole file."""
 
-    name: Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)] | None = None
+    name: ExperimentName | None = None
     """Names the experiment in the store: the file's name where nothing says."""
     question: Annotated[str, Field(min_length=1)] | None = None
     """What you want to know; it stands above the report."""

@@ -1,5 +1,6 @@
 """What every table of an experiment's TOML file has in common, and the words that its keys share."""
 
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -23,16 +24,21 @@ NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Metric = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+PositivePercent = Annotated[float, Field(gt=0, le=100)]
 
 
-def _no_nul(text: str) -> str:
-    if "\0" in text:
+TextOrPath = TypeVar("TextOrPath", str, Path)
+
+
+def _without_nul(text: TextOrPath) -> TextOrPath:
+    if "\0" in str(text):
         raise ValueError("holds a NUL, which no program can be started with; remove it")
     return text
 
 
-Word = Annotated[str, AfterValidator(_no_nul)]
-NonEmptyWord = Annotated[str, Field(min_length=1), AfterValidator(_no_nul)]
+WithoutNul = AfterValidator(_without_nul)
+Word = Annotated[str, WithoutNul]
+NonEmptyWord = Annotated[str, Field(min_length=1), WithoutNul]
 
 
 class Part(BaseModel):
@@ -56,6 +62,11 @@ class Table(Part):
         """Return the keys that it may hold, as the text writes them."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
+    @classmethod
+    def may_hold(cls, key: str) -> bool:
+        """Return whether it may hold a key; of a table that holds others than those known, override this."""
+        return key in cls.known_keys()
+
     def given(self) -> dict[str, Any]:
         """Return what the text says and the defaults of what it leaves out, by the keys of the text."""
         return self.model_dump(exclude_none=True)
@@ -65,7 +76,7 @@ class Table(Part):
     def _refuse_unknown_keys(cls, table: Any) -> Any:
         if isinstance(table, dict):
             for key in table:
-                if key not in cls.known_keys():
+                if not cls.may_hold(key):
                     hint = nearest(key, cls.known_keys())
                     raise PydanticCustomError(
                         "unknown_key", "unknown key; {hint}", {"key": key, "hint": hint}

@@ -20,10 +20,33 @@ from pydantic import (
     model_validator,
 )
 
+from assay.experiment.metrics import Better
 from assay.experiment.roles import with_threads
-from assay.experiment.tables import Listed, Metric, OneOrMore, Part, Table, misplaced
+from assay.experiment.tables import (
+    Listed,
+    Metric,
+    Name,
+    NonEmptyWord,
+    OneOrMore,
+    Part,
+    PositivePercent,
+    Table,
+    WithoutNul,
+    Word,
+    misplaced,
+)
 from assay.findings import Severity
 from assay.words import show
+
+EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
+ExperimentName = Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)]
+BlockCount = Annotated[int, Field(ge=1, le=100_000)]
+Minutes = Annotated[float, Field(gt=0, le=1_000_000)]
+Seed = Annotated[int, Field(ge=0, lt=2**53)]
+Repetitions = Annotated[int, Field(ge=0, le=5)]
+KeyRangePercent = Annotated[float, Field(ge=0, le=50)]
+RepeatMs = Annotated[int, Field(ge=0, le=3_600_000)]
+Weight = Annotated[float, Field(gt=0, le=1e6)]
 
 Level = str | int | float
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
@@ -43,16 +66,18 @@ class ComparisonDesign(Part):
         across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
             weight of each level by its name; empty where all weigh the same.
         correction: how the p-values of a family are corrected for their number.
+        accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
     """
 
-    metric: str
+    metric: Metric
     factor: str
     baseline: Level
-    smallest_effect_percent: float
-    better: Literal["higher", "lower"]
-    also: dict[str, Literal["higher", "lower"]] = Field(default_factory=dict)
-    across: dict[str, dict[str, float]] = Field(default_factory=dict)
+    smallest_effect_percent: PositivePercent
+    better: Better
+    also: dict[Metric, Better] = Field(default_factory=dict)
+    across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
     correction: Literal["holm", "none"] = "holm"
+    accept_invalid: bool = False
     stand_ins: tuple[Level, ...] = ()
 
     def baselines(self) -> tuple[Level, ...]:
@@ -62,6 +87,9 @@ class ComparisonDesign(Part):
     def against(self) -> str:
         """Return in words what is compared with."""
         return " or ".join(str(level) for level in self.baselines())
+
+
+Busy = Literal["wait", "withhold", "count"]
 
 
 class Blocks(Part):
@@ -75,10 +103,10 @@ class Blocks(Part):
         fewest: blocks before the first look at the results.
     """
 
-    most: int
-    minutes: float | None = None
-    until: Literal["verdict"] | float | None = None
-    fewest: int = 8
+    most: BlockCount
+    minutes: Minutes | None = None
+    until: Literal["verdict"] | PositivePercent | None = None
+    fewest: BlockCount = 8
 
 
 Rules = tuple[dict[str, tuple[Level, ...]], ...]
@@ -95,14 +123,18 @@ class Design(Part):
         exclude: rules; a condition that matches every factor of one of them is left out.
         key_range_percent: how far the key range is perturbed either way; 0 leaves it alone.
         repeat: how often a group is repeated whole because its calibrations disagree; 0 never does.
+        busy: what is done about trials that lost much of their processor time to other work: "wait" until the
+            host is quiet and repeat them, "withhold" their verdicts, or "count" them. What was repeated
+            without success is withheld too.
     """
 
     blocks: Blocks
-    seed: int | None = None
+    seed: Seed | None = None
     include: Rules = ()
     exclude: Rules = ()
-    key_range_percent: float = 0
-    repeat: int = 2
+    key_range_percent: KeyRangePercent = 0
+    repeat: Repetitions = 2
+    busy: Busy = "withhold"
 
 
 def _regular_expression(pattern: str) -> str:
@@ -143,16 +175,48 @@ class ExtractTable(Table):
 
     @model_validator(mode="after")
     def _looks_for_one_thing(self) -> Self:
-        if sum(place is not None for place in (self.pattern, self.line, self.pointer)) != 1:
-            raise ValueError("give one of pattern, line and json")
+        given = sum(place is not None for place in (self.pattern, self.line, self.pointer))
+        if given == 0:
+            raise ValueError("says nowhere to look; give one of pattern, line and json")
+        if given > 1:
+            raise ValueError("has several places to look; keep one of pattern, line and json")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leaves_better_to_the_comparison(cls, table: Any) -> Any:
+        if isinstance(table, dict) and "better" in table:
+            raise misplaced("better", "belongs in [comparison]; move it there")
+        return table
 
 
 class Extraction(ExtractTable):
     """The same with the name of the metric, as it is stored."""
 
-    metric: str
+    metric: Metric
     pointer: Pointer | None = None
+
+
+Output = Literal["kept", "discarded", "same"]
+
+
+class CommandRun(Part):
+    """How a trial runs a command.
+
+    Attributes:
+        repeat_ms: it is run again, in a fresh process each time, until this many milliseconds have passed.
+        input: an absolute path: what it reads on standard input; None: nothing.
+        prepare: a command for the shell that runs before each trial in the experiment's folder; or None.
+        ignore_failure: whether a trial whose command exits with another code than 0 is valid.
+        output: "kept": the start of what it prints is; "discarded": it prints to /dev/null; "same": a trial
+            is invalid that prints something else than the others of its group.
+    """
+
+    repeat_ms: RepeatMs = 0
+    input: Annotated[Path, WithoutNul] | None = None
+    prepare: NonEmptyWord | None = None
+    ignore_failure: bool = False
+    output: Output = "kept"
 
 
 class Program(Part):
@@ -165,13 +229,17 @@ class Program(Part):
         build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
             else the rules for each metric, none where only time and memory are measured.
+        run: how it is run, where it is a command.
+        cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
     """
 
-    table: str
-    path: Path
-    arguments: tuple[str, ...] = ()
-    build: str | None = None
+    table: Name
+    path: Annotated[Path, WithoutNul]
+    arguments: tuple[Word, ...] = ()
+    build: NonEmptyWord | None = None
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    run: CommandRun = CommandRun()
+    cleanup: NonEmptyWord | None = None
 
     @property
     def is_command(self) -> bool:
@@ -295,6 +363,7 @@ class Experiment(Part):
         changes: factor -> level -> the settings that this level changes, in the order of the file.
         path: the file.
         source: the file's text, which is kept beside the JSON and not in it.
+        json_file: the resolved experiment that it was read from, where it was, in which mistakes are placed.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
@@ -305,11 +374,12 @@ class Experiment(Part):
     question: str
     comparison: ComparisonDesign
     design: Design
-    programs: dict[str, Program] = Field(default_factory=dict)
+    programs: dict[Name, Program] = Field(default_factory=dict)
     fixed: dict[str, Any] = Field(default_factory=dict)
-    changes: dict[str, Changes]
-    path: Path
+    changes: dict[Name, Changes]
+    path: Annotated[Path, WithoutNul]
     source: Annotated[str, Field(exclude=True, repr=False)] = ""
+    json_file: Annotated[Path | None, Field(exclude=True, repr=False)] = None
     identical: bool = False
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
@@ -320,6 +390,18 @@ class Experiment(Part):
     def factors(self) -> dict[str, tuple[Level, ...]]:
         """Return factor -> its levels, in the order of the file."""
         return {factor: tuple(levels) for factor, levels in self.changes.items()}
+
+    @property
+    def origin(self) -> tuple[Path, str | None, dict[str, str]]:
+        """Return where mistakes in it are placed.
+
+        It is a file with its text or, of JSON, none; and each setting that an option gave, with the option.
+        """
+        if self.json_file:
+            return self.json_file, None, {}
+        options = [option for option in self.overrides if option.startswith("--set ")]
+        names = [option.removeprefix("--set ").partition("=")[0].strip() for option in options]
+        return self.path, self.source or None, dict(zip(names, options, strict=True))
 
     def tables(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         """Yield each table of settings, [trial] and every level, with its key."""
@@ -351,6 +433,13 @@ class Experiment(Part):
         """Return the levels of a condition less that of the compared factor."""
         return tuple(condition[factor] for factor in self.changes if factor != self.comparison.factor)
 
+    def groups(self) -> dict[tuple[Level, ...], list[dict[str, Level]]]:
+        """Return context -> its conditions, which differ in the compared factor alone."""
+        groups: dict[tuple[Level, ...], list[dict[str, Level]]] = {}
+        for condition in self.conditions():
+            groups.setdefault(self.context(condition), []).append(condition)
+        return groups
+
     def weight(self, context: Mapping[str, Level]) -> float:
         """Return the weight of the workload that a context belongs to: the product of its levels' weights."""
         across = self.comparison.across.items()
@@ -358,14 +447,13 @@ class Experiment(Part):
 
     def baseline_by_context(self) -> dict[tuple[Level, ...], Level]:
         """Return context -> the level that its others are compared with, for those that have one."""
-        levels: dict[tuple[Level, ...], list[Level]] = {}
-        for condition in self.conditions():
-            levels.setdefault(self.context(condition), []).append(condition[self.comparison.factor])
-        return {
-            context: next(level for level in self.comparison.baselines() if level in held)
-            for context, held in levels.items()
-            if not set(held).isdisjoint(self.comparison.baselines())
-        }
+        baselines: dict[tuple[Level, ...], Level] = {}
+        for context, group in self.groups().items():
+            levels = {condition[self.comparison.factor] for condition in group}
+            held = [level for level in self.comparison.baselines() if level in levels]
+            if held:
+                baselines[context] = held[0]
+        return baselines
 
     def settings(self, condition: Mapping[str, Level]) -> dict[str, Any]:
         """Return the trial settings of a condition, before any perturbation; each role has its threads."""

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from assay.experiment.tables import (
     NAME_PATTERN,
     Name,
     NonEmptyWord,
     Percent,
+    PositivePercent,
     Table,
     ValueOrTable,
     explained,
@@ -22,19 +23,26 @@ from assay.experiment.tables import (
 from assay.words import listed, nearest, show
 
 OPERATIONS = ("insert", "erase", "find", "range", "size", "snapshot", "iterate")
+"""Those that Assay's concept of a map has; subjects may offer others, by their own names."""
 LARGEST_KEY_RANGE = 2**40
 _LARGEST_UINT32_KEY_RANGE = 2**31 - 1  # zero is not a key, and the 32nd bit is for structures that need one
 MOST_THREADS = 4096
 _MOST_ROLES = 32
 _MOST_DEVIATIONS_OUTSIDE = 30  # beyond, no key has a weight that a double can hold
 
-_Share = Annotated[float, Field(gt=0, le=100)]
-
 ThreadCount = Annotated[int, Field(ge=1, le=MOST_THREADS)]
 
 
+def _describe_further_operations(schema: dict[str, Any]) -> None:
+    shares = {"maximum": 100, "minimum": 0, "type": "number"}
+    schema.update(additionalProperties=shares, propertyNames={"pattern": NAME_PATTERN})
+
+
 class MixTable(Table):
-    """Percent of each operation; every one that is not named has none."""
+    """Percent of each operation; every one that is not named has none. Subjects may offer others by name."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=_describe_further_operations)
+    __pydantic_extra__: dict[str, Percent]
 
     insert: Percent = 0
     erase: Percent = 0
@@ -44,29 +52,33 @@ class MixTable(Table):
     snapshot: Percent | None = None
     iterate: Percent | None = None
 
+    @classmethod
+    def may_hold(cls, key: str) -> bool:
+        """Return whether it is the name of an operation; what subjects offer is known of a machine alone."""
+        return re.fullmatch(NAME_PATTERN, key) is not None
+
     @model_validator(mode="after")
     def _adds_to_100(self) -> "MixTable":
         total = sum(self.given().values())
         if abs(total - 100) > 1e-9:
-            names = listed([name for name, share in self.given().items() if share])
-            raise ValueError(f"{names} add to {total:g}; they are percentages and add to 100")
+            names = [name for name, share in self.given().items() if share]
+            if not names:
+                raise ValueError("no operation has a share; give percentages that add to 100")
+            raise ValueError(f"{listed(names)} add to {total:g}; they are percentages and add to 100")
         return self
 
 
-class _Distribution(Table):
-    """Which keys are drawn how often; percentages are of the key range unless they say otherwise."""
-
-
-class _Scattered(_Distribution):
+class _Scattered(Table):
+    # Percentages of distributions are of the key range unless they say otherwise.
     order: Literal["ordered", "scrambled"] | None = None
     """Whether what is drawn often lies together at the low keys, or is spread over all by a bijection."""
 
 
-class _Plain(_Distribution):
+class _Plain(Table):
     kind: Literal["uniform", "sequential"]
 
 
-class _Latest(_Distribution):
+class _Latest(Table):
     kind: Literal["latest"]
     exponent: Annotated[float, Field(ge=0)]
 
@@ -78,9 +90,9 @@ class _Zipf(_Scattered):
 
 class _HotSet(_Scattered):
     kind: Literal["hot_set"]
-    operations_percent: _Share
+    operations_percent: PositivePercent
     """Percent of the operations."""
-    keys_percent: _Share
+    keys_percent: PositivePercent
 
 
 class _Binomial(_Scattered):
@@ -138,6 +150,12 @@ def _distribution(value: Any) -> Any:
     return {"kind": value}
 
 
+Distribution = Annotated[
+    _ByKind,
+    BeforeValidator(_distribution, json_schema_input_type=Literal["uniform", "sequential"] | _ByKind),
+]
+
+
 class EngineSetting(Table):
     """What draws the random numbers of operations; xoshiro256pp where nothing says."""
 
@@ -172,6 +190,8 @@ class _Span(Table):
 _Length = Annotated[int, Field(ge=1, le=LARGEST_KEY_RANGE)]
 _KeySize = Annotated[int, Field(ge=8, le=4096)]
 _ValueSize = Annotated[int, Field(ge=0, le=4096)]
+_Number = Annotated[int, Field(ge=0, lt=LARGEST_KEY_RANGE)]
+_Number32 = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class _Lengths(_Span):
@@ -179,14 +199,39 @@ class _Lengths(_Span):
     to: _Length
 
 
-class _KeyBytes(_Span):
+def _has_nothing_to_do_with_operations(distribution: Table) -> Table:
+    kind = distribution.given()["kind"]
+    if kind in {"sequential", "latest"}:
+        raise ValueError(
+            f"{kind} follows the operations of threads, which lengths and values cannot; use another "
+            'distribution, such as { kind = "zipf", exponent = 1 }'
+        )
+    return distribution
+
+
+class _Drawn(_Span):
+    distribution: Annotated[Distribution, AfterValidator(_has_nothing_to_do_with_operations)] | None = None
+    """How often each is drawn; each as likely where nothing says."""
+
+
+class _KeyBytes(_Drawn):
     from_: Annotated[_KeySize, Field(alias="from")]
     to: _KeySize
 
 
-class _ValueBytes(_Span):
+class _ValueBytes(_Drawn):
     from_: Annotated[_ValueSize, Field(alias="from")]
     to: _ValueSize
+
+
+class _Values(_Drawn):
+    from_: Annotated[_Number, Field(alias="from")]
+    to: _Number
+
+
+class _Values32(_Drawn):
+    from_: Annotated[_Number32, Field(alias="from")]
+    to: _Number32
 
 
 class KeyTypeTable(Table):
@@ -196,9 +241,19 @@ class KeyTypeTable(Table):
 
 
 class ValueTypeTable(Table):
-    """Values that are byte strings."""
+    """Values that are byte strings, or numbers that are drawn."""
 
-    bytes: ValueOrTable[_ValueSize, _ValueBytes]
+    bytes: ValueOrTable[_ValueSize, _ValueBytes] | None = None
+    """How long they are: a number of bytes, or one drawn for each."""
+    uint64: _Values | None = None
+    """Which they are, from one to another."""
+    uint32: _Values32 | None = None
+
+    @model_validator(mode="after")
+    def _is_of_one_type(self) -> "ValueTypeTable":
+        if len(self.given()) != 1:
+            raise ValueError("give one of bytes, uint64 and uint32")
+        return self
 
 
 _LengthOrAll = Annotated[
@@ -227,10 +282,6 @@ class ArrivalsTable(Table):
 
 _NumberType = Literal["uint64", "uint32"]
 Engine = Annotated[EngineSetting, BeforeValidator(_engine, json_schema_input_type=Name | EngineSetting)]
-Distribution = Annotated[
-    _ByKind,
-    BeforeValidator(_distribution, json_schema_input_type=Literal["uniform", "sequential"] | _ByKind),
-]
 KeyType = ValueOrTable[_NumberType, KeyTypeTable]
 ValueType = ValueOrTable[_NumberType, ValueTypeTable]
 Latency = Annotated[
@@ -252,9 +303,13 @@ class RoleTable(Table):
 
 def files_of(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
     """Yield the distributions in settings that name a file, each with the keys that lead to it."""
-    roles = enumerate(settings.get("roles", ()))
-    for at, table in (((), settings), *((("roles", number), role) for number, role in roles)):
-        distribution = table.get("distribution", {})
+    places: list[tuple[tuple[str | int, ...], Any]] = [((), settings)]
+    places += [(("roles", number), role) for number, role in enumerate(settings.get("roles", ()))]
+    for setting in ("key_type", "value_type"):
+        if isinstance(settings.get(setting), dict):
+            places += [((setting, kind), drawn) for kind, drawn in settings[setting].items()]
+    for at, table in places:
+        distribution = table.get("distribution", {}) if isinstance(table, Mapping) else {}
         if "file" in distribution:
             yield (*at, "distribution"), distribution
 
@@ -266,9 +321,7 @@ def largest_key_range(settings: Mapping[str, Any]) -> int:
 
 def longest(type_of_data: Any) -> int:
     """Return how many bytes a key or value of a type has at most; 0 for numbers, which need no copying."""
-    if not isinstance(type_of_data, dict):
-        return 0
-    size = type_of_data["bytes"]
+    size = type_of_data.get("bytes", 0) if isinstance(type_of_data, dict) else 0
     return int(size["to"] if isinstance(size, dict) else size)
 
 

@@ -60,6 +60,14 @@ def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]
         ('key_type = "uint32"', "uint32"),
         ("key_type = { bytes = 8 }", {"bytes": 8}),
         ("value_type = { bytes = { from = 0, to = 4096 } }", {"bytes": {"from": 0, "to": 4096}}),
+        (
+            'key_type = { bytes = { from = 8, to = 9, distribution = { kind = "zipf", exponent = 1 } } }',
+            {"bytes": {"from": 8, "to": 9, "distribution": {"kind": "zipf", "exponent": 1}}},
+        ),
+        (
+            'value_type = { uint32 = { from = 0, to = 4294967295, distribution = "uniform" } }',
+            {"uint32": {"from": 0, "to": 4294967295, "distribution": {"kind": "uniform"}}},
+        ),
         ('range = { length = "all", fold = "sum" }', {"length": "all", "fold": "sum"}),
         ('range = { fold = "count" }', {"length": 100, "fold": "count"}),
         ("range = { length = { from = 1, to = 10 } }", {"length": {"from": 1, "to": 10}}),
@@ -86,6 +94,12 @@ def test_what_is_not_given_is_not_there() -> None:
 def test_a_mix_may_name_further_operations() -> None:
     mix = "mix = { insert = 5, erase = 5, find = 10, range = 20, size = 20, snapshot = 20, iterate = 20 }"
     assert settings(mix, TEXT)["mix"]["snapshot"] == 20
+    of_its_own = settings("mix = { insert = 5, erase = 5, find = 80, lower_bound = 10 }", TEXT)["mix"]
+    assert of_its_own == {"insert": 5, "erase": 5, "find": 80, "lower_bound": 10}
+    with pytest.raises(AssayError, match="unknown key"):
+        settings("mix = { insert = 50, erase = 50, Find = 0 }", TEXT)
+    with pytest.raises(AssayError, match="scan"):
+        settings("mix = { insert = 50, erase = 50, scan = 101 }", TEXT)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +128,7 @@ def test_a_level_that_is_true_or_false_is_named_as_toml_writes_it() -> None:
     text = (TEXT + MIX).replace(
         "[design]", "probes = [true, false]\n[design]\nexclude = [{ probes = false }]"
     )
-    assert [each["probes"] for each in parse(text, FILE).conditions()] == ["true", "true"]
+    assert [settings["probes"] for settings in parse(text, FILE).conditions()] == ["true", "true"]
 
 
 def test_a_level_replaces_a_table_as_a_whole() -> None:
@@ -131,7 +145,7 @@ def role(name: str, more: str = "") -> str:
 
 def threads_of(roles: str, before: str = "") -> tuple[int, list[int]]:
     read = settings(before + roles)
-    return read["threads"], [each["threads"] for each in read["roles"]]
+    return read["threads"], [role["threads"] for role in read["roles"]]
 
 
 def test_a_role_that_leaves_its_threads_out_has_what_the_others_leave() -> None:
@@ -146,9 +160,9 @@ def test_the_threads_follow_from_roles_that_all_name_theirs() -> None:
 
 
 def test_roles_may_be_a_setting_of_the_trial_or_of_a_level() -> None:
-    one = 'roles = [{ name = "a", threads = 2 }]'
-    assert threads_of(one) == (2, [2])
-    text = TEXT.replace("[design]", f"f.a = {{ {one} }}\nf.b = {{}}\n[design]") + MIX
+    role = 'roles = [{ name = "a", threads = 2 }]'
+    assert threads_of(role) == (2, [2])
+    text = TEXT.replace("[design]", f"f.a = {{ {role} }}\nf.b = {{}}\n[design]") + MIX
     assert settings("", text, f="a")["roles"] == [{"name": "a", "threads": 2}]
     without = settings("", text, f="b")
     assert "roles" not in without
@@ -186,7 +200,9 @@ def test_a_mistake_in_roles_of_a_level_is_named() -> None:
     roles = 'f.a = { roles = [{ name = "a" }] }\n'
     refused(
         TEXT.replace("[design]", f"{roles}[design]") + MIX,
-        ":5: factors.f.a.roles: the role a has no threads; give it threads",
+        ":5: factors.f.a.roles:",
+        "role a",
+        "threads",
     )
 
 
@@ -194,25 +210,28 @@ def test_roles_are_fixed_or_a_factor() -> None:
     levels = 'roles.a = [{ name = "a", threads = 1 }]\n'
     refused(
         TEXT.replace("[design]", f"{levels}[design]") + MIX + role("b", "threads = 1"),
-        ":16: trial.roles: is both fixed here and a factor; remove one of them",
+        ":16: trial.roles:",
+        "factor",
     )
     refused(
         (TEXT + MIX).replace("[design]", 'roles = [[{ name = "a", threads = 1 }]]\n[design]'),
-        ":5: factors.roles: give each roles a name: [factors.roles], then NAME = { ... }",
+        ":5: factors.roles:",
+        "[factors.roles]",
     )
 
 
 def test_a_mix_is_missing_where_a_role_has_none() -> None:
     roles = role("a", f"threads = 1\n{UPDATES}") + role("b", "threads = 1")
-    refused(TEXT + roles, ":12: trial: mix is missing; fix it in [trial] or vary it in [factors]")
+    refused(TEXT + roles, ":12: trial:", "mix")
 
 
 # Mistakes in other settings.
 
 
-def refused(text: str, message: str) -> None:
-    with pytest.raises(AssayError, match=re.escape(f"{FILE}{message}")):
+def refused(text: str, place: str, *words: str) -> None:
+    with pytest.raises(AssayError, match=re.escape(f"{FILE}{place}")) as raised:
         parse(text, FILE)
+    assert all(word in str(raised.value) for word in words)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +280,14 @@ def refused(text: str, message: str) -> None:
         ("key_type = { bytes = 7 }", "key_type.bytes:"),
         ("value_type = { bytes = 4097 }", "value_type.bytes:"),
         ("value_type = { bytes = { from = 9, to = 8 } }", "value_type.bytes:"),
+        ("value_type = { uint32 = { from = 0, to = 4294967296 } }", "value_type.uint32.to:"),
+        ("value_type = { uint64 = 5 }", "value_type.uint64:"),
+        ("value_type = {}", "value_type: give one of bytes, uint64 and uint32"),
+        ("value_type = { bytes = 1, uint64 = { from = 0, to = 1 } }", "value_type: give one of"),
+        (
+            'value_type = { uint64 = { from = 0, to = 1, distribution = "sequential" } }',
+            "value_type.uint64.distribution: sequential follows the operations",
+        ),
         ("range = { length = 0 }", "range.length:"),
         ('range = { fold = "max" }', "range.fold:"),
     ],
@@ -275,7 +302,8 @@ def test_a_key_range_fits_into_the_keys(keys: str) -> None:
     parse(TEXT.replace("20_000", "2_147_483_647") + more, FILE)
     refused(
         TEXT.replace("20_000", "2_147_483_648") + more,
-        ":13: trial.key_range: 2147483648 is too large for keys of the type uint32; use 2147483647 or less",
+        ":13: trial.key_range: 2147483648",
+        "2147483647",
     )
 
 
@@ -302,16 +330,13 @@ def test_the_digest_is_fnv_1a() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (
-            None,
-            r"x\.toml:15: trial\.distribution\.file: there is no file .*/weights to be read \(No such file",
-        ),
+        (None, r"x\.toml:15: trial\.distribution\.file: .*/weights"),
         ("", "weights:"),
         ("# none\n\n", "weights:"),
-        ("1\n-0.5\n", "weights:2: the weight -0.5 is negative; write 0 or more"),
-        ("1\n\nmuch\n", "weights:3: 'much' is not a number; write one weight a line"),
-        ("nan", "weights:1: 'nan' is not a number"),
-        ("1 2", "weights:1: '1 2' is not a number"),
+        ("1\n-0.5\n", "weights:2: .*-0.5 .* 0 or more"),
+        ("1\n\nmuch\n", "weights:3: 'much'"),
+        ("nan", "weights:1: 'nan'"),
+        ("1 2", "weights:1: '1 2'"),
         ("0\n0\n", "weights:"),
     ],
 )
@@ -327,9 +352,7 @@ def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
         TEXT.replace("[design]", f"f.a = {{ {distribution} }}\n[design]") + MIX,
     ):
         (tmp_path / "x.toml").write_text(text)
-        with pytest.raises(
-            AssayError, match=r"(trial\.roles|factors\.f\.a)\.distribution\.file: there is no file"
-        ):
+        with pytest.raises(AssayError, match=r"(trial\.roles|factors\.f\.a)\.distribution\.file: "):
             load(tmp_path / "x.toml")
 
 
@@ -342,8 +365,7 @@ def test_the_files_of_roles_and_levels_are_read_too(tmp_path: Path) -> None:
     ],
 )
 def test_a_range_is_no_longer_than_there_are_keys(more: str, line: int) -> None:
-    why = 'a range of 20,001 keys is longer than the key_range of 20,000; shorten it, or write length = "all"'
-    with pytest.raises(AssayError, match=rf"^{FILE}:{line}: .*{re.escape(why)}"):
+    with pytest.raises(AssayError, match=rf'^{FILE}:{line}: .*20,001 .*20,000.* length = "all"'):
         settings(more)
 
 

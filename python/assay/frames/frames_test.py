@@ -39,6 +39,7 @@ metric = "throughput"
 factor = "subject"
 baseline = "one"
 smallest_effect_percent = 3
+accept_invalid = true
 """
 BLOCKS = 8
 INVALID = 7  # the ordinal of the one trial that does not count
@@ -97,8 +98,8 @@ def recorded(
     plan = Plan(
         1,
         tuple(
-            replace(each, levels={"subject": each.levels["subject"], factor: each.levels["variant"]})
-            for each in planned()
+            replace(trial, levels={"subject": trial.levels["subject"], factor: trial.levels["variant"]})
+            for trial in planned()
         ),
     )
     with Store.open(path) as store:
@@ -246,8 +247,8 @@ def test_tables_without_rows_have_their_columns(
     expected = [list(table) for table in (data.verdicts(), data.findings())]
 
     def clean(store: Store, campaign: int) -> Report:
-        found = gather(store, campaign)
-        return replace(found, findings=[], analysis=replace(found.analysis, comparisons=(), also=()))
+        report = gather(store, campaign)
+        return replace(report, findings=[], analysis=replace(report.analysis, comparisons=(), also=()))
 
     monkeypatch.setattr("assay.report.gather", clean)
     _, _, *files = write_tables(data, 1, form, tmp_path / "out")

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
 from assay.experiment.schema import HELD_BY_THE_RUNNER
-from assay.experiment.types import Experiment, Level
+from assay.experiment.types import Experiment
 from assay.experiment.workload import files_of, largest_key_range, longest
 from assay.plan.types import Plan, PlannedTrial
 
@@ -36,7 +36,7 @@ def make_plan(
         memory_limit_mb: limit of trials whose settings name none, MiB.
     """
     random = Random(seed)  # noqa: S311  # repeatable on purpose
-    groups = _groups(experiment)
+    groups = list(experiment.groups().values())
     count = experiment.design.blocks.most * sum(len(group) for group in groups)
     seeds = iter(random.sample(range(_SEEDS), count))
     trials: list[PlannedTrial] = []
@@ -124,6 +124,9 @@ def _drawn(
             if name not in HELD_BY_THE_RUNNER and (value or name not in _REQUESTED_IF_ANY)
         }
     )
+    if own and own.is_command:
+        run = own.run.model_dump(mode="json", exclude_defaults=True)
+        request |= {"run": run} if run else {}
     for _, distribution in files_of(request):
         distribution["digest"] = digests[distribution["file"]]
     return replace(
@@ -152,14 +155,6 @@ def default_timeout_s(settings: Mapping[str, Any]) -> float:
     array = settings.get("engine", {}).get("array")
     arrays = 1e-6 * array * settings["threads"] if array else 0
     return float(10 + 3 * running_ms / 1000 + per_key * settings["key_range"] + arrays)
-
-
-def _groups(experiment: Experiment) -> list[list[dict[str, Level]]]:
-    """Return the conditions, gathered by context."""
-    groups: dict[tuple[Level, ...], list[dict[str, Level]]] = {}
-    for condition in experiment.conditions():
-        groups.setdefault(experiment.context(condition), []).append(condition)
-    return list(groups.values())
 
 
 def _perturbed(key_range: int, percent: float, largest: int, random: Random) -> tuple[int, float]:

@@ -22,7 +22,7 @@ FIXED = {
 }
 
 
-def experiment(
+def small_experiment(
     subjects: int = 3,
     threads: int = 2,
     blocks: int = 3,
@@ -53,12 +53,12 @@ def experiment(
     )
 
 
-def plan_of(asked: Experiment, seed: int = 1) -> Plan:
-    return make_plan(asked, seed, lambda subject: f"/bin/{subject}", 1000)
+def plan_of(experiment: Experiment, seed: int = 1) -> Plan:
+    return make_plan(experiment, seed, lambda subject: f"/bin/{subject}", 1000)
 
 
 experiments = st.builds(
-    experiment,
+    small_experiment,
     subjects=st.integers(2, 5),
     threads=st.integers(1, 4),
     blocks=st.integers(1, 5),
@@ -70,32 +70,34 @@ seeds = st.integers(0, 2**53 - 1)
 
 
 @given(experiments, seeds)
-def test_the_same_seed_gives_the_same_plan(asked: Experiment, seed: int) -> None:
-    assert plan_of(asked, seed) == plan_of(asked, seed)
+def test_the_same_seed_gives_the_same_plan(experiment: Experiment, seed: int) -> None:
+    assert plan_of(experiment, seed) == plan_of(experiment, seed)
 
 
 def test_another_seed_gives_another_plan() -> None:
-    assert len({str(plan_of(experiment(), seed).trials) for seed in range(20)}) == 20
+    assert len({str(plan_of(small_experiment(), seed).trials) for seed in range(20)}) == 20
 
 
 @given(experiments, seeds)
-def test_every_block_runs_every_condition_once(asked: Experiment, seed: int) -> None:
-    conditions = Counter(tuple(each.items()) for each in asked.conditions())
-    trials = plan_of(asked, seed).trials
+def test_every_block_runs_every_condition_once(experiment: Experiment, seed: int) -> None:
+    conditions = Counter(tuple(condition.items()) for condition in experiment.conditions())
+    trials = plan_of(experiment, seed).trials
     assert [trial.ordinal for trial in trials] == list(range(len(trials)))
     assert [trial.block for trial in trials] == sorted(trial.block for trial in trials)
-    for block in range(asked.design.blocks.most):
-        assert Counter(tuple(each.levels.items()) for each in trials if each.block == block) == conditions
+    for block in range(experiment.design.blocks.most):
+        assert Counter(tuple(trial.levels.items()) for trial in trials if trial.block == block) == conditions
 
 
 @given(experiments, seeds)
-def test_a_group_runs_back_to_back_and_differs_only_in_what_is_compared(asked: Experiment, seed: int) -> None:
-    trials = plan_of(asked, seed).trials
+def test_a_group_runs_back_to_back_and_differs_only_in_what_is_compared(
+    experiment: Experiment, seed: int
+) -> None:
+    trials = plan_of(experiment, seed).trials
     runs = [list(run) for _, run in groupby(trials, key=lambda trial: trial.group)]
     assert len(runs) == len({trial.group for trial in trials})
     for run in runs:
         assert len({trial.block for trial in run}) == 1
-        assert len({asked.context(trial.levels) for trial in run}) == 1
+        assert len({experiment.context(trial.levels) for trial in run}) == 1
         compared = [trial.levels["subject"] for trial in run]
         assert len(set(compared)) == len(compared)
         assert "map_0" in compared
@@ -103,9 +105,9 @@ def test_a_group_runs_back_to_back_and_differs_only_in_what_is_compared(asked: E
 
 @given(experiments, seeds)
 def test_every_trial_has_a_seed_of_its_own_and_a_request_that_follows_the_protocol(
-    asked: Experiment, seed: int
+    experiment: Experiment, seed: int
 ) -> None:
-    trials = plan_of(asked, seed).trials
+    trials = plan_of(experiment, seed).trials
     assert len({trial.request["seed"] for trial in trials}) == len(trials)
     for trial in trials:
         protocol.validator("trial-request").validate(trial.request)
@@ -115,10 +117,10 @@ def test_every_trial_has_a_seed_of_its_own_and_a_request_that_follows_the_protoc
 
 
 @given(experiments, seeds)
-def test_perturbations_stay_within_their_bounds_and_are_recorded(asked: Experiment, seed: int) -> None:
-    percent = asked.design.key_range_percent
-    nominal = asked.fixed["key_range"]
-    for trial in plan_of(asked, seed).trials:
+def test_perturbations_stay_within_their_bounds_and_are_recorded(experiment: Experiment, seed: int) -> None:
+    percent = experiment.design.key_range_percent
+    nominal = experiment.fixed["key_range"]
+    for trial in plan_of(experiment, seed).trials:
         key_range = trial.request["key_range"]
         assert 0 <= trial.perturbation["environment_bytes"] < 4096
         assert nominal / (1 + percent / 100) <= key_range <= nominal * (1 + percent / 100)
@@ -128,20 +130,20 @@ def test_perturbations_stay_within_their_bounds_and_are_recorded(asked: Experime
 
 
 def test_perturbations_are_drawn_anew_for_each_trial() -> None:
-    trials = plan_of(experiment(blocks=20, key_range=1_000_000)).trials
+    trials = plan_of(small_experiment(blocks=20, key_range=1_000_000)).trials
     assert len({trial.request["key_range"] for trial in trials}) > len(trials) * 0.9
     assert len({trial.perturbation["environment_bytes"] for trial in trials}) > len(trials) * 0.9
 
 
 def test_a_key_range_moves_up_as_often_as_down() -> None:
-    trials = plan_of(experiment(blocks=400, key_range=1_000_000, percent=50)).trials
+    trials = plan_of(small_experiment(blocks=400, key_range=1_000_000, percent=50)).trials
     up = sum(trial.request["key_range"] > 1_000_000 for trial in trials)
     assert abs(up - len(trials) / 2) < 4 * (len(trials) / 4) ** 0.5  # four standard deviations
 
 
 def test_order_favours_no_condition() -> None:
     blocks = 600
-    trials = plan_of(experiment(subjects=3, threads=2, blocks=blocks)).trials
+    trials = plan_of(small_experiment(subjects=3, threads=2, blocks=blocks)).trials
     position: Counter[tuple[Level, int]] = Counter()
     first_group: Counter[Level] = Counter()
     for _, run in groupby(trials, key=lambda trial: trial.group):
@@ -156,10 +158,10 @@ def test_order_favours_no_condition() -> None:
 
 
 def test_limits_come_from_the_settings_or_else_from_the_trial() -> None:
-    derived = plan_of(experiment()).trials[0]
+    derived = plan_of(small_experiment()).trials[0]
     assert derived.memory_limit_mb == 1000
     assert derived.timeout_s == default_timeout_s(derived.request)
-    stated = plan_of(experiment(timeout_s=7.5, memory_limit_mb=64)).trials[0]
+    stated = plan_of(small_experiment(timeout_s=7.5, memory_limit_mb=64)).trials[0]
     assert (stated.timeout_s, stated.memory_limit_mb) == (7.5, 64)
 
 
@@ -174,16 +176,16 @@ def test_the_time_out_leaves_room_for_the_interval_and_grows_with_the_prefill(
 
 
 def test_warm_up_and_parameters_are_requested_only_where_there_are_any() -> None:
-    for asked in (experiment(), experiment(warm_up_ms=0), experiment(parameters={})):
-        assert not plan_of(asked).trials[0].request.keys() & {"warm_up_ms", "parameters"}
-    request = plan_of(experiment(warm_up_ms=5, parameters={"level": 3, "name": "x"})).trials[0].request
+    for experiment in (small_experiment(), small_experiment(warm_up_ms=0), small_experiment(parameters={})):
+        assert not plan_of(experiment).trials[0].request.keys() & {"warm_up_ms", "parameters"}
+    request = plan_of(small_experiment(warm_up_ms=5, parameters={"level": 3, "name": "x"})).trials[0].request
     protocol.validator("trial-request").validate(request)
     assert request["warm_up_ms"] == 5
     assert request["parameters"] == {"level": 3, "name": "x"}
 
 
 def test_a_warm_up_lengthens_the_time_out() -> None:
-    usual, warm = (plan_of(experiment(warm_up_ms=ms)).trials[0].timeout_s for ms in (0, 1000))
+    usual, warm = (plan_of(small_experiment(warm_up_ms=ms)).trials[0].timeout_s for ms in (0, 1000))
     assert warm >= usual + 1
 
 
@@ -193,15 +195,15 @@ def test_a_warm_up_lengthens_the_time_out() -> None:
 def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
     weights = {"kind": "empirical", "file": "/w"}
     roles = [{"name": "a", "threads": 1, "distribution": weights}, {"name": "b"}]
-    asked = experiment(threads=2, roles=roles, distribution=weights)
-    asked = asked.model_copy(
+    experiment = small_experiment(threads=2, roles=roles, distribution=weights)
+    experiment = experiment.model_copy(
         update={
-            "changes": {**asked.changes, "threads": {count: {"threads": count} for count in (2, 3)}},
+            "changes": {**experiment.changes, "threads": {count: {"threads": count} for count in (2, 3)}},
             "digests": {"/w": "0x" + "0" * 16},
         }
     )
     known = weights | {"digest": "0x" + "0" * 16}
-    plan = plan_of(asked)
+    plan = plan_of(experiment)
     for trial in plan.trials:
         protocol.validator("trial-request").validate(trial.request)
         assert trial.request["distribution"] == known
@@ -210,15 +212,15 @@ def test_a_request_has_its_roles_and_files_with_their_digests() -> None:
             {"name": "b", "threads": trial.request["threads"] - 1},
         ]
     group = [trial for trial in plan.trials if trial.group == 0]
-    unread = asked.model_copy(update={"digests": {}})
+    unread = experiment.model_copy(update={"digests": {}})
     again = repeat_group(unread, group, campaign_seed=1, number=1, group_number=99, first_ordinal=999)
     assert all(trial.request["distribution"] == known for trial in again)
 
 
 @given(st.sampled_from([2, 1000, 2**31 - 1]), st.sampled_from(["dense", "sparse"]), seeds)
 def test_keys_of_32_bits_stay_within_them(key_range: int, keys: str, seed: int) -> None:
-    asked = experiment(key_range=key_range, key_type="uint32", keys=keys, percent=50)
-    assert all(2 <= trial.request["key_range"] < 2**31 for trial in plan_of(asked, seed).trials)
+    experiment = small_experiment(key_range=key_range, key_type="uint32", keys=keys, percent=50)
+    assert all(2 <= trial.request["key_range"] < 2**31 for trial in plan_of(experiment, seed).trials)
 
 
 def test_strings_and_arrays_take_their_time() -> None:
@@ -237,7 +239,7 @@ RULES = (Extraction(metric="a", pattern="a(.)"),)
 def command() -> Experiment:
     """Return an experiment that compares a command with a map."""
     arguments = ("-{threads}", "{seed}", "{{{level}}")
-    return experiment(subjects=2).model_copy(
+    return small_experiment(subjects=2).model_copy(
         update={
             "programs": {"map_1": Program(table="map", path=Path("/x"), arguments=arguments, extract=RULES)},
             "fixed": FIXED | {"parameters": {"level": 9}},
@@ -259,8 +261,8 @@ def test_a_command_has_arguments_with_each_trials_own_values_and_its_rules() -> 
 def test_what_a_command_has_not_is_neither_perturbed_nor_requested() -> None:
     fixed = {"threads": 1, "pinning": "none", "timeout_s": 5}
     programs = {f"map_{n}": Program(table="map", path=Path("/x"), extract=()) for n in (0, 1)}
-    asked = command().model_copy(update={"fixed": fixed, "programs": programs})
-    for trial in plan_of(asked).trials:
+    experiment = command().model_copy(update={"fixed": fixed, "programs": programs})
+    for trial in plan_of(experiment).trials:
         assert trial.request.keys() == {"protocol", "seed", "subject", "threads", "pinning"}
         assert trial.perturbation.keys() == {"environment_bytes"}
         assert trial.timeout_s == 5
@@ -273,9 +275,9 @@ def first_group(trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     return [trial for trial in trials if trial.group == 0]
 
 
-def repetition(asked: Experiment, plan: Plan, number: int = 1) -> tuple[PlannedTrial, ...]:
+def repetition(experiment: Experiment, plan: Plan, number: int = 1) -> tuple[PlannedTrial, ...]:
     return repeat_group(
-        asked,
+        experiment,
         first_group(plan.trials),
         campaign_seed=plan.seed,
         number=number,
@@ -286,36 +288,36 @@ def repetition(asked: Experiment, plan: Plan, number: int = 1) -> tuple[PlannedT
 
 @given(experiments, seeds)
 def test_a_repetition_has_the_conditions_of_its_group_and_numbers_of_its_own(
-    asked: Experiment, seed: int
+    experiment: Experiment, seed: int
 ) -> None:
-    plan = plan_of(asked, seed)
-    group, repeated = first_group(plan.trials), repetition(asked, plan)
+    plan = plan_of(experiment, seed)
+    group, repeated = first_group(plan.trials), repetition(experiment, plan)
     assert Counter(str(trial.levels) for trial in repeated) == Counter(str(trial.levels) for trial in group)
     assert [trial.ordinal for trial in repeated] == [5000 + number for number in range(len(group))]
     assert {(trial.group, trial.repeats, trial.block) for trial in repeated} == {(1000, 0, group[0].block)}
     for trial in repeated:
-        of_group = next(each for each in group if each.levels == trial.levels)
+        of_group = next(first for first in group if first.levels == trial.levels)
         assert (trial.program, trial.memory_limit_mb) == (of_group.program, of_group.memory_limit_mb)
-        assert trial.request["seed"] not in {each.request["seed"] for each in plan.trials}
+        assert trial.request["seed"] not in {planned.request["seed"] for planned in plan.trials}
         protocol.validator("trial-request").validate(trial.request)
 
 
 def test_a_repetition_can_be_had_again_and_each_is_another() -> None:
-    asked = experiment(subjects=5, key_range=1_000_000)
-    plan = plan_of(asked)
-    assert repetition(asked, plan) == repetition(asked, plan)
-    several = [repetition(asked, plan, number) for number in range(1, 11)]
-    assert len({tuple(trial.levels["subject"] for trial in each) for each in several}) > 5
-    assert len({trial.request["seed"] for each in several for trial in each}) == 50
-    assert len({trial.request["key_range"] for each in several for trial in each}) > 45
+    experiment = small_experiment(subjects=5, key_range=1_000_000)
+    plan = plan_of(experiment)
+    assert repetition(experiment, plan) == repetition(experiment, plan)
+    several = [repetition(experiment, plan, number) for number in range(1, 11)]
+    assert len({tuple(trial.levels["subject"] for trial in repeated) for repeated in several}) > 5
+    assert len({trial.request["seed"] for repeated in several for trial in repeated}) == 50
+    assert len({trial.request["key_range"] for repeated in several for trial in repeated}) > 45
 
 
 def test_a_repetition_of_a_repetition_is_of_the_first_group() -> None:
-    asked = experiment()
-    plan = plan_of(asked)
-    once = repetition(asked, plan)
+    experiment = small_experiment()
+    plan = plan_of(experiment)
+    once = repetition(experiment, plan)
     twice = repeat_group(
-        asked, once, campaign_seed=plan.seed, number=2, group_number=1001, first_ordinal=6000
+        experiment, once, campaign_seed=plan.seed, number=2, group_number=1001, first_ordinal=6000
     )
     assert {trial.repeats for trial in twice} == {0}
     assert {(trial.ordinal, trial.group) for trial in twice} == {(6000 + n, 1001) for n in range(3)}

@@ -9,8 +9,7 @@ import vl_convert
 
 from assay import files
 from assay.errors import AssayError
-from assay.report.charts import Figure, figures, specifications
-from assay.report.charts.drawings import Specification
+from assay.report.charts import Figure, Specification, figures, specifications
 from assay.report.charts.style import PAPER
 from assay.report.gather import Report
 from assay.words import json_text
@@ -19,6 +18,7 @@ Format = Literal["svg", "png", "pdf"]
 
 WIDTH = 252  # points: 3.5 inches, one column of a paper
 HEIGHT = 150
+SMALL_WIDTH = 48  # of one of the small planes of many series, four side by side
 ROW = 0.7  # of a row's height on the page
 TITLE_CHARACTERS = 48  # in one line of the title
 LABEL_LIMIT = 135  # points that a name may take
@@ -46,7 +46,10 @@ def write_figure(specification: Specification, figure: Figure, form: Format, dir
     Raises:
         AssayError: the folder cannot be written.
     """
-    content = _convert(_for_paper(specification, figure), form)
+    text = json_text(_for_paper(specification, figure))
+    resolution = {"ppi": PNG_PER_INCH} if form == "png" else {}
+    convert = getattr(vl_convert, f"vegalite_to_{form}")
+    content = convert(text, config=PAPER, allowed_base_urls=[], **resolution)
     return files.write(directory / f"{figure.name}.{form}", content)
 
 
@@ -61,50 +64,36 @@ def _chosen(drawn: Sequence[Figure], names: Collection[str]) -> Iterator[Figure]
     return (figure for name, figure in every.items() if figure.rows and (not names or name in names))
 
 
-def _convert(specification: Specification, form: Format) -> bytes:
-    text = json_text(specification)
-    if form == "svg":
-        return vl_convert.vegalite_to_svg(text, config=PAPER, allowed_base_urls=[]).encode()
-    if form == "png":
-        return bytes(vl_convert.vegalite_to_png(text, config=PAPER, ppi=PNG_PER_INCH, allowed_base_urls=[]))
-    return bytes(vl_convert.vegalite_to_pdf(text, config=PAPER, allowed_base_urls=[]))
-
-
 def _for_paper(specification: Specification, figure: Figure) -> Specification:
     """Return a specification with its data and title, without what only a page can do."""
-    paper: Specification = _still(specification)
-    height = specification["height"]
-    _occurring(paper, figure)
-    return paper | {
-        "width": WIDTH,
-        "height": {"step": height["step"] * ROW} if isinstance(height, dict) else HEIGHT,
+    occurring = {row.get("series") for row in figure.rows}
+    paper: Specification = _still(specification, occurring)
+    whole = {
         "title": {"text": textwrap.wrap(figure.title, TITLE_CHARACTERS)},
-        "datasets": {"rows": [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]},
+        "datasets": {"rows": list(figure.rows)},
     }
+    if "facet" in paper:
+        return paper | whole | {"spec": {**paper["spec"], "width": SMALL_WIDTH, "height": SMALL_WIDTH}}
+    height = specification["height"]
+    size = {"step": height["step"] * ROW} if isinstance(height, dict) else HEIGHT
+    return paper | whole | {"width": WIDTH, "height": size}
 
 
-def _occurring(part: Any, figure: Figure) -> None:
-    """Leave in the legend of a specification only those verdicts that the figure has."""
+def _still(part: Any, occurring: Collection[Any]) -> Any:
+    """Return part of a specification without links and tooltips, with names of rows that leave room.
+
+    Legends name only those series that occur in the figure.
+    """
     if isinstance(part, list):
-        for inner in part:
-            _occurring(inner, figure)
-    elif isinstance(part, dict):
-        if part.get("field") == "verdict" and "scale" in part:
-            verdicts = {row[figure.columns.index("verdict")] for row in figure.rows}
-            scale = part["scale"]
-            kept = [pair for pair in zip(scale["domain"], scale["range"], strict=True) if pair[0] in verdicts]
-            scale["domain"], scale["range"] = map(list, zip(*kept, strict=True))
-        for inner in part.values():
-            _occurring(inner, figure)
-
-
-def _still(part: Any) -> Any:
-    """Return part of a specification without links and tooltips, with names of rows that leave room."""
-    if isinstance(part, list):
-        return [_still(inner) for inner in part]
+        return [_still(inner, occurring) for inner in part]
     if not isinstance(part, dict):
         return part
-    still = {name: _still(inner) for name, inner in part.items() if name not in ("href", "tooltip")}
+    kept = {name: inner for name, inner in part.items() if name not in ("href", "tooltip")}
+    still = {name: _still(inner, occurring) for name, inner in kept.items()}
     if "labelLimit" in still:
         still["labelLimit"] = min(still["labelLimit"], LABEL_LIMIT)
+    if part.get("field") == "series" and "range" in part.get("scale", ()):
+        looks = zip(part["scale"]["domain"], part["scale"]["range"], strict=True)
+        domain, range_ = zip(*(pair for pair in looks if pair[0] in occurring), strict=True)
+        still["scale"] = {"domain": domain, "range": range_}
     return still

@@ -1,7 +1,7 @@
 """Everything that a report says about a campaign, as plain values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
@@ -21,6 +21,7 @@ class Report:
         numbers: levels of a condition, in the order of the factors -> its number from 1.
         decisions: what the runner decided, in the order of time.
         example: the result of the first trial that told its environment; empty where none did.
+        records: numbers of trials -> their raw records, read from the store while that is open.
     """
 
     campaign: CampaignSummary
@@ -31,6 +32,7 @@ class Report:
     numbers: dict[tuple[Level, ...], int]
     decisions: list[Decision]
     example: Mapping[str, Any]
+    records: Callable[[Sequence[int]], Iterable[Mapping[str, Any]]] = field(default=lambda _: (), repr=False)
 
     def number(self, of: StoredTrial | ConditionSummary) -> int:
         """Return the number of a condition, or of a trial's."""
@@ -70,4 +72,5 @@ def gather(store: Store, campaign_id: int) -> Report:
         },
         decisions=store.decisions(campaign_id),
         example={} if reporting is None else store.record_of(reporting)["result"],
+        records=store.records_of,
     )

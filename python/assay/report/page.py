@@ -4,22 +4,33 @@ import json
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
 from assay.report import charts, words
-from assay.report.charts.drawn import measured
+from assay.report.answer import answer
+from assay.report.charts.drawn import measured, unit_in
 from assay.report.gather import Report
+from assay.report.markdown import summary
+from assay.report.metrics import anchor_of
+from assay.report.picture import picture
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
+from assay.report.trust import trust
 from assay.store import Store
 from assay.store.types import StoredTrial
 from assay.words import condition_name
 
 LISTED_AT_MOST = 50
 """Places, trials or decisions that a campaign's page names one by one; there may be thousands."""
+UNFOLDED = ("medians", "charts")
+"""The sections of charts that are open from the start."""
+PANELS_AT_MOST = 12
+"""Contexts of the first picture that are open from the start."""
 ENVIRONMENTS_AT_MOST = 5
 """Different environments that a campaign's page shows; each record has its own."""
 
@@ -37,10 +48,8 @@ def campaign_files(
     """
     yield "experiment.toml", report.campaign.source
     yield "experiment.json", _with_seed(report)
-    drawn = charts.figures(report)
-    sections: dict[str, list[tuple[int, charts.Figure]]] = defaultdict(list)
-    for place, figure in enumerate(drawn):
-        sections[figure.section].append((place, figure))
+    yield "summary.md", summary(report)
+    drawn = [figure for figure in charts.figures(report) if figure.section != "ratios"]
     comparisons = report.analysis.comparisons
     environments = Counter(trial.environment for trial in report.trials if trial.environment is not None)
     content = render(
@@ -49,9 +58,18 @@ def campaign_files(
         report=report,
         rules={rule.id: rule for rule in RULES},
         guide=guide,
-        sections=[(name, *charts.SECTIONS[name], figures) for name, figures in sections.items()],
-        specifications=charts.specifications(drawn),
-        data=[[figure.kind, figure.name, figure.columns, figure.rows] for figure in drawn],
+        sections=[
+            (name, *charts.SECTIONS[name][1:], list(figures))
+            for name, figures in groupby(drawn, attrgetter("section"))
+        ],
+        **charts.page_content(drawn),
+        answer=answer(report),
+        trust=trust(report),
+        picture=picture(report),
+        unit=unit_in(report.experiment, report.analysis.metric),
+        anchor_of=anchor_of,
+        unfolded=UNFOLDED,
+        panels_at_most=PANELS_AT_MOST,
         measured={
             metric: measured(report.experiment, metric)
             for metric in (report.analysis.metric, *report.experiment.comparison.also)
@@ -78,7 +96,9 @@ def trial_files(report: Report) -> Iterator[tuple[str, str]]:
         for condition in report.analysis.conditions
     ]
     about = {"campaign": report.campaign.id, "metric": report.analysis.metric, "conditions": conditions}
+    reported = sorted({name for trial in report.trials for name in trial.metrics})
     yield "trials.html", render("trials.html", root="../", report=report, about=about)
+    about["metrics"] = {name: (unit_in(report.experiment, name), anchor_of(name)) for name in reported}
     about["chunks"] = [chunk[0].id for chunk in chunks(report)]
     yield "trial.html", render("trial.html", root="../", report=report, about=about)
     by_condition: dict[int, list[StoredTrial]] = defaultdict(list)
@@ -94,7 +114,8 @@ def _trials_table(report: Report, trials: list[StoredTrial]) -> tuple[list[str],
     metrics = [report.analysis.metric, *report.experiment.comparison.also]
     calibrations = sorted({name for trial in trials for name in trial.calibration_before} - {"elapsed_ms"})
     modes = report.analysis.host_modes
-    columns = ["trial", "block (from 0)", "group (from 0)", "status", *metrics]
+    columns = ["trial", "block (from 0)", "group (from 0)", "status"]
+    columns += [measured(report.experiment, name) for name in metrics]
     columns += [f"{name} {when}" for name in calibrations for when in ("before", "after")]
     columns += ["host's mode", "wall s", "reason"]
     rows = [

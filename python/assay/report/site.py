@@ -4,9 +4,11 @@
     index.html                       the experiments and their campaigns
     style.css, vega.js, *.js         what every page shares
     guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
+    guide/metrics.html               what the metrics mean, with a place for each
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment's text as it was
     campaign-N/experiment.json       the resolved experiment with the campaign's seed
+    campaign-N/summary.md            question, answer, verdicts and findings, for a pull request
     campaign-N/summary.json          what index.html says of it, and what its pages were made from
     campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js
@@ -17,13 +19,16 @@ A file has its name from us or from a number, never from what a subject or an ex
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 
 import assay
@@ -31,14 +36,15 @@ from assay import audit
 from assay.audit import RULES
 from assay.errors import AssayError
 from assay.files import write
-from assay.report import words
+from assay.report import metrics, words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
+from assay.report.verdicts import record
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary, Decision
 
-SHARED = ("style.css", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
+SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
 
 
 def site_of(store: Store) -> Path:
@@ -113,6 +119,7 @@ def _prepared(store: Store, directory: Path | None) -> Path:
 def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
+    record(report, store)
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {
         "begun": report.campaign.started_at.isoformat(),
@@ -199,6 +206,36 @@ def _write_guide(folder: Path) -> None:
         body = Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - of our own files
         title = titles.get(name, "The audit")
         write(folder / f"{page_name}.html", render("guide.html", title=title, body=body, root="../"))
+    body = Markup(_metrics(markdown))  # noqa: S704 - of a file of our own
+    write(folder / "metrics.html", render("guide.html", title="Metrics", body=body, root="../"))
+
+
+def _metrics(markdown: MarkdownIt) -> str:
+    """Return the reference of metrics as HTML, with a place for each metric; other files are not linked."""
+    tokens = markdown.parse(metrics.REFERENCE.read_text(encoding="utf-8"))
+    for opened, inline in pairwise(tokens):
+        if opened.type == "heading_open":
+            opened.attrSet("id", inline.content.lower().replace("'", "").replace(" ", "-"))
+        if inline.children:
+            inline.children = list(_without_files(inline.children))
+    text = str(markdown.renderer.render(tokens, markdown.options, {}))
+
+    def placed(row: re.Match[str]) -> str:
+        return re.sub("<code>(.*?)</code>", rf'<code id="{metrics.anchor("")}\1">\1</code>', row[0])
+
+    return re.sub("<tr>\n<td>.*?</td>", placed, text)
+
+
+def _without_files(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield what stands in a paragraph, without links that lead out of the page."""
+    out = False
+    for token in tokens:
+        if token.type == "link_open" and not str(token.attrs["href"]).startswith("#"):
+            out = True
+        elif token.type == "link_close" and out:
+            out = False
+        else:
+            yield token
 
 
 def _guide_link(href: str, pages: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from assay.analysis import median
 from assay.analysis.aa import false_alarms
+from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report
@@ -23,6 +24,7 @@ _ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 def print_report(report: Report, console: Console) -> None:
     """Print the findings and the verdicts of a campaign."""
     campaign, analysis = report.campaign, report.analysis
+    unit = report.experiment.unit(analysis.metric)
     overrides, statuses = " ".join(report.experiment.overrides), words.statuses(campaign.counts)
     console.print(_text(campaign.question, "bold"))
     console.print(
@@ -58,7 +60,7 @@ def print_report(report: Report, console: Console) -> None:
         notes: list[str] = []
         for condition, comparison in rows:
             level = _text(f"  {condition.levels[analysis.factor]}")
-            median = words.typical(condition)
+            median = words.typical(condition, accept_invalid=report.experiment.comparison.accept_invalid)
             if comparison is None:
                 table.add_row(level, median, "1", "", "", _text("baseline", "dim"))
             else:
@@ -69,11 +71,11 @@ def print_report(report: Report, console: Console) -> None:
                     words.interval(comparison.interval),
                     str(comparison.pairs),
                     _text(
-                        words.verdict(comparison.verdict, analysis.metric, report.experiment),
+                        verdict_word(comparison.verdict, analysis.metric, unit),
                         STYLES[comparison.verdict],
                     ),
                 )
-            level_notes = words.notes(condition, comparison, report.experiment)
+            level_notes = words.notes(condition, comparison, unit)
             if level_notes:
                 notes.append(f"{condition.levels[analysis.factor]}: {'; '.join(level_notes)}")
         console.print(table)

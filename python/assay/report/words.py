@@ -1,14 +1,13 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Verdict
+from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
-from assay.experiment.metrics import TIME
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
 from assay.report.gather import Report
@@ -17,23 +16,33 @@ from assay.words import condition_name, counted, listed, number, percent, ratio
 
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
-_SPEED_BY_NAME = re.compile(
-    rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{TIME})"
-    r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?$"
-)
-_SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}$")
-
 
 def interval(value: Interval | None) -> str:
     """Return the ends of the interval of a ratio."""
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
-def typical(condition: ConditionSummary) -> str:
-    """Return the median where it is typical of the values, else in one word why it is not."""
+def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
+    """Return the median where it is typical of the values, else in one word why it is not.
+
+    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work.
+    """
+    if _failed(condition) and not accept_invalid:
+        return "-"
     if condition.shape.clusters:
         return "several"
     return "varies" if condition.shape.note else number(condition.median)
+
+
+def short_unit(metric: str, experiment: Experiment) -> str:
+    """Return the unit of a metric as it stands behind a number, as far as its extraction or its name says."""
+    unit = experiment.unit(metric)
+    if unit:
+        return "op/s" if unit == "operations / s" else unit
+    if metric.endswith("throughput"):
+        own = any(program.is_command for program in experiment.programs.values())
+        return "" if own else "op/s"
+    return next((of for of in ("ns", "us", "ms", "s", "bytes") if metric.endswith(f"_{of}")), "")
 
 
 def clusters(values: Iterable[Cluster]) -> str:
@@ -57,31 +66,17 @@ def severities(findings: Iterable[Finding]) -> dict[str, int]:
     return {severity: counts[severity] for severity in SEVERITIES if counts[severity]}
 
 
-def verdict(of: Verdict, metric: str, experiment: Experiment | None = None) -> str:
-    """Return a verdict in a word that fits the metric: faster or slower of speed, else better or worse."""
-    return verdict_on(metric, of, "" if experiment is None else experiment.unit(metric))
-
-
-def verdict_on(metric: str, verdict: Verdict, unit: str = "") -> str:
-    """Write a verdict: of a metric that is by its name or its unit no rate and no time, better or worse."""
-    if _SPEED_BY_UNIT.match(unit.lower()) or (not unit and _SPEED_BY_NAME.search(metric.lower())):
-        return verdict
-    return {"faster": "better", "slower": "worse"}.get(verdict, verdict)
-
-
 def directions(metric: str, experiment: Experiment) -> str:
     """Return the words for a ratio that differs from 1: "faster or slower", "better or worse"."""
-    return " or ".join(verdict(of, metric, experiment) for of in ("faster", "slower"))
+    return " or ".join(verdict_word(of, metric, experiment.unit(metric)) for of in ("faster", "slower"))
 
 
 def verdicts(report: Report) -> dict[str, int]:
     """Return verdict, in the word for the metric, -> number of comparisons, where there are any."""
     counts = Counter(comparison.verdict for comparison in report.analysis.comparisons)
-    return {
-        verdict(word, report.analysis.metric, report.experiment): counts[word]
-        for word in VERDICTS
-        if counts[word]
-    }
+    metric = report.analysis.metric
+    unit = report.experiment.unit(metric)
+    return {verdict_word(word, metric, unit): counts[word] for word in VERDICTS if counts[word]}
 
 
 def correction(experiment: Experiment, comparisons: str) -> str:
@@ -110,9 +105,11 @@ def look(analysis: Analysis) -> str:
     )
 
 
-def estimate(value: Estimate, metric: str, experiment: Experiment | None = None) -> str:
+def estimate(value: Estimate, metric: str, unit: str = "") -> str:
     """Return a verdict on a metric with what it rests on, in one line."""
-    word = verdict(value.verdict, metric, experiment)
+    word = verdict_word(value.verdict, metric, unit)
+    if isinstance(value, Answer) and value.withheld:
+        return f"{word}: {value.reason}"
     if value.ratio is None:
         return f"{word}, no pairs"
     ends = "" if value.interval is None else f" ({interval(value.interval)})"
@@ -132,14 +129,14 @@ def contradicts(other: Estimate | None, comparison: Comparison) -> bool:
     return other.verdict != comparison.verdict
 
 
-def otherwise(comparison: Comparison, experiment: Experiment | None = None) -> list[str]:
+def otherwise(comparison: Comparison, unit: str = "") -> list[str]:
     """Return what other choices of groups say where their verdict is another."""
     choices = {
         "without exclusions": comparison.all_groups,
         **{f"in the {mode} mode of the host": there for mode, there in comparison.modes.items()},
     }
     return [
-        f"{choice}: {estimate(there, comparison.metric, experiment)}"
+        f"{choice}: {estimate(there, comparison.metric, unit)}"
         for choice, there in choices.items()
         if contradicts(there, comparison)
     ]
@@ -150,12 +147,13 @@ def further(report: Report) -> Iterator[str]:
     analysis = report.analysis
     for answer in (*analysis.aggregates, *analysis.also):
         place = condition_name({analysis.factor: answer.level, **answer.context})
-        verdict_there = estimate(answer, answer.metric, report.experiment)
+        unit = report.experiment.unit(answer.metric)
+        verdict_there = estimate(answer, answer.metric, unit)
         if not isinstance(answer, Aggregate):
             yield f"{answer.metric}, {place}: {verdict_there}"
             continue
         against = ", ".join(
-            f"{condition_name(levels)} {verdict(word, answer.metric, report.experiment)}"
+            f"{condition_name(levels)} {verdict_word(word, answer.metric, unit)}"
             for levels, word in answer.against
         )
         contradicted = f"; contradicted by {against}" * bool(against)
@@ -173,20 +171,20 @@ def statuses(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
 
 
-def notes(
-    condition: ConditionSummary, comparison: Comparison | None, experiment: Experiment | None = None
-) -> list[str]:
+def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
+    if comparison is not None and comparison.withheld:
+        return _reservations(comparison, unit)
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    parts = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, experiment)]
+    parts = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, unit)]
     return [note for note in parts if note]
 
 
-def remarks(
-    condition: ConditionSummary, comparison: Comparison | None, experiment: Experiment | None = None
-) -> list[str]:
+def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what `notes` says, less what stands in columns of its own on a page."""
-    return [note for note in (_failed(condition), *_reservations(comparison, experiment)) if note]
+    if comparison is not None and comparison.withheld:
+        return _reservations(comparison, unit)
+    return [note for note in (_failed(condition), *_reservations(comparison, unit)) if note]
 
 
 def dropped(answer: Answer) -> str:
@@ -198,17 +196,19 @@ def _failed(condition: ConditionSummary) -> str:
     return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
 
 
-def _reservations(comparison: Comparison | None, experiment: Experiment | None) -> list[str]:
+def _reservations(comparison: Comparison | None, unit: str) -> list[str]:
     """Return why there is no verdict, and other groups' verdicts.
 
     Not where an interval that holds 1 says why, nor before the first look, of which the heading speaks.
     """
     if comparison is None:
         return []
+    if comparison.withheld:
+        return [f"undecided: {comparison.reason}"]
     interval = comparison.interval
     before_looks = comparison.p_adjusted is None
     explained = interval is not None and (before_looks or interval.low <= 1 <= interval.high)
-    return [*([] if explained else [comparison.reason]), *otherwise(comparison, experiment)]
+    return [*([] if explained else [comparison.reason]), *otherwise(comparison, unit)]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:

@@ -103,15 +103,15 @@ def test_a_trial_runs_with_its_allocator_and_says_so_itself(calibrate: Path, all
     assert (outcome.status, outcome.reason) == ("valid", "")
     assert outcome.calibration_error == ""
     assert outcome.result is not None
-    found = outcome.result["environment"]["allocator"]
-    assert found["name"] == allocator
-    assert Path(found["library"]).name.startswith("libc." if allocator == "glibc" else f"lib{allocator}.")
+    library = outcome.result["environment"]["allocator"]
+    assert library["name"] == allocator
+    assert Path(library["library"]).name.startswith("libc." if allocator == "glibc" else f"lib{allocator}.")
 
 
 def test_the_allocator_is_put_under_the_program_alone(tmp_path: Path, calibrate: Path) -> None:
     seen = "{'environment': dict(os.environ), 'mapped': 'libjemalloc' in open('/proc/self/maps').read()}"
-    result = f"{{'protocol': 1, 'status': 'valid', 'metrics': {{}}, 'details': {seen}, 'environment': said}}"
-    code = f"said = {{'allocator': {{'name': 'jemalloc'}}}}\nprint(json.dumps({result}))"
+    result = f"{{'protocol': 1, 'status': 'valid', 'metrics': {{}}, 'details': {seen}, 'environment': env}}"
+    code = f"env = {{'allocator': {{'name': 'jemalloc'}}}}\nprint(json.dumps({result}))"
     outcome = run(script(tmp_path / "subject", code), calibrate, allocator="jemalloc")
     assert (outcome.status, outcome.calibration_error) == ("valid", "")
     assert outcome.result is not None
@@ -126,17 +126,19 @@ def test_the_allocator_is_put_under_the_program_alone(tmp_path: Path, calibrate:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("environment", "why"),
     [
-        ({}, "the allocator was to be mimalloc, but the result's environment names none"),
+        ({}, "to be mimalloc, but the result's environment names none"),
         ({"allocator": {"unavailable": "?"}}, "the result's environment names none"),
-        ({"allocator": {"name": "glibc"}}, "the allocator was to be mimalloc, but the result says glibc"),
+        ({"allocator": {"name": "glibc"}}, "to be mimalloc, but the result says glibc"),
     ],
 )
 def test_a_trial_that_does_not_say_it_had_the_allocator_is_invalid(
-    tmp_path: Path, calibrate: Path, said: dict[str, Any], why: str
+    tmp_path: Path, calibrate: Path, environment: dict[str, Any], why: str
 ) -> None:
-    result = json.dumps({"protocol": 1, "status": "valid", "metrics": {"throughput": 1}, "environment": said})
+    result = json.dumps(
+        {"protocol": 1, "status": "valid", "metrics": {"throughput": 1}, "environment": environment}
+    )
     outcome = run(script(tmp_path / "subject", f"print('{result}')"), calibrate, allocator="mimalloc")
     assert outcome.status == "invalid"
     assert why in outcome.reason
@@ -158,7 +160,7 @@ def test_an_allocator_that_is_not_installed_is_an_error_before_anything_runs(
     check_here()
     library_of.cache_clear()
     monkeypatch.setattr(allocators, "find_library", lambda _: None)
-    why = "the allocator jemalloc is not installed; apt-get install libjemalloc2"
+    why = ".*jemalloc is not installed; apt-get install libjemalloc2"
     with pytest.raises(AssayError, match=f"x.toml:9: trial.allocator: {why}"):
         check_here()
     with pytest.raises(CannotStartError, match=why):
@@ -181,12 +183,10 @@ def test_a_factor_of_allocators_is_checked_by_each_level(monkeypatch: pytest.Mon
 
 def test_the_allocator_of_a_command_is_left_to_the_command() -> None:
     program = '[subjects.two]\nprogram = "env"\nextract = "lines"\n'
-    with pytest.raises(AssayError, match="two is a command, which cannot say which allocator it got"):
+    with pytest.raises(AssayError, match=r"allocator: .*two is a command"):
         check_here(EXPERIMENT + program)
 
 
 def test_an_unknown_allocator_is_never_looked_for() -> None:
-    with pytest.raises(
-        CannotStartError, match='there is no allocator "c"; there are glibc, jemalloc, mimalloc'
-    ):
+    with pytest.raises(CannotStartError, match=r'"c"; .*glibc, jemalloc, mimalloc'):
         library_of("c")

@@ -1,9 +1,10 @@
-"""Builds the programs of an experiment, where it says how."""
+"""Runs the steps of an experiment that are for the shell: builds and cleanups of its programs."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from assay.experiment.types import Experiment
+from assay.experiment.types import Experiment, Program
 from assay.runner.process import CannotStartError, StopSignals, run_process
 from assay.words import printable, show
 
@@ -30,25 +31,55 @@ def run_builds(
         Interrupted: the user asked to stop.
     """
     folder = experiment.path.parent.absolute()
-    measured = experiment.subjects()
-    programs = (program for subject, program in experiment.programs.items() if subject in measured)
-    for command in dict.fromkeys(program.build for program in programs):
-        if command is None:
-            continue
-        say(f"building: {printable(command)}")
-        ended = run_process(
-            "/bin/sh",
-            "",
-            environment=os.environ,
-            # Of standard error the end is kept, however much it is.
-            arguments=["-c", f"exec >&2\n{command}"],
-            directory=folder,
-            stop=stop,
+    for command in dict.fromkeys(program.build for program in _measured(experiment)):
+        if command is not None:
+            say(f"building: {printable(command)}")
+            run_shell("build", command, folder, show_output, stop)
+
+
+def run_cleanups(experiment: Experiment, show_output: Callable[[str], None]) -> None:
+    """Run each cleanup step of the measured subjects once; `show_output` is that of `run_builds`.
+
+    Raises:
+        CannotStartError: one failed.
+    """
+    folder = experiment.path.parent.absolute()
+    for command in dict.fromkeys(program.cleanup for program in _measured(experiment)):
+        if command is not None:
+            run_shell("cleanup", command, folder, show_output)
+
+
+def run_shell(
+    what: str,
+    command: str,
+    folder: Path,
+    show_output: Callable[[str], None],
+    stop: StopSignals | None = None,
+) -> None:
+    """Let the shell run a command in a folder; `what` names it where it fails.
+
+    Raises:
+        CannotStartError: it failed.
+        Interrupted: the user asked to stop.
+    """
+    ended = run_process(
+        "/bin/sh",
+        "",
+        environment=os.environ,
+        # Of standard error the end is kept, however much it is.
+        arguments=["-c", f"exec >&2\n{command}"],
+        directory=folder,
+        stop=stop,
+    )
+    if ended.exit_code != 0:
+        how = "exited with" if ended.exit_code > 0 else "was ended by signal"
+        for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
+            show_output(printable(line[-_SHOWN_OF_A_LINE:]))
+        raise CannotStartError(
+            f"the {what} {show(command)} in {folder} {how} {abs(ended.exit_code)}; correct it"
         )
-        if ended.exit_code != 0:
-            how = "exited with" if ended.exit_code > 0 else "was ended by signal"
-            for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
-                show_output(printable(line[-_SHOWN_OF_A_LINE:]))
-            raise CannotStartError(
-                f"the build {show(command)} in {folder} {how} {abs(ended.exit_code)}; correct it"
-            )
+
+
+def _measured(experiment: Experiment) -> Iterator[Program]:
+    measured = experiment.subjects()
+    return (program for subject, program in experiment.programs.items() if subject in measured)

@@ -30,11 +30,11 @@ def experiment(folder: Path, *builds: str | None) -> Experiment:
 
 
 def test_each_build_runs_once_in_the_folder_of_the_experiment(tmp_path: Path) -> None:
-    said: list[str] = []
-    one, two = "echo one >> diary; pwd >> diary", 'echo "$HOME" >> diary'
-    run_builds(experiment(tmp_path, one, None, two, one), said.append, said.append)
+    printed: list[str] = []
+    first, second = "echo one >> diary; pwd >> diary", 'echo "$HOME" >> diary'
+    run_builds(experiment(tmp_path, first, None, second, first), printed.append, printed.append)
     assert (tmp_path / "diary").read_text().splitlines() == ["one", str(tmp_path), os.environ["HOME"]]
-    assert said == [f"building: {one}", f"building: {two}"]
+    assert printed == [f"building: {first}", f"building: {second}"]
 
 
 def test_a_program_of_several_subjects_is_built_once(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_program_of_several_subjects_is_built_once(tmp_path: Path) -> None:
 
 def test_what_is_not_measured_is_not_built(tmp_path: Path) -> None:
     run_builds(experiment(tmp_path, "touch used", "true"), print, print)
-    assert [each.name for each in tmp_path.iterdir()] == ["used"]
+    assert [file.name for file in tmp_path.iterdir()] == ["used"]
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ not_a_pair = st.text().filter(lambda text: "=" not in text)
 
 @given(metrics, st.lists(not_a_pair, max_size=5), st.randoms())
 def test_lines_are_found_among_anything_else(
-    found: dict[str, float], other: list[str], random: object
+    metrics: dict[str, float], other: list[str], random: object
 ) -> None:
-    lines = [f"{name}={value}" for name, value in found.items()] + other
+    lines = [f"{name}={value}" for name, value in metrics.items()] + other
     random.shuffle(lines)  # type: ignore[attr-defined]
-    assert extract("\n".join(lines), "lines") == found
+    assert extract("\n".join(lines), "lines") == metrics
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_lines_that_give_no_metric_are_ignored(ignored: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "reason"),
     [
-        ("", 'there is no line NAME=DATA with a number; print one, or give a rule in place of "lines"'),
-        ("throughput: 3", "there is no line NAME=DATA"),
-        ("a=1\nb=2\na=1", "a: there are two lines a=...; print each metric once"),
-        ("wall_ms=1", "wall_ms: is measured of every command; print yours under another name"),
+        ("", "no line NAME=DATA"),
+        ("throughput: 3", "no line NAME=DATA"),
+        ("a=1\nb=2\na=1", "a: there are two lines"),
+        ("wall_ms=1", "wall_ms: is measured of every command"),
         (
             "\n".join(f"a{number}=1" for number in range(MOST_METRICS + 1)),
-            f"there are more than {MOST_METRICS} lines NAME=DATA; print at most this many",
+            f"more than {MOST_METRICS} lines",
         ),
     ],
 )
@@ -100,10 +100,10 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
         (
             PATTERN,
             "",
-            r"rate: the pattern '^rate: ([\d.eE+-]*)(?: MB/s)?$' is nowhere in the output; look at it",
+            r"rate: the pattern '^rate: ([\d.eE+-]*)(?: MB/s)?$' is nowhere",
         ),
-        (PATTERN, "rate: 1\nrate: 1", "is in the output more than once; make it match one place only"),
-        (PATTERN, "rate: ", "gives '', which is not a finite number; let it give nothing but the number"),
+        (PATTERN, "rate: 1\nrate: 1", "more than once; make it match one place"),
+        (PATTERN, "rate: ", "gives '', which is not a finite number"),
         (PATTERN, "rate: 1e999", "gives '1e999', which is not a finite number"),
         (PATTERN, "rate: 1e", "gives '1e', which is not a finite number"),
         (
@@ -112,7 +112,7 @@ def test_a_rule_finds_a_number_wherever_it_stands(value: float, before: str, aft
             "a: the pattern 'a(b)?' gives '', which is not a finite number",
         ),
         (LINE, "mean rate=1", "rate: the line 'Mean rate=...' is nowhere in the output"),
-        (LINE, "Mean rate=1\nMean rate=2", "is in the output more than once; let the program print it once"),
+        (LINE, "Mean rate=1\nMean rate=2", "more than once; let the program print it once"),
         (LINE, "Mean rate=fast", "gives 'fast', which is not a finite number"),
         (LINE, "Mean rate=" + "9" * 1000, f"gives '{'9' * 60}...', which is not a finite number"),
         (LINE, "Mean rate=\x1b[31m", "gives '\\x1b[31m', which is not a finite number"),
@@ -155,9 +155,9 @@ def test_every_number_of_json_is_found_at_its_place(values: dict[str, float]) ->
         ("", "rate: the place '/summary/rps' is nowhere in the output, which is not JSON"),
         ("rps=1", "rate: the place '/summary/rps' is nowhere in the output, which is not JSON"),
         ("[" * 100_000, "is nowhere in the output, which is not JSON"),
-        ('{"summary": {"rsp": 1}}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
-        ('{"summary": [1]}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
-        ('{"summary": 1}', "rate: the place '/summary/rps' is nowhere in the output; look at it"),
+        ('{"summary": {"rsp": 1}}', "rate: the place '/summary/rps' is nowhere"),
+        ('{"summary": [1]}', "rate: the place '/summary/rps' is nowhere"),
+        ('{"summary": 1}', "rate: the place '/summary/rps' is nowhere"),
         ('{"summary": {"rps": 1}}\n' * 2, "'/summary/rps' is in the output more than once"),
         ('{"summary": {"rps": "1"}}', "'/summary/rps' gives '\"1\"', which is not a finite number"),
         ('{"summary": {"rps": true}}', "gives 'true', which is not a finite number"),
@@ -175,7 +175,7 @@ def test_a_place_in_json_without_a_number_is_explained(printed: str, reason: str
 
 @pytest.mark.parametrize("index", ["01", "-1", "1", "-", "+0", "1_0", "9" * 190, "١"])  # noqa: RUF001
 def test_an_index_is_a_decimal_number_within_the_array(index: str) -> None:
-    with pytest.raises(ValueError, match="is nowhere in the output; look at it"):
+    with pytest.raises(ValueError, match="is nowhere"):
         extract("[1]", [Extraction(metric="a", pointer=f"/{index}")])
 
 
@@ -278,8 +278,8 @@ def test_whatever_is_printed_gives_finite_numbers_or_a_reason_of_one_line(printe
         (Extraction(metric="a", pattern=r"(?s)(.*)"),),
     ):
         try:
-            found = extract(printed, rules)
+            metrics = extract(printed, rules)
         except ValueError as error:
             assert str(error).isprintable()  # noqa: PT017
         else:
-            assert all(math.isfinite(value) for value in found.values())
+            assert all(math.isfinite(value) for value in metrics.values())

@@ -3,37 +3,49 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from assay import programs, protocol
-from assay.experiment.types import Extraction
+from assay.experiment.types import CommandRun, Extraction
 from assay.plan.types import PlannedTrial
+from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
+from assay.runner.build import run_shell
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
 from assay.runner.types import Outcome, Status
+from assay.words import duration, listed, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
 _STDOUT_KEPT = 2**16
+_PLACES_TRIED = 100  # at which a result may begin in what a program printed
+_BELONGS = "standard output belongs to the result: print to standard error instead"
 
 
+@dataclass
 class LocalExecutor:
-    """Runs each trial in a process of its own on this machine, with a calibration before and after it."""
+    """Runs each trial in a process of its own on this machine, with a calibration before and after it.
 
-    def __init__(self, calibrate: Path, stop: StopSignals, directory: Path | None = None) -> None:
-        """Take what all trials share.
+    Attributes:
+        calibrate: the program that calibrates.
+        stop: ends the trial that is running.
+        directory: where commands run, the folder of the experiment's file; needed for them alone.
+        patience_s: how long it waits, in all, for a busy host to become quiet.
+        say: is told that it waits, and given what a preparation printed that failed.
+    """
 
-        Args:
-            calibrate: the program that calibrates.
-            stop: ends the trial that is running.
-            directory: where commands run, the folder of the experiment's file; needed for them alone.
-        """
-        self._calibrate = str(calibrate)
-        self._stop = stop
-        self._directory = directory
+    calibrate: Path
+    stop: StopSignals
+    directory: Path | None = None
+    patience_s: float = 0
+    say: Callable[[str], None] = print
+    _busy: bool = field(default=False, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
         """Run the trials of a group one after another, and yield what became of each.
@@ -43,27 +55,53 @@ class LocalExecutor:
             CannotStartError: a trial's program, or the one that calibrates, did not start, or its
                 allocator is not installed.
         """
-        return map(self._outcome, group)
+        if self._busy and self.patience_s > 0:
+            self.say(f"the host is busy; waiting until it is quiet, for {duration(self.patience_s)} at most")
+            threads = max(trial.request["threads"] for trial in group)
+            self.patience_s -= load.wait_until_quiet(threads, self.patience_s, self.stop)
+        self._busy = False
+        printed: dict[bytes, PlannedTrial] = {}
+        return (self._outcome(trial, printed) for trial in group)
 
-    def _outcome(self, trial: PlannedTrial) -> Outcome:
+    def _outcome(self, trial: PlannedTrial, printed: dict[bytes, PlannedTrial]) -> Outcome:
+        """Run a trial; `printed` is what commands of its group printed whose output has to be the same."""
+        run = CommandRun.model_validate(trial.request.get("run", {}), strict=False)
+        if run.prepare:
+            assert self.directory is not None
+            run_shell("preparation", run.prepare, self.directory, self.say, self.stop)
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
         started_at = datetime.now(UTC)
+        counts_before = load.counts()
         is_command = trial.extract != "protocol"
         ended = run_process(
             trial.program,
             "" if is_command else json.dumps(trial.request),
             environment=environment,
             arguments=trial.arguments,
-            directory=self._directory if is_command else None,
+            directory=self.directory if is_command else None,
             meter=programs.find("assay-meter") if is_command else None,
+            repeat_ms=run.repeat_ms,
+            stdin_file=run.input,
+            discard=run.output == "discarded",
             timeout_s=trial.timeout_s,
             memory_limit_mb=trial.memory_limit_mb,
             preload=library_of(trial.request.get("allocator", "glibc")),
-            stop=self._stop,
+            stop=self.stop,
         )
+        counts_after = load.counts()
         after, error_after = self._calibration(trial, environment)
-        status, reason, result = judge(ended, trial)
+        accepted = replace(ended, exit_code=0) if run.ignore_failure and ended.exit_code > 0 else ended
+        status, reason, result = judge(accepted, trial)
+        if run.output == "same" and status == "valid":
+            printed.setdefault(digest := sha256(ended.stdout).digest(), trial)
+            first_digest, first = next(iter(printed.items()))
+            if digest != first_digest:
+                other = [str(level) for name, level in first.levels.items() if level != trial.levels[name]]
+                status, reason = "invalid", f"printed something else than {listed(other)}"
+        reported = {} if result is None else result.get("metrics", {})
+        of_host = load.metrics(counts_before, counts_after, trial.request, reported)
+        self._busy = self._busy or of_host.get(load.LOST, 0) > load.BUSY
         errors = {"before": error_before, "after": error_after}
         return Outcome(
             status=status,
@@ -77,6 +115,7 @@ class LocalExecutor:
             calibration_error="; ".join(f"{when}: {error}" for when, error in errors.items() if error),
             started_at=started_at,
             wall_s=ended.wall_s,
+            derived=of_host,
         )
 
     def _calibration(
@@ -85,12 +124,12 @@ class LocalExecutor:
         """Calibrate the processors of a trial; return the result, or None and the reason."""
         request = {"protocol": 1, "threads": trial.request["threads"], "pinning": trial.request["pinning"]}
         ended = run_process(
-            self._calibrate,
+            str(self.calibrate),
             json.dumps(request),
             environment=environment,
             timeout_s=_CALIBRATION_TIMEOUT_S,
             memory_limit_mb=trial.memory_limit_mb,
-            stop=self._stop,
+            stop=self.stop,
         )
         failure = _failure(ended, _CALIBRATION_TIMEOUT_S)
         if failure:
@@ -149,10 +188,32 @@ def _protocol_result(ended: Ended) -> tuple[Status, str, dict[str, Any] | None]:
     try:
         result = protocol.parse("trial-result", ended.stdout.decode())
     except (ValueError, RecursionError) as error:
-        return "invalid", _text(f"printed something that is not a result: {error}".encode()), None
+        return "invalid", _not_the_result(_text(ended.stdout), error), None
     if result["status"] == "invalid":
         return "invalid", _text(result["reason"].encode(errors="replace")), result
     return "valid", "", result
+
+
+def _not_the_result(printed: str, error: Exception) -> str:
+    """Say what a program printed that is not its result: all of it, or what stands before or after one."""
+    decoder = json.JSONDecoder()
+    begin = printed.find("{")
+    for _ in range(_PLACES_TRIED):
+        if begin < 0:
+            break
+        end = begin + 1
+        with suppress(ValueError, RecursionError):
+            _, end = decoder.raw_decode(printed, begin)
+            protocol.parse("trial-result", printed[begin:end])
+            others = [text for text in (printed[:begin], printed[end:]) if text.strip()]
+            if others:
+                return f"printed {listed(list(map(quoted, others)))} beside its result; {_BELONGS}"
+        begin = printed.find("{", end)
+    try:
+        json.loads(printed)
+    except (ValueError, RecursionError):
+        return _text(f"printed {quoted(printed)}, which is not a result: {error}; {_BELONGS}".encode())
+    return _text(f"printed something that is not a result: {error}".encode())
 
 
 def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:

@@ -19,6 +19,7 @@ from assay import programs, protocol
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
+from assay.runner import load
 from assay.runner.local import LocalExecutor
 from assay.runner.process import LAUNCHER, STDERR_KEPT, CannotStartError, Interrupted, StopSignals
 from assay.runner.types import Outcome
@@ -75,6 +76,32 @@ def run(tmp_path: Path, executor: LocalExecutor) -> Run:
         return only(executor, planned(script(tmp_path / "subject", code), **limits))  # type: ignore[arg-type]
 
     return run
+
+
+def test_a_patient_runner_waits_after_a_busy_group_until_its_patience_is_over(
+    tmp_path: Path, executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = iter(range(0, 100, 1))
+
+    def counts() -> load.Counts:
+        second = next(at)
+        return load.Counts(at=second, load=1, pressure=second, busy=3 * second, steal=0, own=0)
+
+    waited: list[float] = []
+
+    def wait(_threads: int, most_s: float, _stop: StopSignals) -> float:
+        waited.append(most_s)
+        return 40
+
+    said: list[str] = []
+    monkeypatch.setattr(load, "counts", counts)
+    monkeypatch.setattr(load, "wait_until_quiet", wait)
+    executor.patience_s, executor.say = 60, said.append
+    trial = planned(script(tmp_path / "subject", f"print('{VALID}')"))
+    outcomes = [only(executor, trial) for _ in range(4)]
+    assert {outcome.derived["lost_share"] for outcome in outcomes} == {1}
+    assert waited == [60, 20]
+    assert said[0] == "the host is busy; waiting until it is quiet, for about 60 seconds at most"
 
 
 def alive(pid: int) -> bool:
@@ -149,8 +176,8 @@ def test_a_hang_that_ignores_signals_and_has_closed_its_output_is_killed(run: Ru
     outcome = run(
         """
         import signal
-        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(each, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         os.close(1)
         os.close(2)
         time.sleep(3600)
@@ -214,16 +241,28 @@ def test_a_child_that_has_fled_to_another_session_holds_nothing_up(run: Run, tmp
     os.kill(int(note.read_text()), signal.SIGKILL)
 
 
+BELONGS = "; standard output belongs to the result: print to standard error instead"
+
+
 @pytest.mark.parametrize(
     ("printed", "reason"),
     [
         ("", "printed no result"),
         (" \n", "printed no result"),
-        ("Segmentation fault", "printed something that is not a result: Expecting value"),
-        (VALID[:40], "printed something that is not a result"),
-        (VALID + VALID, "printed something that is not a result: Extra data"),
-        (f"progress: 3%\n{VALID}", "printed something that is not a result"),
-        ("[" * 100_000, "printed something that is not a result"),
+        (
+            "Segmentation\tfault",
+            r"printed 'Segmentation\tfault', which is not a result: Expecting value: line 1 column 1 (char 0)"
+            f"{BELONGS}",
+        ),
+        (VALID[:40], f"printed '{VALID[:40]}', which is not a result: "),
+        (VALID + VALID, f"printed '{VALID[:60]}...' beside its result{BELONGS}"),
+        (f"progress: 3%\n{VALID}", f"printed 'progress: 3%' beside its result{BELONGS}"),
+        (f"n = 3 {{1}}{VALID}\n", f"printed 'n = 3 {{1}}' beside its result{BELONGS}"),
+        (
+            f'{{"debug": 1}}\n{VALID}\nbye \x1b[2J {"!" * 60}',
+            f"printed '{{\"debug\": 1}}' and 'bye \\x1b[2J {'!' * 51}...' beside its result{BELONGS}",
+        ),
+        ("[" * 100_000, f"printed '{'[' * 60}...', which is not a result"),
         ("[1, 2]", "printed something that is not a result: $: [1, 2] is not of type 'object'"),
         (VALID.replace("2.5", "NaN"), "NaN is not a JSON number"),
         (VALID.replace("2.5", "1e999"), "larger than a double"),
@@ -249,13 +288,13 @@ def test_output_that_is_no_result_makes_the_trial_invalid(run: Run, printed: str
 def test_bytes_that_are_no_text_make_the_trial_invalid(run: Run) -> None:
     outcome = run(r"os.write(1, b'\xff\xfe\x00garbage'); os.write(2, b'\xff\xfe')")
     assert outcome.status == "invalid"
-    assert "printed something that is not a result" in outcome.reason
+    assert "garbage', which is not a result" in outcome.reason
     assert outcome.stdout.endswith("garbage")
 
 
 def test_a_result_that_calls_itself_invalid_keeps_its_reason_and_is_kept(run: Run) -> None:
-    said = VALID.replace('"valid"', '"invalid", "reason": "lost 3 keys \\\\ud800"')
-    outcome = run(f"print('{said}')")
+    result = VALID.replace('"valid"', '"invalid", "reason": "lost 3 keys \\\\ud800"')
+    outcome = run(f"print('{result}')")
     assert outcome.status == "invalid"
     assert outcome.reason == "lost 3 keys ?"
     assert outcome.result is not None
@@ -498,12 +537,68 @@ def test_a_command_that_fails_has_crashed_whatever_it_printed(
     assert (outcome.exit_code, outcome.stdout) == (-signal.SIGABRT, "a=1\n")
 
 
+def run_as(trial: PlannedTrial, **run: object) -> PlannedTrial:
+    return replace(trial, request=REQUEST | {"run": run})
+
+
+def test_a_command_is_repeated_and_reads_its_input_from_the_beginning_each_time(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    (tmp_path / "in").write_text("hello")
+    code = "open('log', 'a').write(sys.stdin.read() + chr(10)); print('x' * 10)"
+    trial = run_as(command(tmp_path, code, ()), repeat_ms=200, input=str(tmp_path / "in"), output="discarded")
+    outcome = only(replace(executor, directory=tmp_path), trial)
+    assert outcome.result is not None
+    runs = (tmp_path / "log").read_text().splitlines()
+    assert runs == ["hello"] * int(outcome.result["metrics"]["runs"])
+    assert outcome.stdout == ""
+
+
+def test_a_command_that_fails_once_among_several_runs_has_failed(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    code = (
+        "n = len(os.listdir('runs')); open(f'runs/{n}', 'w'); n == 1 and sys.exit(1); n == 2 and os.abort()"
+    )
+    (tmp_path / "runs").mkdir()
+    trial = run_as(command(tmp_path, code, ()), repeat_ms=1_000_000)  # the third run ends it at once
+    outcome = only(replace(executor, directory=tmp_path), trial)
+    assert (outcome.status, outcome.exit_code) == ("crashed", 1)
+
+
+def test_a_failure_counts_where_it_is_accepted_and_a_signal_never(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    outcome = only(executor, run_as(command(tmp_path, "sys.exit(3)", ()), ignore_failure=True))
+    assert (outcome.status, outcome.exit_code) == ("valid", 3)
+    outcome = only(executor, run_as(command(tmp_path, "os.abort()", ()), ignore_failure=True))
+    assert outcome.status == "crashed"
+
+
+def test_output_that_differs_within_a_group_is_invalid(tmp_path: Path, executor: LocalExecutor) -> None:
+    def printing(name: str, text: str) -> PlannedTrial:
+        program = script(tmp_path / name, f"print('{text}')")
+        return run_as(replace(planned(program), extract=(), levels={"entrant": name}), output="same")
+
+    group = [printing("a", "1"), printing("b", "1"), printing("c", "2")]
+    statuses = [(outcome.status, outcome.reason) for outcome in executor.execute(group)]
+    assert statuses == [("valid", ""), ("valid", ""), ("invalid", "printed something else than a")]
+
+
+def test_a_preparation_that_fails_ends_the_campaign(tmp_path: Path, executor: LocalExecutor) -> None:
+    lines: list[str] = []
+    trial = run_as(command(tmp_path, "pass", ()), prepare="echo why; exit 4")
+    with pytest.raises(CannotStartError, match=r'the preparation "echo why; exit 4" .* exited with 4'):
+        only(replace(executor, directory=tmp_path, say=lines.append), trial)
+    assert lines == ["why"]
+
+
 def test_bytes_that_are_no_text_hide_no_metric(tmp_path: Path, executor: LocalExecutor) -> None:
     code = r"os.write(1, b'\xff\xfe\x00\na=1\n\xff=2\n\x1b[31mb=3\n')"
     outcome = only(executor, command(tmp_path, code, "lines"))
     assert outcome.status == "valid"
     assert outcome.result is not None
-    assert outcome.result["metrics"].keys() == {"a", *PROCESS_METRICS}
+    assert outcome.result["metrics"].keys() - {"instructions"} == {"a", *PROCESS_METRICS}
 
 
 def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, executor: LocalExecutor) -> None:
@@ -514,7 +609,7 @@ def test_what_a_command_uses_is_told_and_not_what_started_it(tmp_path: Path, exe
     assert outcome.status == "valid", outcome.reason
     assert outcome.result is not None
     small = outcome.result["metrics"]
-    assert small.keys() == set(PROCESS_METRICS)
+    assert small.keys() - {"instructions"} == set(PROCESS_METRICS)
     assert 0 < small["peak_resident_bytes"] < 20_000_000 < len(held)
     assert 0 < small["wall_ms"] < took_ms
     code = "x = bytearray(b'1' * 100_000_000)\nwhile time.process_time() < 0.1: pass"
@@ -591,7 +686,7 @@ def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "missing"),
+    ("requested", "reported", "missing"),
     [
         ({"latency": 64}, {}, "latency"),
         ({"latency": "none"}, {}, None),
@@ -600,12 +695,16 @@ def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Pa
     ],
 )
 def test_a_program_that_ignores_what_it_was_asked_for_gives_no_valid_trial(
-    tmp_path: Path, stop: StopSignals, asked: dict[str, object], told: dict[str, object], missing: str | None
+    tmp_path: Path,
+    stop: StopSignals,
+    requested: dict[str, object],
+    reported: dict[str, object],
+    missing: str | None,
 ) -> None:
-    result = json.dumps({**json.loads(VALID), **told})
+    result = json.dumps({**json.loads(VALID), **reported})
     trial = planned(script(tmp_path / "subject", f"print({result!r})"))
     calibrate = script(tmp_path / "calibrate", f"print({CALIBRATION!r})")
-    outcome = only(LocalExecutor(calibrate, stop), replace(trial, request={**REQUEST, **asked}))
+    outcome = only(LocalExecutor(calibrate, stop), replace(trial, request={**REQUEST, **requested}))
     if missing is None:
         assert outcome.status == "valid"
     else:

@@ -128,6 +128,9 @@ def run_process(
     arguments: Sequence[str] = (),
     directory: Path | None = None,
     meter: Path | None = None,
+    repeat_ms: int = 0,
+    stdin_file: Path | None = None,
+    discard: bool = False,
     timeout_s: float = math.inf,
     memory_limit_mb: int | None = None,
     preload: str = "",
@@ -144,6 +147,9 @@ def run_process(
         arguments: of its command line.
         directory: where it runs; the program's own folder by default.
         meter: `assay-meter`, where its use of time and memory is to be measured.
+        repeat_ms: the meter runs it again until this many milliseconds have passed.
+        stdin_file: what it reads instead of `stdin`.
+        discard: it prints to /dev/null.
         timeout_s: seconds after which it is killed.
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
         preload: a library that the dynamic linker loads before all others, or none.
@@ -156,13 +162,13 @@ def run_process(
     began = time.monotonic()
     check_startable(program)
     limit = "unlimited" if memory_limit_mb is None else str(memory_limit_mb * 1024)
-    with _memory_file(stdin) as request, _memory_file("") as report:
-        metered = [] if meter is None else [str(meter), str(report.fileno())]
+    with _stdin(stdin, stdin_file) as request, _memory_file("") as report:
+        metered = [] if meter is None else [str(meter), str(report.fileno()), str(repeat_ms)]
         try:
             process = subprocess.Popen(  # noqa: S603
                 [*LAUNCHER, str(os.getpid()), limit, preload, *metered, program, *arguments],
                 stdin=request,
-                stdout=subprocess.PIPE,
+                stdout=subprocess.DEVNULL if discard else subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=directory or Path(program).parent,
                 env=environment,
@@ -213,11 +219,12 @@ class _Output:
     """What a process prints, read as it comes so that a full pipe never holds it up."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
         assert process.stderr is not None
         self.stdout, self._stderr = bytearray(), bytearray()
         self._exited = os.pidfd_open(process.pid)
-        self._pipes = {process.stdout: self.stdout, process.stderr: self._stderr}
+        self._pipes = {process.stderr: self._stderr}
+        if process.stdout is not None:
+            self._pipes[process.stdout] = self.stdout
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
 
@@ -269,6 +276,15 @@ class _Output:
         if kept is self._stderr and len(kept) > 2 * STDERR_KEPT:
             del kept[:-STDERR_KEPT]
         return bool(data)
+
+
+def _stdin(text: str, file: Path | None) -> IO[bytes]:
+    if file is None:
+        return _memory_file(text)
+    try:
+        return file.open("rb")
+    except OSError as error:
+        raise CannotStartError(f"the input {file} cannot be read: {error.strerror}") from error
 
 
 def _memory_file(text: str) -> IO[bytes]:

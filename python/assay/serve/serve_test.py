@@ -1,18 +1,25 @@
 import asyncio
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from datasette.app import Datasette  # type: ignore[import-untyped]
 
 from assay.experiment.testing import experiment
+from assay.findings import Finding
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.serve import command
 from assay.store import Store
 
 HERE = Path(__file__).parent
+VERDICT = {
+    **{"metric": "throughput", "context": "threads=2", "level": "<b>", "baseline": "c", "verdict": "faster"},
+    **{"ratio": 1.5, "low": 1.25, "high": 1.75, "p": 0.01, "pairs": 9, "reason": ""},
+}
 
 
 @pytest.fixture
@@ -23,10 +30,15 @@ def served(tmp_path: Path) -> Datasette:
     with Store.open(path) as store:
         campaign = store.begin_campaign(experiment=experiment("maps"), plan=Plan(1, (trial,)), host={})
         store.record(campaign, 0, _valid({"throughput": 3.0}))
+        store.write_verdicts(campaign, [VERDICT])
+        store.write_findings(campaign, [Finding("Seen.", (), {}, "Do.", rule="drift")])
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("the report")
     return Datasette(
-        [str(path)], plugins_dir=str(HERE / "plugins"), static_mounts=[("report", str(tmp_path / "site"))]
+        [str(path)],
+        plugins_dir=str(HERE / "plugins"),
+        template_dir=str(HERE / "templates"),
+        static_mounts=[("report", str(tmp_path / "site"))],
     )
 
 
@@ -76,6 +88,24 @@ def test_a_query_has_the_functions_of_assay_query(served: Datasette) -> None:
     assert answer.json() == [{"m": 3.0}]
 
 
+def test_the_first_page_shows_campaigns_and_verdicts(served: Datasette) -> None:
+    page = get(served, "/").text
+    assert 'href="/report/campaign-1/index.html"' in page
+    assert "1 faster" in page
+    assert "1 warning" in page
+    assert "1.250 to 1.750" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_a_sql_box_begins_with_a_query_on_verdicts(served: Datasette) -> None:
+    for path in ("/", "/assay"):
+        page = get(served, path).text
+        (query,) = re.findall(r'<textarea id="sql-editor" name="sql"[^>]*>([^<]*)</textarea>', page)
+        rows = get(served, f"/assay.json?sql={quote(query)}&_shape=array").json()
+        assert [(row["level"], row["verdict"], row["ratio"]) for row in rows] == [("<b>", "faster", 1.5)]
+
+
 def test_the_report_is_served_beside_the_store(served: Datasette) -> None:
     assert get(served, "/report/index.html").text == "the report"
     assert 'href="/report/index.html"' in get(served, "/").text
@@ -84,5 +114,5 @@ def test_the_report_is_served_beside_the_store(served: Datasette) -> None:
 def test_the_command_names_what_is_there(tmp_path: Path) -> None:
     words = command(tmp_path / "s.sqlite", tmp_path / "site", 8001)
     assert words[words.index("--static") + 1] == f"report:{tmp_path / 'site'}"
-    for option in ("--plugins-dir", "--metadata"):
+    for option in ("--plugins-dir", "--template-dir", "--metadata"):
         assert Path(words[words.index(option) + 1]).exists()

@@ -1,10 +1,8 @@
 """One read-only SQL query over the store, with the aggregates that SQLite lacks."""
 
 import difflib
-import math
 import re
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
@@ -20,24 +18,11 @@ LONGEST_BYTES = 2**28
 LONGEST_S = 60
 """The most seconds that a query may run."""
 
+_READ = re.compile(r'\b(?:from|join)\s+(?:"([^"]+)"|(\w+))', re.IGNORECASE)
+"""What a query reads: the first table is the one that a missing column was looked for in, most often."""
+
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
-
-
-def quantile(values: Sequence[float], p: float) -> float | None:
-    """Return the p-quantile, interpolated linearly between order statistics as NumPy does by default.
-
-    (Hyndman and Fan 1996, definition 7.) None where there is no value.
-    """
-    if not values:
-        return None
-    ordered = sorted(values)
-    position = (len(ordered) - 1) * p
-    index = min(math.floor(position), len(ordered) - 1)
-    low, high = ordered[index], ordered[min(index + 1, len(ordered) - 1)]
-    share = position - index
-    # From the nearer end, so that the result never leaves [low, high].
-    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
 class _Aggregate:
@@ -64,7 +49,13 @@ class _Aggregate:
             self._fail(f"{self._name} takes numbers, not {value!r}")
 
     def finalize(self) -> Any:
-        return None if self._p is None else quantile(self._values, self._p)
+        if self._p is None or not self._values:
+            return None
+        # Loaded late, because most queries need none of it.
+        import numpy as np  # noqa: PLC0415
+
+        with np.errstate(all="ignore"):
+            return float(np.quantile(np.array(self._values, dtype=np.float64), self._p))
 
     def _fail(self, mistake: str) -> None:
         self._mistakes.append(mistake)
@@ -106,12 +97,14 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
         # Python sees Ctrl-C only where its own code runs; every so often this does.
         ends_at = monotonic() + LONGEST_S
         connection.set_progress_handler(lambda: monotonic() > ends_at, 100_000)
-        # The file is open for reading only; what is left to refuse is to reach, or make, other files.
+        # The file is open for reading only, but a query could reach other files, and SQLite would advise on
+        # a change (use DROP VIEW) before it refused it.
         connection.set_authorizer(
-            lambda action, name, *_: (
+            lambda action, name, function, *_: (
                 sqlite3.SQLITE_DENY
-                if action == sqlite3.SQLITE_ATTACH
+                if action in {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DELETE}
                 or (action == sqlite3.SQLITE_PRAGMA and name != "table_info")
+                or (action == sqlite3.SQLITE_FUNCTION and function == "load_extension")
                 else sqlite3.SQLITE_OK
             )
         )
@@ -120,7 +113,8 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
             rows = cursor.fetchall()
         except sqlite3.Error as error:
             connection.set_progress_handler(None, 0)
-            _explain(error, mistakes, connection, trials is not None, monotonic() > ends_at)
+            late = monotonic() > ends_at
+            _explain(error, sql, mistakes, connection, has_trials=trials is not None, late=late)
             raise
         except (SystemError, UnicodeDecodeError) as error:
             # Where an argument of an aggregate is not UTF-8, Python's sqlite3 forgets that it has raised.
@@ -131,7 +125,13 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
 
 
 def _explain(
-    error: sqlite3.Error, mistakes: list[str], connection: sqlite3.Connection, has_trials: bool, late: bool
+    error: sqlite3.Error,
+    sql: str,
+    mistakes: list[str],
+    connection: sqlite3.Connection,
+    *,
+    has_trials: bool,
+    late: bool,
 ) -> None:
     """Raise an AssayError for what is wrong with the query, not with the file."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -149,8 +149,8 @@ def _explain(
         ) from error
     if mistakes:
         raise AssayError(mistakes[0]) from error
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH}:
-        raise AssayError("a query can only read the store: begin with select") from error
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH} or "not authorized" in str(error):
+        raise AssayError("a query can only read the store: begin with select, load nothing") from error
     if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
         return
     message = str(error)
@@ -162,18 +162,20 @@ def _explain(
         raise AssayError(
             f"{message}; the store holds no campaign yet, so there is no view trials: run an experiment"
         ) from error
-    if kind == "column":
-        place, statement = "the columns of trials are", "SELECT name FROM pragma_table_info('trials')"
-    else:
-        place, statement = (
-            "there are",
-            (
-                "SELECT name FROM sqlite_temp_master UNION ALL "
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-            ),
+    tables = [
+        table
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_temp_master UNION ALL "
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         )
-    there = [entry for (entry,) in connection.execute(statement)]
-    nearest = difflib.get_close_matches(name.rpartition(".")[2], there, 1)
+    ]
+    place, names = "there are", tables
+    if kind == "column":
+        read = [first or second for first, second in _READ.findall(sql)]
+        table = next((table for table in read if table in tables), "trials")
+        place = f"the columns of {table} are"
+        names = [column for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", [table])]
+    nearest = difflib.get_close_matches(name.rpartition(".")[2], names, 1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    names = ", ".join(known if known.isidentifier() else quoted(known) for known in there)
-    raise AssayError(f"{message}{hint}; {place} {names}") from error
+    listing = ", ".join(name if name.isidentifier() else quoted(name) for name in names)
+    raise AssayError(f"{message}{hint}; {place} {listing}") from error

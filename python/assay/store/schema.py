@@ -163,6 +163,15 @@ class AuditColumns(TypedColumns):
     findings: Column[Any] = Column(JSON, nullable=False)
 
 
+class ConclusionColumns(TypedColumns):
+    """The verdicts of a campaign at some moment. The view `verdicts` shows the latest of each campaign."""
+
+    id = Column(Integer, primary_key=True)
+    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
+    concluded_at: Column[datetime] = Column(Utc, nullable=False)
+    verdicts: Column[Any] = Column(JSON, nullable=False)
+
+
 experiment = Table("experiment", metadata, ExperimentColumns)
 view_column = Table(
     "view_column", metadata, ViewColumnColumns, UniqueConstraint("experiment_id", "kind", "name")
@@ -181,3 +190,4 @@ environment = Table("environment", metadata, EnvironmentColumns)
 record = Table("record", metadata, RecordColumns)
 decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
+conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))

@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Self
@@ -23,7 +24,7 @@ from assay.store.schema import metadata, to_json
 APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
-VERSION = 6
+VERSION = 7
 """Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of
 other versions are refused. From the first release on, a change migrates the stores of the version before."""
 
@@ -34,7 +35,26 @@ CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'r
 FROM audit, json_each(findings)
 WHERE audit.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)
 """
-_KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit")
+_VERDICTS = """
+CREATE VIEW verdicts AS SELECT campaign_id AS campaign, concluded_at, value ->> 'metric' AS metric,
+  value ->> 'context' AS context, value ->> 'level' AS level, value ->> 'baseline' AS baseline,
+  value ->> 'verdict' AS verdict, value ->> 'ratio' AS ratio, value ->> 'low' AS low,
+  value ->> 'high' AS high, value ->> 'p' AS p, value ->> 'pairs' AS pairs, value ->> 'reason' AS reason
+FROM conclusion, json_each(verdicts)
+WHERE conclusion.id IN (SELECT max(id) FROM conclusion GROUP BY campaign_id)
+"""
+_CAMPAIGNS = """
+CREATE VIEW campaigns AS SELECT campaign.id AS campaign, experiment.name AS experiment, question, started_at,
+  (SELECT count(*) FROM trial WHERE campaign_id = campaign.id) AS trials,
+  (SELECT count(*) FROM trial WHERE campaign_id = campaign.id AND status <> 'valid') AS not_valid,
+  (SELECT group_concat(many || ' ' || verdict, ', ') FROM (SELECT verdict, count(*) AS many FROM verdicts
+    WHERE verdicts.campaign = campaign.id GROUP BY verdict)) AS verdicts,
+  (SELECT group_concat(many || ' ' || severity || CASE WHEN many > 1 THEN 's' ELSE '' END, ', ')
+    FROM (SELECT severity, count(*) AS many FROM findings
+    WHERE findings.campaign = campaign.id GROUP BY severity)) AS findings
+FROM campaign JOIN experiment ON experiment.id = experiment_id
+"""
+_KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "conclusion")
 """Tables whose rows are never changed or deleted."""
 
 BUSY_TIMEOUT_S = 30.0
@@ -44,6 +64,7 @@ LARGEST = 2**63 - 1
 """The largest integer that SQLite holds; no row can have a number beyond it."""
 
 
+@dataclass(frozen=True)
 class Database:
     """A store's file in WAL mode: readers and the one writer never wait for each other.
 
@@ -54,12 +75,12 @@ class Database:
     Attributes:
         path: the file as it was named when it was opened; links are followed.
         file: the file itself.
+        engine: what connects to it.
     """
 
-    def __init__(self, path: Path, file: Path, engine: Engine) -> None:
-        self.path = path
-        self.file = file
-        self._engine = engine
+    path: Path
+    file: Path
+    engine: Engine
 
     @classmethod
     def open(cls, name: str | Path, *, create: bool) -> Self:
@@ -71,6 +92,8 @@ class Database:
                 f"there is no store at {path}: run an experiment first "
                 "(assay run experiments/quickstart.toml), or name the store with --store"
             )
+        if file.exists() and file.stat().st_size == 1:
+            raise damaged(path, "it holds one byte")  # which SQLite would take as empty, and overwrite
         make_folder(file)
         engine = _engine(file)
         try:
@@ -84,12 +107,12 @@ class Database:
 
     def close(self) -> None:
         """Close the file."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection that sees the store as it is at one moment."""
-        with explained(self.path), self._engine.connect() as connection:
+        with explained(self.path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -99,7 +122,7 @@ class Database:
         `after_full` says what to do once there is space on a full disk.
         """
         # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
-        engine = self._engine.execution_options(assay_begin="BEGIN IMMEDIATE")
+        engine = self.engine.execution_options(assay_begin="BEGIN IMMEDIATE")
         with explained(self.path, after_full), engine.begin() as connection:
             yield connection
 
@@ -118,14 +141,20 @@ def path_of(name: str | Path) -> Path:
     """Return the path of a store that is named by it or by a URL, such as sqlite:///results/assay.sqlite.
 
     Raises:
-        AssayError: it is the URL of something else.
+        AssayError: it is empty, or the URL of something else.
     """
-    scheme, separator, path = str(name).partition(":///")
-    if separator and scheme == "sqlite" and path:
-        return Path(path)
-    if "://" in str(name):
-        raise AssayError(f"{name} is not a store: name its file, or sqlite:/// and its file")
-    return Path(name)
+    text = str(name)
+    path = text.removeprefix("sqlite:///")
+    is_url = path != text
+    if (
+        path in {"", ":memory:"}
+        or (is_url and "?" in path)
+        or (not is_url and (text.startswith("sqlite:") or "://" in text))
+    ):
+        raise AssayError(
+            f'"{text}" is not a store: name its file, or sqlite:/// and its file, without anything after it'
+        )
+    return Path(path)
 
 
 def located(path: Path) -> Path:
@@ -274,7 +303,8 @@ def _create(engine: Engine) -> None:
     with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
         if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
             metadata.create_all(connection)
-            connection.exec_driver_sql(_FINDINGS)
+            for view in (_FINDINGS, _VERDICTS, _CAMPAIGNS):
+                connection.exec_driver_sql(view)
             for table, change in product(_KEPT, ("UPDATE", "DELETE")):
                 connection.exec_driver_sql(
                     f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
@@ -305,12 +335,10 @@ def explained(path: Path, after_full: str = "try again") -> Iterator[None]:
     """
     try:
         yield
-    except DBAPIError as error:
-        if isinstance(error.orig, sqlite3.Error):
-            _raise_explained(error.orig, path, after_full)
-        raise
-    except sqlite3.Error as error:
-        _raise_explained(error, path, after_full)
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, sqlite3.Error):
+            _raise_explained(cause, path, after_full)
         raise
 
 

@@ -2,14 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Table, func, insert, select
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
@@ -33,11 +44,10 @@ from assay.store.schema import experiment as experiments
 from assay.store.sqlite import LARGEST, Database, explained, insert_new, taken_names
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
+from assay.words import json_text
 
 if TYPE_CHECKING:
     from assay.findings import Finding
-
-_Names = frozenset[tuple[Kind, str]]
 
 _PLANNED = TypeAdapter(PlannedTrial)
 _RECORDS_AT_ONCE = 500
@@ -62,8 +72,6 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.path = database.path
         self._database = database
-        self._experiments: dict[int, int] = {}  # campaign -> experiment
-        self._known: dict[int, _Names] = {}  # experiment -> names that its view has
 
     @classmethod
     def open(cls, name: str | Path, *, create: bool = True) -> Self:
@@ -115,9 +123,7 @@ class Store:
             ).scalar_one()
             _add_planned(connection, campaign_id, plan.trials)
             factors = dict.fromkeys(name for planned in plan.trials for name in planned.levels)
-            known = _extend_view(connection, experiment_id, [("factor", name) for name in factors])
-        self._experiments[campaign_id] = experiment_id
-        self._known[experiment_id] = known
+            _extend_view(connection, experiment_id, [("factor", name) for name in factors])
         return campaign_id
 
     def experiment(self, campaign_id: int) -> Experiment:
@@ -128,17 +134,15 @@ class Store:
             UnreadableError: another version of Assay wrote it.
         """
         statement = select(campaign.c.resolved, campaign.c.source).where(campaign.c.id == campaign_id)
-        with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
-            row = connection.execute(statement).one()
+        (row,) = self._rows(campaign_id, statement)
         try:
-            resolved = Experiment.model_validate_json(row.resolved)
+            resolved = Experiment.model_validate_json(row["resolved"])
         except ValidationError as error:
             raise UnreadableError(
                 f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}:"
                 " use that one, or run it again; `assay list`, `show` and `query` read its trials"
             ) from error
-        return resolved.model_copy(update={"source": row.source})
+        return resolved.model_copy(update={"source": row["source"]})
 
     def decide(self, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()) -> None:
         """Write a decision and, in the same transaction, add the trials that it asks for to the plan.
@@ -180,26 +184,32 @@ class Store:
         """Return what was decided in the course of a campaign, the first decision first."""
         columns = _columns(Decision, decision)
         statement = select(*columns).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
-        with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
-            return [Decision(**row) for row in connection.execute(statement).mappings()]
+        return [Decision(**row) for row in self._rows(campaign_id, statement)]
 
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
         """Write the findings of an audit of a campaign, which the view `findings` then shows.
 
         Nothing is written where the findings of the campaign's latest audit are the same.
         """
-        content = json.loads(
-            _storable(json.dumps([vars(finding) for finding in findings], ensure_ascii=False))
-        )
-        latest = (
-            select(audit.c.findings).where(audit.c.campaign_id == campaign_id).order_by(audit.c.id.desc())
-        )
+        self._write_latest(audit, "audited_at", campaign_id, [vars(finding) for finding in findings])
+
+    def write_verdicts(self, campaign_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        """Write the verdicts of a campaign, which the view `verdicts` then shows, a row for each.
+
+        Nothing is written where the latest ones are the same.
+        """
+        self._write_latest(schema.conclusion, "concluded_at", campaign_id, verdicts)
+
+    def _write_latest(self, table: Table, moment: str, campaign_id: int, rows: Sequence[Any]) -> None:
+        """Write what was found of a campaign now, unless it is what was found the last time."""
+        content = json.loads(_storable(json_text(rows)))
+        kept = next(column for column in table.columns if isinstance(column.type, JSON))
+        latest = select(kept).where(table.c.campaign_id == campaign_id).order_by(table.c.id.desc())
         with self._database.write("try again") as connection:
             self._experiment_of(connection, campaign_id)
             if connection.execute(latest.limit(1)).scalar_one_or_none() != content:
-                row = {"campaign_id": campaign_id, "audited_at": datetime.now(UTC), "findings": content}
-                connection.execute(insert(audit), row)
+                row = {"campaign_id": campaign_id, moment: datetime.now(UTC), kept.name: content}
+                connection.execute(insert(table), row)
 
     def record(self, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
         """Write what became of a planned trial in one transaction, and return the trial's number.
@@ -211,24 +221,19 @@ class Store:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         result = dict(outcome.result) if outcome.result is not None else None
-        numbers = kept_of(outcome)
-        names: list[tuple[Kind, str]] = [
-            *(("metric", name) for name in numbers["metrics"]),
-            *(("before", name) for name in numbers["calibration_before"]),
-            *(("after", name) for name in numbers["calibration_after"]),
-        ]
+        kept = kept_of(outcome)
+        kinds: dict[Kind, str] = {
+            "metric": "metrics",
+            "before": "calibration_before",
+            "after": "calibration_after",
+        }
+        names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
+        row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
+        content = {name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS}
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
             try:
-                trial_id = connection.execute(
-                    insert(trial).returning(trial.c.id),
-                    {
-                        "campaign_id": campaign_id,
-                        "ordinal": ordinal,
-                        **numbers,
-                        "reason": _storable(outcome.reason),
-                    },
-                ).scalar_one()
+                trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
             except IntegrityError as error:
                 raise AssayError(
                     f"trial {ordinal} of campaign {campaign_id} is not planned or has ended already; "
@@ -237,21 +242,9 @@ class Store:
             digest = None
             if result is not None and "environment" in result:
                 digest = _environment_digest(connection, result.pop("environment"))
-            connection.execute(
-                insert(record),
-                {
-                    "trial_id": trial_id,
-                    "environment": digest,
-                    "outcome": {
-                        name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS
-                    }
-                    | {"result": result},
-                },
-            )
-            known = self._known.get(experiment_id)
-            if known is None or not known.issuperset(names):
-                known = _extend_view(connection, experiment_id, names)
-        self._known[experiment_id] = known
+            row = {"trial_id": trial_id, "environment": digest, "outcome": content | {"result": result}}
+            connection.execute(insert(record), row)
+            _extend_view(connection, experiment_id, names)
         return trial_id
 
     def campaigns(self) -> list[CampaignSummary]:
@@ -305,9 +298,7 @@ class Store:
             .where(trial.c.campaign_id == campaign_id)
             .order_by(trial.c.ordinal)
         )
-        with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
-            return [StoredTrial(**row) for row in connection.execute(statement).mappings()]
+        return [StoredTrial(**row) for row in self._rows(campaign_id, statement)]
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
         """Return what the trials of a campaign report of machine and program: digest -> content."""
@@ -319,9 +310,7 @@ class Store:
             .join(environment, environment.c.sha256 == record.c.environment)
             .where(trial.c.campaign_id == campaign_id)
         )
-        with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
-            return {row.sha256: row.content for row in connection.execute(statement)}
+        return {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
 
     def record_of(self, trial_id: int) -> dict[str, Any]:
         """Return everything known of one ended trial, as values that JSON can express.
@@ -384,36 +373,39 @@ class Store:
                 planned_trial.c.ordinal,
             )
         )
-        with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
-            return [_PLANNED.validate_python(dict(row)) for row in connection.execute(statement).mappings()]
+        return [_PLANNED.validate_python(dict(row)) for row in self._rows(campaign_id, statement)]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
-        experiment_id = self._experiments.get(campaign_id)
-        if experiment_id is None and abs(campaign_id) <= LARGEST:
-            statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
-            experiment_id = connection.execute(statement).scalar_one_or_none()
+        """Return the number of the experiment of a campaign; an AssayError if there is no such campaign."""
+        statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
+        held = abs(campaign_id) <= LARGEST
+        experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
         if experiment_id is None:
             raise self._no_campaign(campaign_id)
-        self._experiments[campaign_id] = experiment_id
         return experiment_id
+
+    def _rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
+        """Return the rows of a statement on a campaign; an AssayError if there is no such campaign."""
+        with self._database.read() as connection:
+            self._experiment_of(connection, campaign_id)
+            return connection.execute(statement).mappings().all()
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
         return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` shows its campaigns")
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
-    experiment_id = connection.execute(
-        select(experiments.c.id).where(experiments.c.name == name)
-    ).scalar_one_or_none()
+    """Return the number of the experiment of a name; add a new one, with a view that has no names yet."""
+    held = connection.execute(select(experiments.c.id).where(experiments.c.name == name))
+    experiment_id = held.scalar_one_or_none()
     if experiment_id is not None:
         return experiment_id
     stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
-    return connection.execute(
-        insert(experiments)
-        .values(name=name, view_name=free_name(stem, taken_names(connection)))
-        .returning(experiments.c.id)
-    ).scalar_one()
+    view = free_name(stem, taken_names(connection))
+    adding = insert(experiments).values(name=name, view_name=view).returning(experiments.c.id)
+    experiment_id = connection.execute(adding).scalar_one()
+    connection.exec_driver_sql(create_view(view, experiment_id, []))
+    return experiment_id
 
 
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
@@ -422,25 +414,26 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
         connection.execute(insert(planned_trial), rows)
 
 
-def _extend_view(connection: Connection, experiment_id: int, names: list[tuple[Kind, str]]) -> _Names:
-    """Add columns to an experiment's view; return the names of all that it has."""
-    if names:
-        connection.execute(
-            insert_new(view_column),
-            [{"experiment_id": experiment_id, "kind": kind, "name": name} for kind, name in names],
-        )
+def _extend_view(connection: Connection, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> None:
+    """Add the columns to an experiment's view that it lacks."""
     statement = (
         select(view_column.c.kind, view_column.c.name)
         .where(view_column.c.experiment_id == experiment_id)
         .order_by(view_column.c.id)
     )
-    every = [(cast(Kind, kind), name) for kind, name in connection.execute(statement)]
+    known = dict.fromkeys((cast(Kind, kind), name) for kind, name in connection.execute(statement))
+    added = [column for column in dict.fromkeys(names) if column not in known]
+    if not added:
+        return
+    connection.execute(
+        insert(view_column),
+        [{"experiment_id": experiment_id, "kind": kind, "name": name} for kind, name in added],
+    )
     view = connection.execute(
         select(experiments.c.view_name).where(experiments.c.id == experiment_id)
     ).scalar_one()
-    connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
-    connection.exec_driver_sql(create_view(view, experiment_id, every))
-    return frozenset(every)
+    connection.exec_driver_sql(f"DROP VIEW {quoted(view)}")
+    connection.exec_driver_sql(create_view(view, experiment_id, [*known, *added]))
 
 
 def _columns(kind: type, *tables: Table) -> list[Column[Any]]:

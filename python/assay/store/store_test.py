@@ -81,7 +81,7 @@ fresh = itertools.count()
 
 def in_order_of_kind(values: Mapping[tuple[Kind, str], Any]) -> list[Any]:
     order: list[Kind] = ["factor", "metric", "before", "after"]
-    return [value for each in order for (kind, _), value in values.items() if kind == each]
+    return [value for wanted in order for (kind, _), value in values.items() if kind == wanted]
 
 
 def planned(ordinal: int, levels: Mapping[str, Level] | None = None) -> PlannedTrial:
@@ -215,9 +215,9 @@ def test_every_name_that_sql_can_express_has_its_column_and_invalid_metrics_are_
     }
     expected = {key: value for key, value in expected.items() if expressible(key[1])}
     assert columns == [column for column, _ in view_columns(expected)]
-    for found, value in zip(row[len(FIXED) :], in_order_of_kind(expected), strict=True):
+    for held, value in zip(row[len(FIXED) :], in_order_of_kind(expected), strict=True):
         # SQLite holds integers beyond 64 bits as doubles.
-        assert found == (pytest.approx(value) if isinstance(value, int | float) else value)
+        assert held == (pytest.approx(value) if isinstance(value, int | float) else value)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["factor", "metric", "before", "after"]), names), unique=True))
@@ -227,7 +227,7 @@ def test_columns_of_a_view_never_clash_and_do_not_depend_on_the_order_of_kinds(
     columns = list(view_columns(every))
     assert len({column.lower() for column, _ in columns}) == len(columns)
     order: list[Kind] = ["after", "before", "metric", "factor"]
-    assert columns == list(view_columns(sorted(every, key=lambda each: order.index(each[0]))))
+    assert columns == list(view_columns(sorted(every, key=lambda column: order.index(column[0]))))
 
 
 def test_a_factor_keeps_a_name_that_a_metric_has_too() -> None:
@@ -281,9 +281,11 @@ def test_what_is_pending_is_what_has_not_ended_in_the_order_of_the_plan(
     size, ended = case
     ended = {ordinal for ordinal in ended if ordinal < size}
     campaign = begin(shared_store, size)
-    for ordinal in sorted(ended, key=lambda each: (each * 7) % 13):
+    for ordinal in sorted(ended, key=lambda ended_ordinal: (ended_ordinal * 7) % 13):
         shared_store.record(campaign, ordinal, measured(1))
-    assert shared_store.pending(campaign) == [planned(each) for each in range(size) if each not in ended]
+    assert shared_store.pending(campaign) == [
+        planned(ordinal) for ordinal in range(size) if ordinal not in ended
+    ]
     assert [trial.ordinal for trial in shared_store.trials(campaign)] == sorted(ended)
     summary = shared_store.campaign(campaign)
     assert (summary.planned, summary.ended, summary.finished) == (size, len(ended), size == len(ended))
@@ -452,8 +454,8 @@ def test_a_repetition_runs_right_after_the_group_that_it_repeats(store: Store) -
 def test_decisions_come_back_in_their_order(store: Store) -> None:
     campaign, other = begin(store), begin(store)
     made = [decision("look", confidence=0.99), decision("repeat", group=3), decision("stop")]
-    for each in made:
-        store.decide(campaign, each)
+    for planned_decision in made:
+        store.decide(campaign, planned_decision)
     assert store.decisions(campaign) == made
     assert store.decisions(other) == []
 
@@ -478,7 +480,7 @@ def test_a_plan_is_extended_together_with_its_decision_or_not_at_all(store: Stor
     assert store.decisions(campaign) == []
     store.decide(campaign, decision("repeat", group=0), [repetition(0, 4, 2)])
     assert len(store.pending(campaign)) == 5
-    assert [each.kind for each in store.decisions(campaign)] == ["repeat"]
+    assert [decision.kind for decision in store.decisions(campaign)] == ["repeat"]
 
 
 # Findings
@@ -514,14 +516,27 @@ def test_an_audit_that_finds_nothing_leaves_no_finding_of_its_campaign(store: St
     assert store.query("select sum(json_array_length(findings)) from audit")[1] == [(2,)]
 
 
-@pytest.mark.parametrize("found", [[], [finding(ratio=0.1 + 0.2), finding("Half \ud800 a pair.")]])
-def test_an_audit_that_finds_the_same_writes_nothing(store: Store, found: list[Finding]) -> None:
+def test_verdicts_are_the_latest_of_each_campaign(store: Store) -> None:
+    campaign = begin(store)
+    verdict = {"level": "a", "context": "threads=1", "verdict": "faster", "ratio": 1.5, "low": None}
+    for verdicts in ([{**verdict, "verdict": "undecided"}], [verdict], [verdict]):
+        store.write_verdicts(campaign, verdicts)
+    query = "select campaign, context, level, verdict, ratio, low from verdicts"
+    assert store.query(query)[1] == [(campaign, "threads=1", "a", "faster", 1.5, None)]
+    assert store.query("select count(*) from conclusion")[1] == [(2,)]
+    store.write_findings(campaign, [finding(), finding("Again.")])
+    counts = "select campaign, trials, not_valid, verdicts, findings from campaigns"
+    assert store.query(counts)[1] == [(campaign, 0, 0, "1 faster", "2 notes")]
+
+
+@pytest.mark.parametrize("findings", [[], [finding(ratio=0.1 + 0.2), finding("Half \ud800 a pair.")]])
+def test_an_audit_that_finds_the_same_writes_nothing(store: Store, findings: list[Finding]) -> None:
     campaign = begin(store)
     for _ in range(3):
-        store.write_findings(campaign, found)
+        store.write_findings(campaign, findings)
     assert store.query("select count(*) from audit")[1] == [(1,)]
     store.write_findings(campaign, [finding("Another.")])
-    store.write_findings(campaign, found)
+    store.write_findings(campaign, findings)
     assert store.query("select count(*) from audit")[1] == [(3,)]
 
 
@@ -589,6 +604,11 @@ def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) ->
             assert rows == [(number, "a", 50)]
 
 
+# Datasette, where a test has imported it, has SQLite report exceptions in callbacks, of which pytest warns.
+EXCEPTIONS_IN_CALLBACKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@EXCEPTIONS_IN_CALLBACKS
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
@@ -601,6 +621,9 @@ def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) ->
         ("pragma journal_mode = delete", "can only read"),
         ("begin", "not a query"),
         ("create temp table x (a)", "not a query"),
+        ("drop table trials", "can only read"),
+        ("select load_extension('x')", "can only read"),
+        ("select subject from trial", "no such column: subject; .*the columns of trial are id, campaign_id"),
         ("", "not a query"),
         ("select 1; drop table trial", "one statement at a time"),
         ("selec 1", "syntax error"),
@@ -648,6 +671,7 @@ def test_a_query_may_take_records_apart(store: Store) -> None:
     assert store.query(sql)[1] == [(3,), (4,)]
 
 
+@EXCEPTIONS_IN_CALLBACKS
 def test_ctrl_c_ends_a_query_without_end(store: Store) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -740,5 +764,16 @@ def test_a_store_is_named_by_a_path_or_a_url(
 
 @pytest.mark.parametrize("name", ["postgresql://host/assay", "sqlite://x", "sqlite:///"])
 def test_the_url_of_anything_else_is_refused(name: str) -> None:
-    with pytest.raises(AssayError, match=f"{name} is not a store: name its file, or sqlite:/// and its file"):
+    with pytest.raises(
+        AssayError, match=f"{name}.* is not a store: name its file, or sqlite:/// and its file"
+    ):
         Store.open(name)
+
+
+def test_a_short_file_that_is_not_a_store_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    for size in (1, 2, 100, 511, 512, 5000):
+        file.write_bytes(b"x" * size)
+        with pytest.raises(AssayError, match="is not a store"):
+            Store.open(file)
+        assert file.read_bytes() == b"x" * size

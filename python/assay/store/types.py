@@ -49,7 +49,7 @@ class Decision:
         block: number of blocks that had ended.
         reason: in words.
         content: what it rests on, JSON values; for repeat the `group`, for look the `confidence` and the
-            number of comparisons still `undecided` or the widest interval.
+            number of comparisons still `undecided`, that of those `withheld`, and the widest interval.
     """
 
     kind: Literal["look", "repeat", "stop"]
@@ -67,7 +67,8 @@ class CampaignSummary:
         source: the experiment's TOML text as it was when the campaign began.
         planned: number of trials in its plan.
         counts: status -> number of ended trials.
-        host: what the laboratory knew of the machine at the start: name, processors, kernel.
+        host: what the laboratory knew at the start: of the machine its name, processors and kernel, and of
+            `subjects` which are a map, a multimap, a queue or nothing.
         stopped: why it ended before all of its plan had run; empty if it did not.
     """
 

@@ -2,7 +2,7 @@
 # go.sum, and stays in Go's own cache. Any Go from 1.19 on will do, and need not fetch another.
 find_program(GO go)
 if(NOT GO)
-  message(FATAL_ERROR "Assay's tests need Go, for porcupine (Debian's package golang-go). -DASSAY_TESTS=OFF builds without tests.")
+  message(FATAL_ERROR "Assay needs Go, for the judge of histories (Debian's package golang-go).")
 endif()
 set(ENV{GOTOOLCHAIN} local)
 execute_process(
@@ -10,8 +10,8 @@ execute_process(
   WORKING_DIRECTORY "${SOURCE}" RESULT_VARIABLE failed ERROR_VARIABLE said)
 if(failed AND said MATCHES "porcupine@")
   execute_process(COMMAND "${GO}" env GOPROXY OUTPUT_VARIABLE proxy OUTPUT_STRIP_TRAILING_WHITESPACE)
-  string(APPEND said "Assay's tests need the Go module porcupine, which Go's module proxy (GOPROXY=${proxy}) did not deliver. "
-    "Set GOPROXY to one that can be reached. -DASSAY_TESTS=OFF builds without tests.")
+  string(APPEND said "Assay needs the Go module porcupine, which Go's module proxy (GOPROXY=${proxy}) did not deliver. "
+    "Set GOPROXY to one that can be reached.")
 endif()
 if(failed)
   message(FATAL_ERROR "${said}")

@@ -252,7 +252,7 @@ func (op *operation) leavesValue() bool {
 	return op.Kind == "insert" || op.Kind == "insert_or_assign" || op.Kind == "update"
 }
 
-// spans says whether the operation tells of more keys than one.
+// spans says whether the operation is about several keys.
 func (op *operation) spans() bool {
 	return !op.leavesValue() && op.Kind != "erase" && op.Kind != "find"
 }
@@ -314,7 +314,7 @@ func (h *history) firstCall() int64 {
 	return first
 }
 
-// keys are those that the history tells of, ascending.
+// keys are those that the history is about, ascending.
 func (h *history) keys() []uint64 {
 	all := map[uint64]bool{}
 	for _, e := range h.Start {
@@ -336,7 +336,7 @@ func (h *history) keys() []uint64 {
 	return keys
 }
 
-// of is what the history tells of one key. A history without sizes is linearizable only if this is
+// of is what the history says about one key. A history without sizes is linearizable only if this is
 // for each key, because what a map holds under one key does not depend on the others (Herlihy and Wing
 // 1990, theorem 1).
 func (h *history) of(key uint64) *history {
@@ -367,8 +367,8 @@ func under(key uint64, elements []element) []element {
 	return found
 }
 
-// partitions by key where that loses nothing: where no operation but the walk at the end, which ran
-// alone, tells of several keys.
+// partitions says whether the history may be judged key by key: whether no operation but the walk at
+// the end, which ran alone, is about several keys.
 func (h *history) partitions() bool {
 	for _, op := range h.Operations {
 		if op.spans() && op.Kind != walk {

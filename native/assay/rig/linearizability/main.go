@@ -3,11 +3,12 @@
 //	assay-rig histories my_map | assay-linearizability
 //
 // reads histories, one JSON object a line (history.go says which), decides about each by porcupine,
-// and prints the smallest that is not linearizable, made smaller still, and then the whole of it. It
-// is told of a history that did not end, too, and draws that.
+// and prints the smallest that is not linearizable, made smaller still, and then the whole of it. A
+// history that did not end is printed, too.
 //
 // With -histories N fewer than N are an error, unless the last did not end: a recorder that crashes
-// between two lines leaves no other trace. What can be judged is, whatever comes after it.
+// between two lines leaves no other trace. With -until-end a last line "end" says that there are no
+// more, in place of their number. What can be judged is, whatever comes after it.
 //
 // Exit status: 0 if all are linearizable, 1 if one is not or did not end, 2 if the input cannot be
 // read or is not complete.
@@ -31,13 +32,15 @@ type verdict struct {
 	operations int
 	failures   []*history
 	unended    []*history
+	atEnd      bool  // a line said that there are no more
 	incomplete error // why there are not more histories, if there should be
 }
 
 func main() {
 	expected := flag.Int("histories", 0, "how many there are")
+	untilEnd := flag.Bool("until-end", false, "the last line is \"end\"")
 	flag.Parse()
-	found := judge(os.Stdin, *expected)
+	found := judge(os.Stdin, *expected, *untilEnd)
 	found.print(os.Stdout)
 	if found.incomplete != nil {
 		fmt.Fprintln(os.Stderr, "error:", found.incomplete)
@@ -57,7 +60,7 @@ func (found *verdict) status() int {
 }
 
 // judge decides about all histories up to the end, or to what it cannot read.
-func judge(in io.Reader, expected int) *verdict {
+func judge(in io.Reader, expected int, untilEnd bool) *verdict {
 	found := new(verdict)
 	found.incomplete = found.readAll(in)
 	if found.incomplete == nil && found.histories == 0 {
@@ -65,6 +68,9 @@ func judge(in io.Reader, expected int) *verdict {
 	}
 	if found.incomplete == nil && found.histories < expected && len(found.unended) == 0 {
 		found.incomplete = fmt.Errorf("the recorder ended after %d of %d histories", found.histories, expected)
+	}
+	if found.incomplete == nil && untilEnd && !found.atEnd && len(found.unended) == 0 {
+		found.incomplete = fmt.Errorf("the recorder ended early, after %d histories", found.histories)
 	}
 	return found
 }
@@ -81,6 +87,10 @@ func (found *verdict) readAll(in io.Reader) error {
 		}
 		if err != nil {
 			return err
+		}
+		if string(line) == "end\n" {
+			found.atEnd = true
+			continue
 		}
 		h, err := parse(line)
 		if err != nil {

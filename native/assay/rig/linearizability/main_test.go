@@ -33,7 +33,7 @@ func line(start string, operations []string, end string) string {
 
 func judged(t *testing.T, input string) *verdict {
 	t.Helper()
-	found := judge(strings.NewReader(input), 0)
+	found := judge(strings.NewReader(input), 0, false)
 	if found.incomplete != nil {
 		t.Fatal(found.incomplete)
 	}
@@ -219,18 +219,21 @@ func TestWhatIsWrongBeforeTheInputEndsIsTold(t *testing.T) {
 	for _, try := range []struct {
 		input    string
 		expected int
+		untilEnd bool
 		status   int
 		told     string
 		reason   string
 	}{
-		{wrong + right[:40], 0, 1, "find(1): 9", "line 2 is cut short"},
-		{right + right[:40], 0, 2, "only 1 histories", "line 2 is cut short"},
-		{right + "{}\n", 0, 2, "only 1 histories", "line 2 is not a history"},
-		{right + right, 3, 2, "only 2 histories", "the recorder ended after 2 of 3 histories"},
-		{wrong, 3, 1, "find(1): 9", "the recorder ended after 1 of 3 histories"},
-		{right + right, 2, 0, "2 histories of 2 operations: all linearizable", ""},
+		{wrong + right[:40], 0, false, 1, "find(1): 9", "line 2 is cut short"},
+		{right + right[:40], 0, false, 2, "only 1 histories", "line 2 is cut short"},
+		{right + "{}\n", 0, false, 2, "only 1 histories", "line 2 is not a history"},
+		{right + right, 3, false, 2, "only 2 histories", "the recorder ended after 2 of 3 histories"},
+		{wrong, 3, false, 1, "find(1): 9", "the recorder ended after 1 of 3 histories"},
+		{right + right, 2, false, 0, "2 histories of 2 operations: all linearizable", ""},
+		{right + "end\n", 0, true, 0, "1 histories of 1 operations: all linearizable", ""},
+		{right, 0, true, 2, "only 1 histories", "the recorder ended early, after 1 histories"},
 	} {
-		found := judge(strings.NewReader(try.input), try.expected)
+		found := judge(strings.NewReader(try.input), try.expected, try.untilEnd)
 		var out strings.Builder
 		found.print(&out)
 		if found.status() != try.status || !strings.Contains(out.String(), try.told) ||
@@ -295,7 +298,7 @@ func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 		around(`{"thread":0,"op":"find","key":1,"call":0,"return":1}`):                 "an answer is missing",
 		around(`{"thread":0,"op":"find","key":1,"call":0,"answer":null}`):              "it answered without returning",
 	} {
-		found := judge(strings.NewReader(input), 0)
+		found := judge(strings.NewReader(input), 0, false)
 		if found.incomplete == nil || !strings.Contains(found.incomplete.Error(), message) {
 			t.Errorf("%q: expected %q, got %v", input, message, found.incomplete)
 		}

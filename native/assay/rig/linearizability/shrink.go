@@ -11,12 +11,12 @@ import (
 // Not every operation may be left out. Without an insert, a search that found its value would look
 // like the mistake. These may:
 //
-//   - the operations on other keys, which do not matter to what is told of this one;
+//   - the operations on other keys, which do not matter to this one;
 //   - what was called after the first return that no order explains; what was going on at that
 //     return stays, as pending, because it may have taken effect;
 //   - operations that changed nothing: each is one condition less for an order to meet;
-//   - all before a moment at which nothing was going on and what the map held follows; of the last
-//     operation that changed the map nothing is told by what it held, so that one stays.
+//   - all before a moment at which nothing was going on and what the map held follows; the last
+//     operation that changed the map stays, as what the map held does not show which it was.
 func shrink(h *history) *history {
 	for {
 		before := len(h.Operations)

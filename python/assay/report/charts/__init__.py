@@ -6,56 +6,75 @@ trials of its `condition`, or to its `trial`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from assay.report.charts.chart import TRIALS_HEADING, own
-from assay.report.charts.comparison import comparison
+from assay.report.charts.comparison import medians, pairs, ratios
 from assay.report.charts.defaults import cost, inside
-from assay.report.charts.distribution import distribution
-from assay.report.charts.drawings import Specification
-from assay.report.charts.drawn import Figure
-from assay.report.charts.host import host
+from assay.report.charts.drawn import Figure, Specification
 from assay.report.charts.latency import latency
-from assay.report.charts.panels import Panels, short
+from assay.report.charts.over_time import host, trials
+from assay.report.charts.panels import Panels
 from assay.report.gather import Report
 
-__all__ = ["SECTIONS", "Figure", "figures", "specifications"]
+__all__ = ["SECTIONS", "Figure", "Specification", "figures", "page_content", "specifications"]
 
-SECTIONS: Mapping[str, tuple[str, str]] = {
-    "comparison": (
-        "The comparison",
-        "Medians over valid trials, and ratios to the baseline over the band of the smallest effect, "
-        "with 95% intervals. Click a mark to see its trials.",
+SECTIONS: Mapping[str, tuple[Callable[[Panels], Iterable[Figure]], str, str]] = {
+    "ratios": (
+        ratios,
+        "Ratios to the baseline",
+        "Over the band of the smallest effect, with 95% intervals. A page shows them as its first picture.",
     ),
-    "charts": ("Charts of this experiment", "As its file asks for them. Click a mark to see its trials."),
+    "medians": (
+        medians,
+        "Medians",
+        "Over valid trials, with 95% intervals. Click a mark to see its trials.",
+    ),
+    "charts": (
+        own,
+        "Charts of this experiment",
+        "As its file asks for them. Click a mark to see its trials.",
+    ),
     "trials": (
+        trials,
         TRIALS_HEADING,
         "The share of trials with at most each value (Blackwell 1998, figure 1), and the same trials over "
         "the time of the campaign. Click a point to see its trial.",
     ),
+    "pairs": (
+        pairs,
+        "Ratios of pairs",
+        "The share of pairs with at most each ratio to the baseline, for each context: how far single pairs "
+        "lie apart, where the interval is that of their mean.",
+    ),
     "latency": (
+        latency,
         "How long operations take",
         "Percentiles of the latency of operations, from the start of each, or in an open loop from the "
         "moment at which it was due. Click a mark to see its trials.",
     ),
     "inside": (
+        inside,
         "Inside the trials",
         "Medians with 95% intervals of what each role of threads got done, and of what probes in the "
         "measured code recorded. Click a mark to see its trials.",
     ),
     "cost": (
+        cost,
         "What it costs",
         "Medians with 95% intervals of counters and memory, and how evenly the threads were served. "
         "Click a mark to see its trials.",
     ),
     "host": (
+        host,
         "The host over the campaign",
         "Calibrations in processes of their own, just before and just after each trial. "
         "Click a point to see its trial.",
     ),
 }
-"""Part of the page -> its heading and a sentence, in order."""
+"""Part of the page -> what yields its figures, its heading and a sentence, in order."""
 
 
 def figures(report: Report) -> list[Figure]:
@@ -63,15 +82,28 @@ def figures(report: Report) -> list[Figure]:
     panels = Panels(report)
     numbers: Counter[str] = Counter()
     named = []
-    for section in (comparison, own, distribution, latency, inside, cost, host):
-        for figure in section(panels):
+    for section, (figures_of, *_) in SECTIONS.items():
+        for figure in figures_of(panels):
             numbers[figure.kind] += 1
-            rows = [[short(value) for value in row] for row in figure.rows]
-            named.append(replace(figure, name=f"{figure.kind}-{numbers[figure.kind]}", rows=rows))
+            name = f"{figure.kind}-{numbers[figure.kind]}"
+            rows = [{column: _short(value) for column, value in row.items()} for row in figure.rows]
+            named.append(replace(figure, section=section, name=name, rows=rows))
     return named
+
+
+def _short(value: Any) -> Any:
+    """Return a number with nine digits, which is more than a chart shows; anything else as it is."""
+    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def specifications(figures: Iterable[Figure]) -> dict[str, Specification]:
     """Return kind of chart -> Vega-Lite specification, of every kind that has something to draw."""
     kinds = {figure.kind: figure for figure in figures if figure.rows}
     return {kind: figure.specification() for kind, figure in kinds.items()}
+
+
+def page_content(drawn: Iterable[Figure]) -> dict[str, Any]:
+    """Return what a page needs to draw figures: their specifications by kind and their data by name."""
+    drawn = list(drawn)
+    data = {figure.name: (figure.kind, *figure.table()) for figure in drawn if figure.rows}
+    return {"specifications": specifications(drawn), "data": data}

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import altair
 import pytest
@@ -62,9 +61,9 @@ def test_every_kind_is_valid_and_its_marks_lead_to_their_trials(chart: str) -> N
     drawn = charted(chart)[1][0]
     specification = drawn.specification()
     altair.Chart.from_dict(specification, validate=True)
-    complete = {**specification, "width": 400, "datasets": {"rows": points(drawn)}}
+    complete = {**specification, "width": 400, "datasets": {"rows": list(drawn.rows)}}
     svg = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
-    for point in points(drawn):
+    for point in drawn.rows:
         assert f'trials.html#condition-{point["condition"]}"' in svg
 
 
@@ -80,57 +79,53 @@ def test_two_facets_share_their_axes() -> None:
     assert drawn[0].specification()["layer"][1]["encoding"]["y"]["field"] == "series"  # in rows
 
 
-def points(drawn: Figure) -> list[dict[str, Any]]:
-    return [dict(zip(drawn.columns, row, strict=True)) for row in drawn.rows]
-
-
 def of_condition(report: Report, number: int, metric: str) -> list[float]:
     return [trial.metrics[metric] for trial in report.trials if report.number(trial) == number]
 
 
 def test_lines_are_medians_with_intervals_over_a_factor() -> None:
-    report, found = charted('kind="lines"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
-    assert [figure.title for figure in found] == [
+    report, drawn = charted('kind="lines"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
+    assert [figure.title for figure in drawn] == [
         "throughput over threads: mix=searches",
         "throughput over threads: mix=updates",
     ]
-    assert [figure.kind for figure in found] == ["chart-1-1", "chart-1-1"]
-    for figure in found:
-        assert {(point["series"], point["x"]) for point in points(figure)} == {
+    assert [figure.kind for figure in drawn] == ["chart-1-1", "chart-1-1"]
+    for figure in drawn:
+        assert {(point["series"], point["x"]) for point in figure.rows} == {
             (subject, threads) for subject in ("noop", "std_map_mutex") for threads in ("1", "2", "8")
         }
-        for point in points(figure):
+        for point in figure.rows:
             values = of_condition(report, point["condition"], "throughput")
             interval = median_interval(values)
             assert interval is not None
-            found_ends = (point["value"], point["low"], point["high"])
-            assert found_ends == pytest.approx((median(values), interval.low, interval.high), rel=1e-5)
+            ends = (point["value"], point["low"], point["high"])
+            assert ends == pytest.approx((median(values), interval.low, interval.high), rel=1e-5)
 
 
 def test_the_figures_of_a_facet_share_their_axes() -> None:
-    _, found = charted('kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
-    assert found[0].specification() == found[1].specification()
-    low, high = found[0].specification()["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    _, drawn = charted('kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
+    assert drawn[0].specification() == drawn[1].specification()
+    low, high = drawn[0].specification()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert low == 0
-    assert high == pytest.approx(1.05 * max(p["high"] for figure in found for p in points(figure)), rel=1e-3)
+    assert high == pytest.approx(1.05 * max(p["high"] for figure in drawn for p in figure.rows), rel=1e-3)
 
 
 def test_nothing_is_pooled_what_a_chart_does_not_name_gets_figures() -> None:
-    report, found = charted('kind="bars"\nx="subject"\ny="throughput"')
-    assert len(found) == 6  # two mixes by three numbers of threads
-    conditions = [point["condition"] for figure in found for point in points(figure)]
+    report, drawn = charted('kind="bars"\nx="subject"\ny="throughput"')
+    assert len(drawn) == 6  # two mixes by three numbers of threads
+    conditions = [point["condition"] for figure in drawn for point in figure.rows]
     assert sorted(conditions) == list(range(1, len(report.analysis.conditions) + 1))
 
 
 def test_a_filter_leaves_some_levels() -> None:
-    report, found = charted(
+    report, drawn = charted(
         'kind="box"\nx="threads"\ny="throughput"\ncolor="subject"'
         '\nfilter={ mix = "updates", threads = [1, 8] }'
     )
-    (figure,) = found
+    (figure,) = drawn
     assert figure.title == "throughput by threads"
-    assert {point["x"] for point in points(figure)} == {"1", "8"}
-    for point in points(figure):
+    assert {point["x"] for point in figure.rows} == {"1", "8"}
+    for point in figure.rows:
         values = sorted(of_condition(report, point["condition"], "throughput"))
         assert (point["least"], point["median"], point["most"]) == pytest.approx(
             (values[0], median(values), values[-1]), rel=1e-5
@@ -141,69 +136,69 @@ def test_a_filter_leaves_some_levels() -> None:
 
 def test_a_level_keeps_its_colour_whatever_is_filtered() -> None:
     chart = 'kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfilter={ mix = "updates"'
-    every, one = (
-        found[0].specification()["layer"][0]["encoding"]["color"]["scale"]
-        for _, found in (charted(f"{chart} }}"), charted(f'{chart}, subject = "std_map_mutex" }}'))
+    every, filtered = (
+        drawn[0].specification()["layer"][0]["encoding"]["color"]["scale"]
+        for _, drawn in (charted(f"{chart} }}"), charted(f'{chart}, subject = "std_map_mutex" }}'))
     )
-    assert one["domain"] == ["std_map_mutex"]
-    assert one["range"] == every["range"][1:]
+    assert filtered["domain"] == ["std_map_mutex"]
+    assert filtered["range"] == every["range"][1:]
 
 
 def test_a_histogram_counts_every_trial_once() -> None:
-    report, found = charted('kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }')
-    assert len(found) == 2
-    for figure in found:
-        for condition in {point["condition"] for point in points(figure)}:
-            bins = [point for point in points(figure) if point["condition"] == condition]
+    report, drawn = charted('kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }')
+    assert len(drawn) == 2
+    for figure in drawn:
+        for condition in {point["condition"] for point in figure.rows}:
+            bins = [point for point in figure.rows if point["condition"] == condition]
             values = of_condition(report, condition, "throughput")
-            assert sum(each["count"] for each in bins) == len(values)
-            assert min(each["from"] for each in bins) <= min(values) * 1.001
-            assert max(each["to"] for each in bins) >= max(values) * 0.999
+            assert sum(bar["count"] for bar in bins) == len(values)
+            assert min(bar["from"] for bar in bins) <= min(values) * 1.001
+            assert max(bar["to"] for bar in bins) >= max(values) * 0.999
 
 
 def test_a_histogram_of_one_value_has_one_bar() -> None:
-    _, found = charted('kind="histogram"\nx="peak_resident_bytes"\nfilter={ threads = 1, mix = "updates" }')
-    assert [[point["count"] for point in points(figure)] for figure in found] == [[12], [12]]
+    _, drawn = charted('kind="histogram"\nx="peak_resident_bytes"\nfilter={ threads = 1, mix = "updates" }')
+    assert [[point["count"] for point in figure.rows] for figure in drawn] == [[12], [12]]
 
 
 def test_a_heat_map_shows_medians_by_two_factors() -> None:
-    report, found = charted('kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"')
-    for figure in found:
+    report, drawn = charted('kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"')
+    for figure in drawn:
         assert len(figure.rows) == 6
-        for point in points(figure):
+        for point in figure.rows:
             expected = median(of_condition(report, point["condition"], "throughput"))
             assert point["value"] == pytest.approx(expected, rel=1e-5)
-    middle = found[0].specification()["layer"][1]["encoding"]["color"]["condition"]["test"]
-    values = [point["value"] for figure in found for point in points(figure)]
+    middle = drawn[0].specification()["layer"][1]["encoding"]["color"]["condition"]["test"]
+    values = [point["value"] for figure in drawn for point in figure.rows]
     assert min(values) < float(middle.split()[-1].rstrip(")")) < max(values)
 
 
 def test_lines_over_a_metric_run_through_the_conditions() -> None:
-    _, found = charted('kind="lines"\nx="peak_resident_bytes"\ny="throughput"\ncolor="subject"\nfacet="mix"')
-    assert len(found) == 2  # the number of threads is what a line runs along
-    for figure in found:
-        assert [point["at"] for point in points(figure)] == [1e6, 2e6, 8e6, 1e6, 2e6, 8e6]
+    _, drawn = charted('kind="lines"\nx="peak_resident_bytes"\ny="throughput"\ncolor="subject"\nfacet="mix"')
+    assert len(drawn) == 2  # the number of threads is what a line runs along
+    for figure in drawn:
+        assert [point["at"] for point in figure.rows] == [1e6, 2e6, 8e6, 1e6, 2e6, 8e6]
 
 
 def test_what_is_coloured_may_be_the_axis_itself() -> None:
-    _, found = charted('kind="bars"\nx="subject"\ny="throughput"\ncolor="subject"')
-    encoding = found[0].specification()["layer"][0]["encoding"]
+    _, drawn = charted('kind="bars"\nx="subject"\ny="throughput"\ncolor="subject"')
+    encoding = drawn[0].specification()["layer"][0]["encoding"]
     assert "xOffset" not in encoding
     assert encoding["color"]["legend"] is None
 
 
 @pytest.mark.parametrize(
-    ("chart", "note"),
+    ("chart", "words"),
     [
-        ('kind="box"\nx="threads"\ny="thruput"', "No valid trial reports thruput. Is throughput meant?"),
-        ('kind="histogram"\nx="qqqqq"', "No valid trial reports qqqqq."),
-        ('kind="heat_map"\nx="threads"\ny="mix"\nvalue="latency_p99"', "No valid trial reports latency_p99."),
+        ('kind="box"\nx="threads"\ny="thruput"', ["thruput", "throughput"]),
+        ('kind="histogram"\nx="qqqqq"', ["qqqqq"]),
+        ('kind="heat_map"\nx="threads"\ny="mix"\nvalue="latency_p99"', ["latency_p99"]),
     ],
 )
-def test_a_metric_that_no_trial_reports_is_said(chart: str, note: str) -> None:
+def test_a_metric_that_no_trial_reports_is_said(chart: str, words: list[str]) -> None:
     _, (figure,) = charted(chart)
     assert not figure.rows
-    assert figure.note == note
+    assert all(word in figure.note for word in words)
 
 
 def test_a_metric_that_some_conditions_lack_is_said_in_their_place() -> None:
@@ -213,23 +208,23 @@ def test_a_metric_that_some_conditions_lack_is_said_in_their_place() -> None:
     text = experiment_text(
         FACTORS, '[[chart]]\nkind="bars"\nx="threads"\ny="latency"\ncolor="subject"\nfacet="mix"'
     )
-    found = list(own(Panels(example_report(text, some))))
-    assert [len(figure.rows) for figure in found] == [0, 6]
-    assert [figure.note for figure in found] == ["No valid trial of these conditions reports latency.", ""]
+    drawn = list(own(Panels(example_report(text, some))))
+    assert [len(figure.rows) for figure in drawn] == [0, 6]
+    assert ["latency" in figure.note for figure in drawn] == [True, False]
 
 
 def test_without_a_valid_trial_that_is_said() -> None:
     text = experiment_text(FACTORS, '[[chart]]\nkind="histogram"\nx="throughput"')
     given = example_report(text, metrics, status=lambda _: "crashed")
     (figure,) = own(Panels(given))
-    assert figure.note == "There is no valid trial yet."
+    assert "no valid trial" in figure.note
 
 
 def test_what_a_filter_leaves_and_where_other_factors_stand_is_said() -> None:
-    _, found = charted(
+    _, drawn = charted(
         'kind="bars"\nx="subject"\ny="throughput"\nfilter={ threads = [1, 8], mix = "searches" }'
     )
-    assert {figure.note for figure in found} == {"Only threads=1 or 8, mix=searches."}
+    assert all("threads=1 or 8, mix=searches" in figure.note for figure in drawn)
     _, (figure, *_) = charted('kind="bars"\nx="subject"\ny="throughput"')
     assert figure.note == ""
 
@@ -240,4 +235,4 @@ def test_a_filter_may_leave_nothing() -> None:
         '[[chart]]\nkind="histogram"\nx="throughput"\nfilter={ subject = "std_map_mutex", threads = 8 }',
     ).replace("seed = 1", 'seed = 1\nexclude = [{ subject = "std_map_mutex", threads = 8 }]')
     (figure,) = own(Panels(example_report(text, metrics)))
-    assert figure.note == "The filter leaves no condition."
+    assert "filter" in figure.note

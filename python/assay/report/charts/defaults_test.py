@@ -47,8 +47,7 @@ def test_they_are_pictures() -> None:
     kinds = specifications(figures(report))
     for kind in ("latency", "latency-operation", "probe_retries"):
         chart = next(figure for figure in figures(report) if figure.kind == kind)
-        data = [dict(zip(chart.columns, row, strict=True)) for row in chart.rows]
-        whole = {**kinds[kind], "datasets": {"rows": data}}
+        whole = {**kinds[kind], "datasets": {"rows": list(chart.rows)}}
         altair.Chart.from_dict(whole)
         assert vl_convert.vegalite_to_svg(whole).startswith("<svg")
 
@@ -56,7 +55,7 @@ def test_they_are_pictures() -> None:
 def test_percentiles_are_medians_over_trials_with_their_intervals() -> None:
     latency = drawn("latency_")["latency"]
     assert [figure.title for figure in latency] == ["Latency: keys=dense", "Latency: keys=sparse"]
-    rows = [dict(zip(latency[0].columns, row, strict=True)) for row in latency[0].rows]
+    rows = latency[0].rows
     assert [row["x"] for row in rows[:6]] == ["50%", "90%", "99%", "99.9%", "99.99%", "longest timed"]
     first = rows[0]
     assert (first["series"], first["values"]) == ("noop", 12)
@@ -65,10 +64,10 @@ def test_percentiles_are_medians_over_trials_with_their_intervals() -> None:
 
 
 def test_kinds_and_roles_are_told_apart_where_there_are_several() -> None:
-    one = drawn("latency_", "latency_find_", "role_all_latency_")
-    assert not {"latency-role", "latency-operation"} & one.keys()
+    alone = drawn("latency_", "latency_find_", "role_all_latency_")
+    assert not {"latency-role", "latency-operation"} & alone.keys()
     several = drawn("latency_", "latency_find_", "latency_range_", "role_a_latency_", "role_b_c_latency_")
-    titles = {kind: [re.sub(":.*", "", each.title) for each in several[kind]] for kind in several}
+    titles = {kind: [re.sub(":.*", "", figure.title) for figure in several[kind]] for kind in several}
     assert titles["latency-operation"] == 2 * ["Latency of find", "Latency of range"]
     assert titles["latency-role"] == 2 * ["Latency of role a", "Latency of role b_c"]
 
@@ -90,5 +89,5 @@ def test_roles_and_probes_have_a_figure_each(metric: str, title: str) -> None:
 
 @pytest.mark.parametrize("others", [{}, {"probe_retries": 0.0}])
 def test_without_them_there_is_nothing(others: dict[str, float]) -> None:
-    sections = {figure.section for each in drawn(**others).values() for figure in each}
+    sections = {figure.section for of_kind in drawn(**others).values() for figure in of_kind}
     assert not {"latency", "inside"} & sections

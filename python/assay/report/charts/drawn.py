@@ -1,16 +1,19 @@
 """Figures, and those that share their axes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.report.charts.drawings import LEAST, MOST, Row, Specification, drawable
+from assay.report.charts.axes import LEAST, MOST, drawable
+from assay.report.metrics import unit_of
 from assay.words import condition_name, counted
 
-WIDE = 30  # where the largest is this many times the smallest, a logarithmic scale is needed to see both
+Row = Mapping[str, Any]
+Specification = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -18,62 +21,56 @@ class Figure:
     """One chart on the page.
 
     Attributes:
-        section: the part of the page that it belongs to, a key of SECTIONS.
         kind: which specification draws it; figures of one kind share theirs.
         title: of others' making.
-        columns, rows: its data. Without rows there is nothing to draw, and the note says why.
-        specification: makes what draws it.
+        rows: its data, column -> value; without them there is nothing to draw, and the note says why.
         note: what has to be said with it, of others' making too; may be empty.
+        specification: makes what draws it.
+        section: the part of the page that it belongs to, a key of SECTIONS.
         name: stem of a file's name, unique on the page: small letters, digits, `_` and `-`.
     """
 
-    section: str
     kind: str
     title: str
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[Any]] = ()
-    specification: Callable[[], Specification] = dict
+    rows: Sequence[Row] = ()
     note: str = ""
+    specification: Callable[[], Specification] = dict
+    section: str = ""
     name: str = ""
 
-
-@dataclass(frozen=True)
-class Table:
-    """The rows of a figure, with its title and note."""
-
-    title: str
-    rows: Sequence[Row]
-    note: str = ""
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        """Return its columns, and its rows as lists of their values."""
+        columns = list(dict.fromkeys(chain.from_iterable(self.rows)))
+        return columns, [[row.get(column) for column in columns] for row in self.rows]
 
 
 def together(
-    section: str,
-    kind: str,
-    columns: Sequence[str],
-    tables: Sequence[Table],
-    specification: Callable[[Sequence[Row]], Specification],
+    figures: Iterable[Figure], specification: Callable[[Sequence[Row]], Specification]
 ) -> list[Figure]:
-    """Return a figure for each table, all on the axes that all their rows need.
+    """Return figures on the axes that all their rows need.
 
     Rows with numbers that axes cannot show are left out, and the note says so.
 
     Args:
         specification: every row that is drawn -> what draws them.
     """
-    kept = [[row for row in table.rows if all(map(drawable, row))] for table in tables]
-    every = [row for rows in kept for row in rows]
+    figures = list(figures)
+    kept = [[row for row in figure.rows if all(map(drawable, row.values()))] for figure in figures]
+    draws = partial(specification, list(chain.from_iterable(kept)))
     return [
-        Figure(
-            section,
-            kind,
-            table.title,
-            columns,
-            rows,
-            partial(specification, every),
-            " ".join(filter(None, (table.note, left_out(len(table.rows) - len(rows))))),
+        replace(
+            figure,
+            rows=rows,
+            note=noted(figure.note, left_out(len(figure.rows) - len(rows))),
+            specification=draws,
         )
-        for table, rows in zip(tables, kept, strict=True)
+        for figure, rows in zip(figures, kept, strict=True)
     ]
+
+
+def noted(*parts: str) -> str:
+    """Return those parts of a note that say something."""
+    return " ".join(filter(None, parts))
 
 
 def left_out(marks: int, what: str = "mark") -> str:
@@ -83,9 +80,9 @@ def left_out(marks: int, what: str = "mark") -> str:
     return f"Not drawn: {counted(marks, what)} with numbers below {LEAST:g} or above {MOST:g}."
 
 
-def column(rows: Sequence[Row], *places: int) -> list[float]:
-    """Return the numbers in some places of the rows."""
-    return [row[place] for row in rows for place in places if row[place] is not None]
+def numbers(rows: Sequence[Row], *columns: str) -> list[float]:
+    """Return the numbers in some columns of the rows."""
+    return [row[column] for row in rows for column in columns if row.get(column) is not None]
 
 
 def titled(what: str, shared: Mapping[str, Level]) -> str:
@@ -95,13 +92,12 @@ def titled(what: str, shared: Mapping[str, Level]) -> str:
 
 def measured(experiment: Experiment, metric: str) -> str:
     """Return a metric with its unit, where that is known."""
-    unit = experiment.unit(metric)
-    own = any(program.is_command for program in experiment.programs.values())
-    if not unit and not own and metric.endswith("throughput"):
-        unit = "operations / s"
+    unit = unit_in(experiment, metric)
     return f"{metric} ({unit})" if unit else metric
 
 
-def wide(values: Sequence[float]) -> bool:
-    """Tell whether values differ so much that only a logarithmic scale shows them all."""
-    return bool(values) and min(values) > 0 and max(values) > WIDE * min(values)
+def unit_in(experiment: Experiment, metric: str) -> str:
+    """Return the unit of a metric in an experiment; empty where it is not known."""
+    others = any(program.is_command for program in experiment.programs.values())
+    ours = not others or metric.endswith(("_ms", "_bytes"))
+    return experiment.unit(metric) or (unit_of(metric) if ours else "")

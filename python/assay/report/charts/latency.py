@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.report.charts import drawings
-from assay.report.charts.drawings import Across, Row, Specification, Up
-from assay.report.charts.drawn import Figure, Table, column, titled, together
+from assay.report.charts.axes import Across, Up
+from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels, summary
 
 PERCENTILES = {
@@ -21,6 +21,8 @@ PERCENTILES = {
 The longest is of those that were timed and ended: sampling misses longer ones, and an operation that never
 ended is not among them.
 """
+
+GAP = 0.45  # between the marks of two percentiles, a share of their distance
 
 # docs/reference/metrics.md: role_NAME_latency_p50_ns, latency_KIND_p50_ns, latency_p50_ns
 _METRIC = re.compile(rf"((?:role_[a-z0-9_]+_)?latency_(?:[a-z]+_)??)({'|'.join(PERCENTILES)})_ns")
@@ -42,28 +44,29 @@ def _of(panels: Panels, kind: str, stems: list[str]) -> list[Figure]:
     """Return the figures of one kind: one for each context and stem, all on one scale."""
     across = Across("share of operations", list(PERCENTILES.values()))
     note = "Each point: the median over trials of that percentile, with its 95% interval."
-    tables = []
-    for panel in panels.contexts():
+    figures = []
+    for shared, conditions in panels.apart_from(panels.factor):
         for stem in stems:
-            rows: list[Row] = []
-            for condition in panel.conditions:
-                name = panels.name(panels.factor, condition.levels[panels.factor])
+            rows = []
+            for condition in conditions:
                 for percentile, share in PERCENTILES.items():
-                    values = condition.values(panels.value(f"{stem}{percentile}_ns"))
+                    metric = f"{stem}{percentile}_ns"
+                    values = condition.values(metric)
                     median = summary([value for value, _ in values])
-                    if median is not None and median[0] > 0:
-                        ends = (end if end is None or end > 0 else median[0] for end in median[1:3])
-                        rows.append(
-                            ["point", name, share, None, median[0], *ends, median[3], condition.number, None]
-                        )
+                    if median and median["value"] > 0:
+                        if median["low"] is not None and median["low"] <= 0:  # which has no logarithm
+                            median = {**median, "low": None, "high": None}
+                        mark = {"part": "point", "series": panels.level(condition), "x": share}
+                        ratio = panels.ratio(condition, metric, median["value"])
+                        rows.append({**mark, **median, "ratio": ratio, "condition": condition.number})
             if rows:
-                tables.append(Table(titled(_title(stem), panel.shared), rows, note))
+                figures.append(Figure(kind, titled(_title(stem), shared), rows, note))
 
     def specification(rows: Sequence[Row]) -> Specification:
-        up = Up.sharing("nanoseconds", column(rows, 4, 5, 6), log=True)
-        return drawings.lines(across, up, panels.levels)
+        up = Up.sharing("latency (ns)", numbers(rows, "value", "low", "high"), log=True)
+        return drawings.lines(across, up, panels.levels.only({row["series"] for row in rows}), gap=GAP)
 
-    return together("latency", kind, drawings.MEDIAN_COLUMNS, tables, specification)
+    return together(figures, specification)
 
 
 def _title(stem: str) -> str:

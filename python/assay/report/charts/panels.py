@@ -1,17 +1,18 @@
 """The tables behind the charts: the trials of a report by condition and panel, summarised and thinned."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil, inf, isnan
 from typing import Any, TypeVar
 
 import numpy as np
 
+from assay.analysis import ConditionSummary
 from assay.analysis.intervals import median, median_interval
-from assay.experiment import Experiment
 from assay.plan.types import Level
+from assay.report.charts.axes import drawable
+from assay.report.charts.drawn import Row
 from assay.report.charts.style import Series
 from assay.report.gather import Report
 from assay.store.types import StoredTrial
@@ -35,10 +36,16 @@ EVENTS = {
 MIB = 2**20
 NOMINAL = "Operations: throughput times nominal duration."
 
-Value = Callable[[StoredTrial], float | None]
+QUARTILES = {
+    "least": "least",
+    "lower": "lower quartile",
+    "median": "median",
+    "upper": "upper quartile",
+    "most": "most",
+}
+"""Column -> what it is called."""
+
 T = TypeVar("T")
-Summary = tuple[float, float | None, float | None, int]
-"""Median, both ends of its 95% interval (None with too few values), number of values."""
 
 
 @dataclass(frozen=True)
@@ -47,127 +54,101 @@ class Condition:
 
     Attributes:
         number: from 1, as in links.
+        summary: what the analysis makes of it.
+        settings: those of its trials, before any perturbation.
     """
 
     number: int
-    levels: Mapping[str, Level]
+    summary: ConditionSummary
+    settings: Mapping[str, Any]
     trials: Sequence[StoredTrial]
 
-    def values(self, value: Value) -> list[tuple[float, StoredTrial]]:
-        """Return the values of the trials that have one."""
-        numbers = ((value(trial), trial) for trial in self.trials)
-        return [(number, trial) for number, trial in numbers if number is not None and not isnan(number)]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """The conditions that are drawn in one figure, and the levels that they share."""
-
-    shared: Mapping[str, Level]
-    conditions: Sequence[Condition]
-
-
-@dataclass(frozen=True)
-class Panels:
-    """The conditions of a report, cut into panels."""
-
-    report: Report
+    @property
+    def levels(self) -> Mapping[str, Level]:
+        """Its level of each factor."""
+        return self.summary.levels
 
     @property
-    def experiment(self) -> Experiment:
-        """Return the experiment."""
-        return self.report.experiment
+    def typical(self) -> bool:
+        """Whether the median of the compared metric may stand for its values."""
+        return not self.summary.shape.clusters and not self.summary.shape.note
 
-    @property
-    def factor(self) -> str:
-        """Return the compared factor."""
-        return self.report.analysis.factor
+    def values(self, name: str) -> list[tuple[float, StoredTrial]]:
+        """Return the values of a metric, or of FAULTS, SWITCHES or MEMORY, with the trials that have one."""
+        values = ((self._value(trial, name), trial) for trial in self.trials)
+        return [(value, trial) for value, trial in values if value is not None and not isnan(value)]
 
-    @cached_property
-    def conditions(self) -> list[Condition]:
-        """Return every condition, in the experiment's order."""
-        trials: dict[int, list[StoredTrial]] = defaultdict(list)
-        for trial in self.report.trials:
-            if trial.status == "valid":
-                trials[self.report.number(trial)].append(trial)
-        return [
-            Condition(number, condition.levels, trials[number])
-            for number, condition in enumerate(self.report.analysis.conditions, start=1)
-        ]
-
-    @cached_property
-    def reported(self) -> frozenset[str]:
-        """Return the metrics that some valid trial reports."""
-        return frozenset(
-            name for condition in self.conditions for trial in condition.trials for name in trial.metrics
-        )
-
-    def value(self, name: str) -> Value:
-        """Return what gives a metric of a trial, or one of FAULTS, SWITCHES and MEMORY."""
-        if name in EVENTS:
-            return lambda trial: self._per_million(trial, EVENTS[name])
+    def _value(self, trial: StoredTrial, name: str) -> float | None:
         if name == MEMORY:
-            return lambda trial: (
-                None if (value := metric(trial, "peak_resident_bytes")) is None else value / MIB
-            )
-        return lambda trial: metric(trial, name)
-
-    def _per_million(self, trial: StoredTrial, names: Sequence[str]) -> float | None:
-        """Return the sum of some counts for each million of operations.
-
-        Where trials report no number of operations, it is their throughput times the nominal duration.
-        """
-        counts = [count for name in names if (count := metric(trial, name)) is not None]
+            resident = metric(trial, "peak_resident_bytes")
+            return None if resident is None else resident / MIB
+        if name not in EVENTS:
+            return metric(trial, name)
+        counts = [count for event in EVENTS[name] if (count := metric(trial, event)) is not None]
         operations = metric(trial, "operations")
         if operations is None:
-            ms: float = self.settings(trial).get("duration_ms", 0)
-            operations = (metric(trial, "throughput") or 0) * ms / 1e3
+            operations = (metric(trial, "throughput") or 0) * self.settings.get("duration_ms", 0) / 1e3
         return sum(counts) / operations * 1e6 if counts and operations > 0 else None
 
-    def typical(self, condition: Condition) -> bool:
-        """Whether the median of the compared metric may stand for its values in a condition."""
-        shape = self.report.analysis.conditions[condition.number - 1].shape
-        return not shape.clusters and not shape.note
 
-    @cached_property
-    def by_threads(self) -> bool:
-        """Whether several numbers of threads were run, so that metrics can be drawn over them."""
-        return len(self.experiment.factors.get("threads", ())) > 1
+Panel = tuple[Mapping[str, Level], Sequence[Condition]]
+"""The levels that the conditions of one figure share, and the conditions."""
 
-    @cached_property
-    def levels(self) -> Series:
-        """Return the levels of the compared factor."""
-        return Series.of(self.factor, list(self._names[self.factor].values()))
 
-    def name(self, factor: str, level: Level) -> str:
-        """Return what a level is called in charts: long names lose their middle."""
-        return self._names[factor][level]
+class Panels:
+    """The conditions of a report, to be cut into panels.
 
-    @cached_property
-    def _names(self) -> dict[str, dict[Level, str]]:
-        return {factor: names_of(levels) for factor, levels in self.experiment.factors.items()}
+    Attributes:
+        factor: the compared one.
+        levels: its levels.
+        names: factor -> level -> what it is called in charts, where long names lose their middle.
+        by_threads: whether several numbers of threads were run, so that metrics can be drawn over them.
+        conditions: all, in the experiment's order.
+        reported: the metrics that some valid trial reports.
+    """
 
-    @cached_property
-    def _settings(self) -> dict[tuple[Level, ...], dict[str, Any]]:
-        return {
-            tuple(condition.levels.values()): self.experiment.settings(condition.levels)
-            for condition in self.conditions
-        }
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.experiment = report.experiment
+        self.factor = report.analysis.factor
+        self.names = {factor: names_of(levels) for factor, levels in self.experiment.factors.items()}
+        self.levels = Series.of(self.factor, self.names[self.factor].values())
+        self.by_threads = len(self.experiment.factors.get("threads", ())) > 1
+        valid = [trial for trial in report.trials if trial.status == "valid"]
+        trials = defaultdict(list)
+        for trial in valid:
+            trials[report.number(trial)].append(trial)
+        self.conditions = [
+            Condition(number, summary, self.experiment.settings(summary.levels), trials[number])
+            for number, summary in enumerate(report.analysis.conditions, start=1)
+        ]
+        self.reported = frozenset(name for trial in valid for name in trial.metrics)
+        self._baselines = dict(self._with_baselines())
 
-    def settings(self, of: Condition | StoredTrial) -> dict[str, Any]:
-        """Return the trial settings of a condition, or of a trial's, before any perturbation."""
-        return self._settings[tuple(of.levels[factor] for factor in self.experiment.factors)]
+    def level(self, condition: Condition) -> str:
+        """Return the name of a condition's level of the compared factor."""
+        return self.names[self.factor][condition.levels[self.factor]]
 
-    def over_threads(self) -> list[Panel]:
-        """Return one panel for each context, less the number of threads where that is drawn across."""
-        return self._cut({self.factor, "threads"} if self.by_threads else {self.factor})
+    def _with_baselines(self) -> Iterator[tuple[int, Condition]]:
+        """Yield the number of each condition with the condition that it is compared with."""
+        levels = self.experiment.baseline_by_context()
+        by_key = {tuple(condition.levels.values()): condition for condition in self.conditions}
+        for condition in self.conditions:
+            baseline = levels.get(self.experiment.context(condition.levels))
+            if baseline is not None:
+                yield condition.number, by_key[tuple({**condition.levels, self.factor: baseline}.values())]
 
-    def contexts(self) -> list[Panel]:
-        """Return one panel for each context."""
-        return self._cut({self.factor})
+    def ratio(self, condition: Condition, metric: str, value: float) -> float | None:
+        """Return a median of a metric over that of the baseline in the same context; None without one."""
+        baseline = self._baselines.get(condition.number)
+        values = [] if baseline is None else [value for value, _ in baseline.values(metric)]
+        over = median(values) if values else 0.0
+        ratio = value / over if over > 0 and drawable(over) and drawable(value) else None
+        return ratio if ratio is None or drawable(ratio) else None
 
-    def _cut(self, free: set[str]) -> list[Panel]:
-        return cut(self.conditions, [factor for factor in self.experiment.factors if factor not in free])
+    def apart_from(self, *factors: str) -> list[Panel]:
+        """Return a panel for each combination of the levels of all factors but some."""
+        return cut(self.conditions, [name for name in self.experiment.factors if name not in factors])
 
 
 def cut(conditions: Sequence[Condition], factors: Collection[str]) -> list[Panel]:
@@ -175,7 +156,7 @@ def cut(conditions: Sequence[Condition], factors: Collection[str]) -> list[Panel
     panels: dict[tuple[Level, ...], list[Condition]] = defaultdict(list)
     for condition in conditions:
         panels[tuple(condition.levels[factor] for factor in factors)].append(condition)
-    return [Panel(dict(zip(factors, levels, strict=True)), members) for levels, members in panels.items()]
+    return [(dict(zip(factors, levels, strict=True)), members) for levels, members in panels.items()]
 
 
 def names_of(levels: Sequence[Level]) -> dict[Level, str]:
@@ -199,13 +180,13 @@ def metric(trial: StoredTrial, name: str) -> float | None:
         return inf if value > 0 else -inf
 
 
-def summary(values: Sequence[float]) -> Summary | None:
-    """Return median, both ends of its 95% interval (None with too few) and number of values; None of none."""
+def summary(values: Sequence[float]) -> Row:
+    """Return median, ends of its 95% interval (None with too few values) and their number, if any."""
     if not values:
-        return None
+        return {}
     interval = median_interval(values)
-    ends = (interval.low, interval.high) if interval else (None, None)
-    return median(values), *ends, len(values)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return {"value": median(values), "low": low, "high": high, "values": len(values)}
 
 
 def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, float, int | None]]:
@@ -221,34 +202,28 @@ def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, floa
     return [(curve[0][0], 0.0, None), *curve] if curve else []
 
 
-def quartiles(values: Sequence[float]) -> tuple[float, float, float, float, float]:
-    """Return the least value, the lower quartile, the median, the upper quartile and the largest value."""
+def quartiles(values: Sequence[float]) -> Row:
+    """Return least value, lower quartile, median, upper quartile and largest value."""
     with np.errstate(all="ignore"):  # of values near the limits of a double
-        least, lower, middle, upper, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-    return float(least), float(lower), float(middle), float(upper), float(most)
+        quantiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    return dict(zip(QUARTILES, map(float, quantiles), strict=True))
 
 
-def unit_of_time(report: Report) -> str:
-    """Return the unit of the time of a campaign: minutes, or seconds of one shorter than two minutes."""
-    short = not report.trials or _seconds(report, report.trials[-1]) < 120
-    return "seconds" if short else "minutes"
+def clock(report: Report) -> tuple[str, Callable[[StoredTrial], float]]:
+    """Return the unit of the time of a campaign, and what gives how long after the first a trial was started.
 
+    The unit is minutes, or seconds of a campaign that is shorter than two of them.
+    """
 
-def since_first(report: Report, trial: StoredTrial) -> float:
-    """Return how long after the first trial a trial was started, in the unit of time."""
-    return _seconds(report, trial) / (1 if unit_of_time(report) == "seconds" else 60)
+    def seconds(trial: StoredTrial) -> float:
+        return (trial.started_at - report.trials[0].started_at).total_seconds()
 
-
-def _seconds(report: Report, trial: StoredTrial) -> float:
-    return (trial.started_at - report.trials[0].started_at).total_seconds()
+    if not report.trials or seconds(report.trials[-1]) < 120:
+        return "seconds", seconds
+    return "minutes", lambda trial: seconds(trial) / 60
 
 
 def thinned(rows: Sequence[T], most: int) -> tuple[Sequence[T], int]:
     """Return every n-th row so that there are at most `most`, and n."""
     every = max(1, ceil(len(rows) / most))
     return rows[::every], every
-
-
-def short(value: Any) -> Any:
-    """Return a number with nine digits, which is more than a chart shows; anything else as it is."""
-    return float(f"{value:.9g}") if isinstance(value, float) else value

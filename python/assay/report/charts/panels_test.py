@@ -40,8 +40,8 @@ def test_a_curve_tells_the_share_of_values_up_to_each_whatever_is_left_out(value
     for value, share, number in kept:
         assert number is not None
         assert values[number] == value
-        assert sum(each < value for each in values) < share * len(values) + 1e-9
-        assert share * len(values) <= sum(each <= value for each in values) + 1e-9
+        assert sum(other < value for other in values) < share * len(values) + 1e-9
+        assert share * len(values) <= sum(other <= value for other in values) + 1e-9
 
 
 def test_no_values_have_no_curve() -> None:
@@ -72,4 +72,5 @@ def test_a_long_name_loses_its_middle() -> None:
 
 
 def test_quartiles_are_those_of_order_statistics() -> None:
-    assert quartiles([5, 1, 2, 3, 4]) == (1, 2, 3, 4, 5)
+    expected = {"least": 1, "lower": 2, "median": 3, "upper": 4, "most": 5}
+    assert quartiles([5, 1, 2, 3, 4]) == expected

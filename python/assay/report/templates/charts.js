@@ -6,7 +6,7 @@ function color(name) {
 }
 
 function colors() {
-  const text = { labelColor: color("--ink"), titleColor: color("--ink") };
+  const text = { labelColor: color("--ink"), titleColor: color("--ink"), labelFontSize: 11, titleFontSize: 12 };
   const lines = { gridColor: color("--line"), domainColor: color("--quiet"), tickColor: color("--quiet") };
   return {
     background: null, font: "system-ui, sans-serif", view: { stroke: null },
@@ -26,8 +26,8 @@ function merged(ours, theirs = {}) {
 // Vega's own tooltip would load an image for a field of that name; this one shows names and values as text.
 function tooltip(value, to_html) {
   if (typeof value !== "object" || value === null) return to_html(value);
-  const rows = Object.entries(value).map(([name, each]) =>
-    `<tr><td class="key">${to_html(name)}</td><td class="value">${to_html(each)}</td></tr>`);
+  const rows = Object.entries(value).map(([name, shown]) =>
+    `<tr><td class="key">${to_html(name)}</td><td class="value">${to_html(shown)}</td></tr>`);
   return `<table>${rows.join("")}</table>`;
 }
 
@@ -37,12 +37,20 @@ function fitted(element, settings) {
   return width > 420 ? settings : merged(settings, { legend: { columns: 1, labelLimit: width - 60 } });
 }
 
+// Small planes share the width of their place; of a narrow one, fewer stand side by side.
+function planes(element, specification) {
+  if (!specification.facet) return specification;
+  const columns = Math.min(specification.columns, Math.max(2, Math.floor((element.clientWidth - 60) / 80)));
+  const width = Math.floor((element.clientWidth - 60) / columns) - 12;
+  return { ...specification, columns, spec: { ...specification.spec, width } };
+}
+
 const drawings = new Map();
 function draw(element, specification, file_name = "chart", canvas = false) {
   drawings.set(element, () => draw(element, specification, file_name, canvas));
   element.dataset.scheme = dark.matches ? "dark" : "light";
   const config = fitted(element, merged(colors(), specification.config));
-  return vegaEmbed(element, { ...specification, config }, {
+  return vegaEmbed(element, { ...planes(element, specification), config }, {
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: file_name, mode: "vega-lite", renderer: canvas ? "canvas" : "svg",
     tooltip: { formatTooltip: tooltip, disableDefaultStyle: true },

@@ -57,7 +57,10 @@ function table(caption, columns, rows) {
     create("caption", {}, caption),
     create("thead", {}, create("tr", {}, ...head)),
     create("tbody", {}, ...rows.map((row) => create("tr", {}, ...row.map(cell)))));
-  return create("div", { class: "wide", role: "region", tabindex: "0", "aria-label": caption }, element);
+  const region = create("div", { class: "wide", role: "region", tabindex: "0", "aria-label": caption }, element);
+  const holder = create("div", {}, region);
+  tool(region);
+  return holder;
 }
 
 function about() {

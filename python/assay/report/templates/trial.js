@@ -123,12 +123,14 @@ function latency_figure({ histograms: every, from }, trial) {
   });
   const specification = {
     data: { values: rows },
+    transform: [{ calculate: TIME.replaceAll("datum.value", "datum.ns"), as: "time" }],
     mark: { type: "line", interpolate: "step-after", point: { size: 14 } },
     encoding: {
-      x: { field: "ns", type: "quantitative", scale: { type: "log" }, title: "nanoseconds, log scale", axis: { format: "~s" } },
+      x: { field: "ns", type: "quantitative", scale: { type: "log" }, title: "latency, log scale", axis: { labelExpr: TIME, labelOverlap: "greedy", labelSeparation: 4 } },
       y: { field: "share", type: "quantitative", scale: { type: "log" }, title: "share that took longer, log scale", axis: { format: "~%" } },
-      color: { field: "series", type: "nominal", title: null, scale: { domain: names, range: names.map((_, i) => COLORS[i] ?? "#999999") }, legend: names.length > 1 ? { orient: "bottom", columns: 3 } : null },
-      tooltip: [{ field: "series" }, { field: "ns", format: ".4s" }, { field: "share", format: ".3~%" }],
+      color: { field: "series", type: "nominal", title: "role: operation", scale: { domain: names, range: names.map((_, i) => COLORS[i % COLORS.length]) }, legend: names.length > 1 ? { orient: "bottom", columns: 3 } : null },
+      strokeDash: { field: "series", type: "nominal", title: "role: operation", scale: { domain: names } },
+      tooltip: [{ field: "series", title: "operation" }, { field: "time", title: "longer than" }, { field: "share", title: "share", format: ".3~%" }],
     },
   };
   return figure("Share of operations that took longer", COUNTED_FROM[from] ?? COUNTED_FROM.start, specification, `trial-${trial}-latency`);
@@ -162,7 +164,7 @@ function latency(told, threads, trial) {
 
 // A histogram that recorded only zeros has a bucket for them.
 function recorded({ sum, max, threads = [], buckets = [], values = [] }) {
-  return Boolean(sum || max || threads.some(Boolean) || buckets.some(([, , count]) => count) || values.some((each) => each.length));
+  return Boolean(sum || max || threads.some(Boolean) || buckets.some(([, , count]) => count) || values.some((list) => list.length));
 }
 
 function probes(told, trial) {
@@ -231,8 +233,12 @@ function series_rows(record) {
 }
 
 const SUM = "all threads";
-// The first of the colours that the charts of a campaign use; a thread beyond them is grey.
-const COLORS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377"];
+// The colours that the charts of a campaign use; threads beyond them are grey.
+const COLORS = ["#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377",
+  "#EE7733", "#44AA99", "#8866DD", "#997755", "#EE99CC", "#999999"];
+// A number of nanoseconds in the unit that fits, as an expression.
+const TIME = [["1e9", "s"], ["1e6", "ms"], ["1e3", "µs"]].map(([scale, unit]) =>
+  `datum.value >= ${scale} ? format(datum.value / ${scale}, '.4~r') + ' ${unit}' : `).join("") + "format(datum.value, '.4~r') + ' ns'";
 
 function series_figure(record) {
   const rows = series_rows(record);
@@ -293,9 +299,14 @@ function metrics_tables(metrics) {
   const rows = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
   const folded = rows.filter(([name]) => /^(role|latency|probe)_/.test(name));
   const caption = "Metrics of roles, latency and probes";
+  const columns = ["metric", "value", "unit"];
+  const explained = ([name, value]) => {
+    const [unit, anchor] = campaign.metrics[name] ?? ["", ""];
+    return [anchor ? create("a", { href: `../guide/metrics.html#${anchor}` }, name) : name, value, unit];
+  };
   return [
-    table("Metrics", ["metric", "value"], rows.filter((row) => !folded.includes(row))),
-    ...(folded.length ? [create("details", {}, create("summary", {}, caption), table(caption, ["metric", "value"], folded))] : []),
+    table("Metrics", columns, rows.filter((row) => !folded.includes(row)).map(explained)),
+    ...(folded.length ? [create("details", {}, create("summary", {}, caption), table(caption, columns, folded.map(explained)))] : []),
   ];
 }
 
@@ -339,7 +350,7 @@ async function show(match) {
         section("Drawn at random", drawn(record)))),
     ...(roles.length > 1 || roles[0]?.arrived !== undefined ? [section("Roles", roles_table(roles))] : []),
     ...(threads.length ? [section("Threads", threads_table(threads))] : []),
-    ...(latencies ? [section("Latency", ...latency(latencies, threads, id))] : []),
+    ...(latencies ? [section("Latency, ns", ...latency(latencies, threads, id))] : []),
     ...(Object.keys(probed).length ? [section("Probes", ...probes(probed, id))] : []),
     ...(resident ? [section("Memory", ...memory(resident, id))] : []),
     create("div", { class: "columns" },

@@ -12,10 +12,42 @@ if TYPE_CHECKING:
     from datasette.app import Datasette  # type: ignore[import-untyped]
 
 
+USEFUL_QUERY = (
+    "select campaign, context, level, verdict, ratio, low, high from verdicts order by campaign desc"
+)
+"""What a SQL box begins with."""
+CAMPAIGNS = "select * from campaigns order by campaign desc limit 100"
+LATEST_VERDICTS = "select * from verdicts where campaign = (select max(campaign) from verdicts) limit 100"
+
+
 @hookimpl  # type: ignore[untyped-decorator]
 def prepare_connection(conn: sqlite3.Connection) -> None:
     """Add `median(x)` and `quantile(x, p)`."""
     add_aggregates(conn, [])
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def extra_template_vars(view_name: str, datasette: "Datasette") -> Any:
+    """Give a SQL box the query that it begins with, and the first page its campaigns and verdicts."""
+
+    async def variables() -> dict[str, Any]:
+        stores = [
+            {
+                "name": name,
+                "campaigns": await _rows(database, CAMPAIGNS),
+                "verdicts": await _rows(database, LATEST_VERDICTS),
+                "views": await database.view_names(),
+            }
+            for name, database in datasette.databases.items()
+            if view_name == "index" and name != "_internal"
+        ]
+        return {"useful_query": USEFUL_QUERY, "stores": stores}
+
+    return variables
+
+
+async def _rows(database: Any, sql: str) -> list[dict[str, Any]]:
+    return [dict(row) for row in (await database.execute(sql)).rows]
 
 
 @hookimpl  # type: ignore[untyped-decorator]

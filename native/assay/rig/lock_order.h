@@ -1,0 +1,29 @@
+// Two locks that threads take in opposite orders make a deadlock only if each has its first when it
+// comes to its second. Where one order is taken once in a million calls, that takes hours.
+//
+//     const provoked_deadlocks provoked;   // while it lives, one at a time in a process
+//
+// notes in which orders locks are taken, one while another is held. A thread that is about to take
+// one against an order that was seen stops there for two milliseconds, with what it holds: if the
+// others come to it in their order meanwhile, that is the deadlock, a real one; if there is a reason
+// why they cannot, nothing has happened.
+//
+// Of pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, which std::mutex and
+// std::shared_mutex are; not under sanitizers, which watch them themselves.
+
+#ifndef ASSAY_RIG_LOCK_ORDER_H_
+#define ASSAY_RIG_LOCK_ORDER_H_
+
+namespace assay::rig {
+
+class provoked_deadlocks {
+ public:
+  provoked_deadlocks();
+  ~provoked_deadlocks();
+  provoked_deadlocks(const provoked_deadlocks&) = delete;
+  provoked_deadlocks& operator=(const provoked_deadlocks&) = delete;
+};
+
+}  // namespace assay::rig
+
+#endif  // ASSAY_RIG_LOCK_ORDER_H_

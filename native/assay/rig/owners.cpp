@@ -1,0 +1,795 @@
+#include "assay/rig/owners.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "assay/random/splitmix64.h"
+#include "assay/rig/disturbance.h"
+#include "assay/rig/history.h"
+#include "assay/rig/map_failures.h"
+#include "assay/rig/owner_log.h"
+#include "assay/rig/preemption.h"
+#include "assay/rig/watchdog.h"
+#include "assay/subject/operations.h"
+#include "assay/sync/crew.h"
+
+namespace assay::rig {
+namespace {
+
+using random::splitmix64;
+using std::chrono::steady_clock;
+using workload::operation;
+
+constexpr std::uint64_t most_keys = 20'000;
+
+enum class course : std::uint8_t { growing, filling_and_emptying, churning };
+
+// What a round is like.
+struct shape {
+  ownership owners{};
+  std::vector<std::uint64_t> keys{};  // ascending
+  std::vector<bool> stays{};          // inserted before the round, and never erased
+  std::size_t staying = 0;
+  course goes{};
+  bool disturbed = false;
+  bool strikes = false;             // also between operations, if it is disturbed
+  bool lingers = false;             // between operations for microseconds, outside of the map
+  bool crossing = false;            // threads look at each other's keys
+  std::uint64_t looks_of_16 = 0;    // operations that change nothing
+  std::uint64_t visits_one_in = 0;  // operations that may meet several keys; 0 for never
+  std::uint64_t widest = 1;         // of these, in keys
+  std::uint64_t operations = 0;     // of each thread, at most
+  std::chrono::duration<double> duration{};
+
+  [[nodiscard]] bool belongs_to(std::size_t place, unsigned thread) const {
+    return owners.owner(place) == thread;
+  }
+};
+
+std::uint64_t log_uniform(splitmix64& draw, std::uint64_t bits) {
+  const std::uint64_t most = std::uint64_t{2} << draw() % bits;
+  return most / 2 + draw() % (most / 2);
+}
+
+// Distances between neighbouring keys: all 1, all the same, a power of two (which hashes may take
+// for the same), or anything.
+std::vector<std::uint64_t> draw_keys(splitmix64& draw, std::size_t count) {
+  const std::uint64_t layout = draw() % 4;
+  const std::uint64_t step = layout == 0   ? 1
+                             : layout == 1 ? 1 + draw() % 64
+                                           : std::uint64_t{1} << draw() % 16;
+  const std::uint64_t widest = std::uint64_t{1} << draw() % 32;
+  std::uint64_t key = draw() % 4 == 0 ? draw() >> 2U : 1;
+  key = std::max<std::uint64_t>(key, 1);
+  std::vector<std::uint64_t> keys;
+  keys.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    keys.push_back(key);
+    key += layout == 3 ? 1 + draw() % widest : step;
+  }
+  return keys;
+}
+
+unsigned most_threads(const subject_entry& subject) {
+  return std::min(subject.max_threads.value_or(most_owners), most_owners);
+}
+
+void draw_whose_keys(splitmix64& draw, unsigned most, std::uint64_t keys, shape& drawn,
+                     std::uint64_t most_staying_of_16 = 8) {
+  constexpr std::array<unsigned, 5> threads{2, 2, 3, 4, 8};
+  constexpr std::array<std::size_t, 4> blocks{1, 1, 2, 16};
+  drawn.owners = {.threads = std::min(threads.at(draw() % threads.size()), most),
+                  .block = keys < 64 ? 1 : blocks.at(draw() % blocks.size())};
+  drawn.stays.clear();
+  drawn.staying = 0;
+  const std::size_t turn = drawn.owners.threads * drawn.owners.block;
+  drawn.keys = draw_keys(draw, std::max<std::size_t>(keys / turn, 1) * turn);
+  constexpr std::array<std::uint64_t, 4> staying_of_16{0, 1, 4, 8};
+  const std::uint64_t staying =
+      std::min(staying_of_16.at(draw() % staying_of_16.size()), most_staying_of_16);
+  for (std::size_t i = 0; i < drawn.keys.size(); ++i) {
+    drawn.stays.push_back(draw() % 16 < staying);
+    drawn.staying += drawn.stays.back();
+  }
+}
+
+// Whatever there is.
+shape draw_any(splitmix64& draw, const subject_entry& subject) {
+  shape drawn;
+  drawn.disturbed = draw() % 2 == 0;
+  draw_whose_keys(draw, most_threads(subject), std::min(log_uniform(draw, 15), most_keys), drawn);
+  drawn.goes = static_cast<course>(draw() % 3);
+  drawn.strikes = draw() % 2 == 0;
+  drawn.crossing = subject.linearizable && draw() % 2 == 0;
+  constexpr std::array<std::uint64_t, 3> looks_of_16{2, 8, 12};
+  drawn.looks_of_16 = looks_of_16.at(draw() % looks_of_16.size());
+  drawn.widest = std::min<std::uint64_t>(log_uniform(draw, 14), drawn.keys.size());
+  // As much time goes into them as into the rest, or a fraction.
+  drawn.visits_one_in = draw() % 3 == 0 ? 0 : (4 + drawn.widest / 8) * (1 + draw() % 4);
+  drawn.operations = std::min(log_uniform(draw, 18) + drawn.keys.size(), std::uint64_t{200'000});
+  drawn.duration = std::chrono::milliseconds(drawn.disturbed ? 80 : 40);
+  return drawn;
+}
+
+// Structures that grow through all their sizes, while others search. Threads that do nothing
+// between operations mostly wait for a lock, if there is one, while another grows the structure.
+shape draw_large(splitmix64& draw, const subject_entry& subject) {
+  shape drawn;
+  drawn.lingers = draw() % 2 == 0;
+  draw_whose_keys(draw, most_threads(subject), most_keys, drawn, 1);
+  drawn.goes = drawn.lingers || draw() % 2 == 0 ? course::growing : course::filling_and_emptying;
+  drawn.looks_of_16 = draw() % 2 == 0 ? 4 : 12;
+  drawn.operations = 3 * most_keys;
+  drawn.duration = std::chrono::milliseconds(drawn.goes == course::growing ? 500 : 80);
+  return drawn;
+}
+
+// Visits of hundreds of keys, among more threads than there may be processors: one that lets
+// another thread in between is seldom overtaken.
+shape draw_wide(splitmix64& draw, const subject_entry& subject) {
+  shape drawn;
+  drawn.disturbed = draw() % 2 == 0;
+  draw_whose_keys(draw, most_threads(subject), 200 + log_uniform(draw, 11), drawn);
+  drawn.goes = course::churning;
+  drawn.crossing = subject.linearizable;
+  drawn.widest = drawn.keys.size();
+  drawn.visits_one_in = 8 + draw() % 64;
+  drawn.operations = 40'000;
+  drawn.duration = std::chrono::milliseconds(80);
+  return drawn;
+}
+
+// Few keys, at which all look.
+shape draw_narrow(splitmix64& draw, const subject_entry& subject) {
+  shape drawn = draw_any(draw, subject);
+  draw_whose_keys(draw, most_threads(subject), log_uniform(draw, 6), drawn);
+  drawn.goes = course::churning;
+  drawn.crossing = subject.linearizable;
+  drawn.widest = drawn.keys.size();
+  drawn.looks_of_16 = 8;
+  return drawn;
+}
+
+shape draw_shape(splitmix64& draw, const subject_entry& subject, std::uint64_t number) {
+  constexpr std::array draws{draw_narrow, draw_large, draw_wide, draw_any};
+  return draws.at(number % draws.size())(draw, subject);
+}
+
+// Few keys and few visits: what matters is the number of operations.
+shape draw_long(splitmix64& draw, const subject_entry& subject) {
+  shape drawn;
+  draw_whose_keys(draw, std::min(most_threads(subject), 2U), 16 + draw() % 500, drawn);
+  drawn.goes = course::churning;
+  drawn.looks_of_16 = 2;
+  drawn.widest = drawn.keys.size();
+  drawn.visits_one_in = 4096;
+  drawn.operations = UINT64_MAX;
+  return drawn;
+}
+
+std::string told(const shape& drawn) {
+  constexpr std::array<std::string_view, 3> courses{
+      "growing from nothing", "filled and emptied in turn", "inserted and erased at random"};
+  return std::to_string(drawn.owners.threads) + " threads, " + std::to_string(drawn.keys.size()) +
+         " keys from " + std::to_string(drawn.keys.front()) + " to " +
+         std::to_string(drawn.keys.back()) + ", of which " + std::to_string(drawn.staying) +
+         " stay all the time and the others are " +
+         std::string(courses.at(static_cast<std::size_t>(drawn.goes))) + "; " +
+         (drawn.disturbed ? "threads are disturbed"
+          : drawn.lingers ? "threads linger between operations"
+                          : "at full speed");
+}
+
+// Whether an operation asks about the question's key alone, as far as small maps show.
+bool concerns_one_key(operation kind) {
+  const further_facts& facts = further_facts_of(kind);
+  if (facts.visits) return false;
+  const question asked{.kind = kind, .key = 50, .value = 7, .last = 50};
+  for (const bool held : {false, true}) {
+    std::optional<answer> first;
+    std::optional<std::uint64_t> left;
+    for (const elements& others : {elements{}, elements{{40, 1}}, elements{{60, 2}},
+                                   elements{{0, 1}, {40, 3}, {60, 2}, {UINT64_MAX, 4}}}) {
+      elements all = others;
+      if (held) all.emplace(50, 5);
+      const answer answered = facts.right(all, asked);
+      const auto mine = all.extract(50);
+      const std::optional<std::uint64_t> leaves =
+          mine ? std::optional(mine.mapped()) : std::nullopt;
+      if (all != others || (first && (*first != answered || left != leaves))) return false;
+      first = answered;
+      left = leaves;
+    }
+  }
+  return true;
+}
+
+// What a map can be asked beyond insert, erase and find.
+struct further_kinds {
+  std::vector<operation> of_one_key{};
+  std::vector<operation> narrow{};  // ranges and what looks for an element
+  std::vector<operation> whole{};   // what visits all, and sizes
+
+  explicit further_kinds(const subject_entry& subject) {
+    for (const operation kind : subject.operations) {
+      if (kind <= operation::find) continue;
+      if (kind <= operation::iterate) {
+        (kind == operation::range ? narrow : whole).push_back(kind);
+        continue;
+      }
+      const further_facts& facts = further_facts_of(kind);
+      if (concerns_one_key(kind)) {
+        of_one_key.push_back(kind);
+      } else if (facts.visits) {
+        (workload::facts_of(kind).spans ? narrow : whole).push_back(kind);
+      } else if (facts.told != nullptr) {
+        narrow.push_back(kind);
+      }
+    }
+  }
+};
+
+// How far a thread is, for the others. Numbers of operations; above that of those that have
+// returned, the place that the last of them was about.
+struct alignas(workload::interference_bytes) published {
+  std::atomic<std::uint64_t> returned{0};
+  std::atomic<std::uint32_t> begun{0};
+};
+
+// What the threads of a round have in common.
+struct round {
+  const subject_entry& subject;
+  const further_kinds& further;
+  shape is;
+  std::vector<std::uint64_t>
+      staying{};  // values of the keys that stay, by place; written by owners
+                  // before the round
+  std::array<published, most_owners> far{};
+  steady_clock::time_point end{};
+
+  std::atomic<bool> over{false};  // something was wrong
+  std::mutex mutex{};
+  std::string problem{};  // guarded by mutex; the first
+
+  void fail(const std::string& what) {
+    // Relaxed: it only ends the round early. What is told is behind the mutex.
+    over.store(true, std::memory_order_relaxed);
+    const std::scoped_lock lock(mutex);
+    if (problem.empty()) problem = what;
+  }
+};
+
+// What a thread knows of a key of its own.
+struct known {
+  std::uint64_t value = 0;    // 0 if it is not held
+  std::uint64_t changed = 0;  // by which operation; 0 if by none
+};
+
+// One thread's part in a round.
+class player {
+ public:
+  player(round& of, unsigned thread, any_map& map, std::uint64_t seed)
+      : round_(of),
+        is_(of.is),
+        me_(thread),
+        draw_(seed),
+        handle_(map.attach()),
+        known_(is_.keys.size() / is_.owners.threads),
+        met_(is_.keys.size()),
+        disturbed_(draw_()) {
+    for (std::size_t place = 0; place < is_.keys.size(); ++place) {
+      if (is_.belongs_to(place, me_) && !is_.stays[place]) mine_.push_back(place);
+    }
+    for (std::size_t i = mine_.size(); i > 1; --i) std::swap(mine_[i - 1], mine_[draw_() % i]);
+    if (draw_() % 4 == 0) std::ranges::sort(mine_);
+  }
+
+  // What the round begins with.
+  void prefill() {
+    for (std::size_t place = 0; place < is_.keys.size() && !is_over(); ++place) {
+      if (!is_.belongs_to(place, me_)) continue;
+      if (is_.stays[place] || (is_.goes == course::churning && draw_() % 2 == 0)) {
+        ask_mine(operation::insert, place);
+      }
+      if (is_.stays[place]) round_.staying[place] = of_mine(place).value;
+    }
+  }
+
+  void play() {
+    std::optional<disturbance::here> here;
+    std::optional<preemption> preempted;
+    if (is_.disturbed) here.emplace(disturbed_);
+    for (std::uint64_t n = 0; n < is_.operations && !is_over() && !done_; ++n) {
+      if (n % 16 == 0) {
+        if (steady_clock::now() > round_.end) break;
+        if (is_.disturbed) preempted.emplace(draw_());
+      }
+      if (is_.disturbed && is_.strikes) disturbed_.strike();
+      if (is_.lingers) linger();
+      const std::uint64_t luck = draw_();
+      if (is_.visits_one_in != 0 && (luck >> 8U) % is_.visits_one_in == 0) {
+        ask_about_several();
+      } else if (luck % 16 < is_.looks_of_16 || mine_.empty()) {
+        look(luck >> 40U);
+      } else {
+        change(luck >> 40U);
+      }
+    }
+  }
+
+  void leave() { handle_.reset(); }
+
+  [[nodiscard]] std::uint64_t operations() const { return number_; }
+  [[nodiscard]] witness& seen() { return seen_; }
+  [[nodiscard]] const known& of_mine(std::size_t place) const { return known_[at(place)]; }
+
+  // Of a key of this thread.
+  [[nodiscard]] std::string told_key(std::size_t place) const {
+    const known& mine = of_mine(place);
+    const std::string by = "thread " + std::to_string(me_) + " had ";
+    const std::string operation = " (its operation " + std::to_string(mine.changed) + ")";
+    const std::string key = "key " + std::to_string(is_.keys[place]);
+    if (mine.value != 0) {
+      return key + " was held with the value " + std::to_string(mine.value) + ": " + by +
+             "put it there" + operation;
+    }
+    return key + " was not held: " +
+           (mine.changed == 0 ? "nobody had inserted it yet" : by + "erased it" + operation);
+  }
+
+ private:
+  // Enough to find what is wrong, and little enough to be judged soon.
+  static constexpr std::size_t most_observations = 1 << 15;
+  static constexpr std::size_t most_values = 1 << 18;
+
+  // The place of a key among those of its owner.
+  [[nodiscard]] std::size_t at(std::size_t place) const {
+    const std::size_t block = is_.owners.block;
+    return place / (block * is_.owners.threads) * block + place % block;
+  }
+
+  [[nodiscard]] bool is_over() const { return round_.over.load(std::memory_order_relaxed); }
+
+  [[nodiscard]] std::string told_call(const question& asked) const {
+    return to_string(asked) + " by thread " + std::to_string(me_) + " (its operation " +
+           std::to_string(number_) + ")";
+  }
+
+  static std::string shortened(std::string text) {
+    constexpr std::size_t most = 120;
+    if (text.size() > most) text.replace(most - 4, std::string::npos, " ...");
+    return text;
+  }
+
+  void begin() {
+    ++number_;
+    if (!is_.crossing) return;
+    // (1) Whatever this operation does to the map comes after. A thread that is told of it, and has
+    // so synchronised with it through the map, reads this or more at (4).
+    round_.far.at(me_).begun.store(static_cast<std::uint32_t>(number_), std::memory_order_release);
+  }
+
+  void end(std::size_t place, bool changed) {
+    if (!is_.crossing) return;
+    seen_.log.push_back(
+        changed ? logged{.place = static_cast<std::uint32_t>(place), .value = of_mine(place).value}
+                : logged{});
+    // (2) synchronises with the acquire load at (3): all that this operation did comes before what
+    // the other thread asks then.
+    round_.far.at(me_).returned.store(std::uint64_t{place} << 32U | number_,
+                                      std::memory_order_release);
+  }
+  void end() { end(0, false); }
+
+  [[nodiscard]] window before(unsigned owner) const {
+    // (3) synchronises with the release store at (2)
+    const std::uint64_t returned = round_.far.at(owner).returned.load(std::memory_order_acquire);
+    return {.returned = static_cast<std::uint32_t>(returned)};
+  }
+  void after(unsigned owner, window& during) const {
+    // (4) reads what (1) stored, or later numbers
+    during.begun = round_.far.at(owner).begun.load(std::memory_order_acquire);
+  }
+
+  // The same for all owners. Of its own operations a thread knows.
+  [[nodiscard]] windows before() const {
+    windows all{};
+    if (!is_.crossing) return all;
+    for (unsigned owner = 0; owner < is_.owners.threads; ++owner) all.at(owner) = before(owner);
+    return all;
+  }
+  void after(windows& all) const {
+    if (!is_.crossing) return;
+    for (unsigned owner = 0; owner < is_.owners.threads; ++owner) after(owner, all.at(owner));
+    all.at(me_) = {.returned = static_cast<std::uint32_t>(number_ - 1),
+                   .begun = static_cast<std::uint32_t>(number_ - 1)};
+  }
+
+  // About a key of this thread: what the answer must be is known.
+  void ask_mine(operation kind, std::size_t place) {
+    known& mine = known_[at(place)];
+    begin();
+    std::uint64_t value = value_by(me_, number_);
+    while (round_.subject.reserves(value)) value += std::uint64_t{1} << 48U;
+    const question asked{
+        .kind = kind, .key = is_.keys[place], .value = value, .last = is_.keys[place]};
+    const answer got = handle_->ask(asked);
+    bool right = false;
+    std::uint64_t then = mine.value;
+    switch (kind) {
+      case operation::insert:
+        right = std::get<bool>(got) == (mine.value == 0);
+        if (mine.value == 0) then = value;
+        break;
+      case operation::erase:
+        right = std::get<bool>(got) == (mine.value != 0);
+        then = 0;
+        break;
+      case operation::find: {
+        const auto& found = std::get<std::optional<std::uint64_t>>(got);
+        right = found ? *found == mine.value && mine.value != 0 : mine.value == 0;
+        break;
+      }
+      default: {
+        elements held;
+        if (mine.value != 0) held.emplace(asked.key, mine.value);
+        right = got == further_facts_of(kind).right(held, asked);
+        then = held.empty() ? 0 : held.begin()->second;
+      }
+    }
+    if (!right) {
+      round_.fail(told_call(asked) + " answered " + to_string(got) + ", but " + told_key(place) +
+                  ".\n");
+    }
+    const bool changed = then != mine.value;
+    if (changed) mine = {.value = then, .changed = number_};
+    end(place, changed);
+  }
+
+  void linger() {
+    const auto until = steady_clock::now() + std::chrono::nanoseconds(draw_() % 10'000);
+    while (steady_clock::now() < until) {
+    }
+  }
+
+  void change(std::uint64_t luck) {
+    if (is_.goes == course::churning || luck % 8 == 0) {
+      const std::size_t place = mine_[(luck >> 8U) % mine_.size()];
+      const auto& more = round_.further.of_one_key;
+      if (!more.empty() && luck / 8 % 16 == 0) {
+        ask_mine(more[(luck >> 7U) % more.size()], place);
+      } else {
+        ask_mine(luck / 8 % 2 == 0 ? operation::insert : operation::erase, place);
+      }
+      return;
+    }
+    ask_mine(empties_ ? operation::erase : operation::insert, mine_[next_]);
+    if (++next_ < mine_.size()) return;
+    next_ = 0;
+    empties_ = !empties_;
+    done_ = is_.goes == course::growing;
+  }
+
+  // Searches: for a key of its own, for one that stays, or for another thread's.
+  void look(std::uint64_t luck) {
+    if (is_.crossing && luck % 2 == 0 && seen_.observations.size() < most_observations) {
+      return look_at_others(luck >> 1U);
+    }
+    const std::size_t place = (luck >> 1U) % is_.keys.size();
+    if (is_.belongs_to(place, me_)) return ask_mine(operation::find, place);
+    if (is_.stays[place]) return look_at_staying(place);
+    if (!mine_.empty()) ask_mine(operation::find, mine_[(luck >> 1U) % mine_.size()]);
+  }
+
+  void look_at_staying(std::size_t place) {
+    begin();
+    const question asked{.kind = operation::find, .key = is_.keys[place]};
+    const answer got = handle_->ask(asked);
+    if (std::get<std::optional<std::uint64_t>>(got) != round_.staying[place]) {
+      round_.fail(told_call(asked) + " answered " + to_string(got) + ", but " +
+                  told_staying(place) + ".\n");
+    }
+    end();
+  }
+
+  [[nodiscard]] std::string told_staying(std::size_t place) const {
+    return "key " + std::to_string(is_.keys[place]) + " was held all the time with the value " +
+           std::to_string(round_.staying[place]) + ": thread " +
+           std::to_string(is_.owners.owner(place)) + " had inserted it before";
+  }
+
+  // At the key that another thread has just changed, or at any.
+  void look_at_others(std::uint64_t luck) {
+    const unsigned other =
+        (me_ + 1 + static_cast<unsigned>(luck % (is_.owners.threads - 1))) % is_.owners.threads;
+    const std::uint64_t returned =
+        round_.far.at(other).returned.load(std::memory_order_relaxed);  // a hint
+    std::size_t place = (luck >> 8U) % 2 == 0 ? returned >> 32U : (luck >> 9U) % is_.keys.size();
+    if (is_.belongs_to(place, me_)) place = returned >> 32U;
+    const unsigned owner = is_.owners.owner(place);
+    if (owner == me_) return;  // the other has done nothing yet
+    begin();
+    const question asked{.kind = operation::find, .key = is_.keys[place]};
+    window during = before(owner);
+    const answer got = handle_->ask(asked);
+    after(owner, during);
+    seen_.observations.push_back({.asked = asked,
+                                  .number = static_cast<std::uint32_t>(number_),
+                                  .place = static_cast<std::uint32_t>(place),
+                                  .during = during,
+                                  .value = seen_value(asked, got)});
+    end();
+  }
+
+  std::uint64_t seen_value(const question& asked, const answer& got) {
+    const auto& found = std::get<std::optional<std::uint64_t>>(got);
+    if (!found) return 0;
+    if (*found == 0) {
+      round_.fail(told_call(asked) + " answered 0, which nobody stored.\n");
+    }
+    return *found;
+  }
+
+  // Ranges, snapshots, sizes, and what else the map offers.
+  void ask_about_several() {
+    const auto& narrow = round_.further.narrow;
+    const auto& whole = round_.further.whole;
+    // The whole is asked for less often the longer it takes.
+    const bool all = narrow.empty() || draw_() % (2 + is_.keys.size() / is_.widest) == 0;
+    const auto& kinds = all && !whole.empty() ? whole : narrow;
+    if (kinds.empty() || (narrow.empty() && draw_() % (1 + is_.keys.size() / is_.widest) != 0)) {
+      return look(draw_());
+    }
+    const operation kind = kinds[draw_() % kinds.size()];
+    const std::uint64_t widest = all ? is_.keys.size() : is_.widest;
+    const std::size_t first = draw_() % is_.keys.size();
+    const std::size_t last = std::min<std::size_t>(first + draw_() % widest, is_.keys.size() - 1);
+    // From a key or just beside it, and to one.
+    const question asked{.kind = kind,
+                         .key = is_.keys[first] + draw_() % 3 - 1,
+                         .value = 0,
+                         .last = is_.keys[last] + draw_() % 2};
+    begin();
+    windows during = before();
+    const answer got = handle_->ask(asked);
+    after(during);
+    const bool atomic =
+        std::ranges::find(round_.subject.atomic, kind) != round_.subject.atomic.end();
+    if (kind <= operation::iterate) {
+      check(asked, {.operation = workload::facts_of(kind).name, .asked = asked, .answered = got},
+            during, atomic);
+    } else if (const auto told = further_facts_of(kind).told) {
+      for (const told_as& one : told(asked, &got)) check(asked, one, during, atomic);
+    } else {
+      const bool spans = workload::facts_of(kind).spans;
+      check(asked, {.operation = spans ? "range" : "iterate", .asked = asked, .answered = got},
+            during, false);
+    }
+    end();
+  }
+
+  // An answer in the judge's words.
+  void check(const question& asked, const told_as& told, const windows& during, bool atomic) {
+    if (told.operation == "size") {
+      if (is_.crossing && atomic) {
+        seen_.countings.push_back({.asked = asked,
+                                   .number = static_cast<std::uint32_t>(number_),
+                                   .answered = std::get<std::uint64_t>(told.answered),
+                                   .during = during});
+      }
+    } else if (told.operation == "find") {
+      const auto& found = std::get<std::optional<std::uint64_t>>(told.answered);
+      std::vector<element> met;
+      if (found) met.emplace_back(told.asked.key, *found);
+      check_met(asked, told.asked.key, told.asked.key, met, during, false);
+    } else if (told.operation == "range") {
+      const auto& met = std::get<std::vector<element>>(told.answered);
+      const auto descent = std::ranges::adjacent_find(
+          met, [](const element& a, const element& b) { return a.first >= b.first; });
+      if (descent != met.end()) {
+        return round_.fail(told_call(asked) + " met key " + std::to_string(descent->first) +
+                           " and then key " + std::to_string(std::next(descent)->first) +
+                           ", but a range ascends.\n");
+      }
+      check_met(asked, told.asked.key, told.asked.last, met, during, atomic);
+    } else if (told.operation == "snapshot" || told.operation == "iterate") {
+      check_met(asked, 0, UINT64_MAX, std::get<std::vector<element>>(told.answered), during,
+                atomic);
+    }
+  }
+
+  void check_met(const question& asked, std::uint64_t first, std::uint64_t last,
+                 const std::vector<element>& met, const windows& during, bool atomic) {
+    if (last < first) {
+      if (!met.empty()) round_.fail(told_call(asked) + " met something, but its range is empty.\n");
+      return;
+    }
+    const auto place_of = [&](std::uint64_t key) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(is_.keys, key) - is_.keys.begin());
+    };
+    const std::size_t begin = place_of(first);
+    const std::size_t end = last == UINT64_MAX ? is_.keys.size() : place_of(last + 1);
+    std::fill(met_.begin() + static_cast<std::ptrdiff_t>(begin),
+              met_.begin() + static_cast<std::ptrdiff_t>(end), 0);
+    std::size_t next = begin;
+    for (const auto& [key, value] : met) {
+      if (next >= end || is_.keys[next] != key) next = place_of(key);
+      const auto wrong = wrong_element(key, value, next, begin, end);
+      if (!wrong.empty()) {
+        return round_.fail(told_call(asked) + " met " + std::to_string(value) + " under key " +
+                           std::to_string(key) + ", " + wrong + ".\n");
+      }
+      met_[next++] = value;
+    }
+    for (std::size_t place = begin; place < end; ++place) {
+      if (met_[place] != 0) continue;
+      if (is_.stays[place]) {
+        return round_.fail(told_call(asked) + " left out key " + std::to_string(is_.keys[place]) +
+                           ", but " + told_staying(place) + ".\n");
+      }
+      if (is_.belongs_to(place, me_) && of_mine(place).value != 0) {
+        return round_.fail(told_call(asked) + " left out key " + std::to_string(is_.keys[place]) +
+                           ", but " + told_key(place) + ".\n");
+      }
+    }
+    if (is_.crossing && seen_.values.size() + (end - begin) <= most_values) {
+      seen_.sightings.push_back({.asked = asked,
+                                 .number = static_cast<std::uint32_t>(number_),
+                                 .first = static_cast<std::uint32_t>(begin),
+                                 .count = static_cast<std::uint32_t>(end - begin),
+                                 .atomic = atomic,
+                                 .during = during,
+                                 .values = seen_.values.size()});
+      seen_.values.insert(seen_.values.end(), met_.begin() + static_cast<std::ptrdiff_t>(begin),
+                          met_.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+
+  // What is wrong with an element that was met, by what is known at once.
+  [[nodiscard]] std::string wrong_element(std::uint64_t key, std::uint64_t value, std::size_t place,
+                                          std::size_t begin, std::size_t end) const {
+    if (place >= is_.keys.size() || is_.keys[place] != key) return "which nobody ever inserted";
+    if (place < begin || place >= end) return "which is outside its bounds";
+    if (met_[place] != 0) return "which it met twice";
+    if (is_.stays[place]) return value == round_.staying[place] ? "" : "but " + told_staying(place);
+    if (is_.belongs_to(place, me_)) {
+      return value == of_mine(place).value && value != 0 ? "" : "but " + told_key(place);
+    }
+    if (origin_of(value).thread == is_.owners.owner(place)) return "";
+    return "but that is not a value that thread " + std::to_string(is_.owners.owner(place)) +
+           " stored, which alone inserts it";
+  }
+
+  round& round_;
+  const shape& is_;
+  unsigned me_;
+  splitmix64 draw_;
+  std::unique_ptr<any_handle> handle_;
+  std::vector<std::size_t> mine_{};  // places of its own keys that do not stay, in some order
+  std::vector<known> known_;         // of its own keys, in ascending order
+  std::vector<std::uint64_t> met_;   // values that a visit met, by place; 0 for none
+  witness seen_{};
+  disturbance disturbed_;
+  std::uint64_t number_ = 0;  // of its last operation
+  std::size_t next_ = 0;      // in mine_
+  bool empties_ = false;
+  bool done_ = false;
+};
+
+// What a walk meets when all threads have left.
+std::string wrong_at_rest(any_map& map, const round& of,
+                          const std::vector<std::unique_ptr<player>>& players) {
+  const shape& is = of.is;
+  const auto owner = [&](std::size_t place) -> const player& {
+    return *players[is.owners.owner(place)];
+  };
+  std::vector<bool> met(is.keys.size());
+  for (const auto& [key, value] : walk(map, 2 * is.keys.size() + 1)) {
+    const auto at = std::ranges::lower_bound(is.keys, key);
+    const auto place = static_cast<std::size_t>(at - is.keys.begin());
+    const std::string text = "At its end a walk met " + std::to_string(value) + " under key " +
+                             std::to_string(key) + ", ";
+    if (at == is.keys.end() || *at != key) return text + "which nobody ever inserted.\n";
+    if (met[place]) return text + "and had met that key before.\n";
+    if (owner(place).of_mine(place).value != value || value == 0) {
+      return text + "but " + owner(place).told_key(place) + ".\n";
+    }
+    met[place] = true;
+  }
+  for (std::size_t place = 0; place < met.size(); ++place) {
+    if (!met[place] && owner(place).of_mine(place).value != 0) {
+      return "At its end a walk did not meet key " + std::to_string(is.keys[place]) + ", but " +
+             owner(place).told_key(place) + ".\n";
+    }
+  }
+  if (const auto broken = map.broken_invariant()) return "At its end: " + *broken + '\n';
+  return "";
+}
+
+std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::crew& crew,
+                       owned& sums) {
+  const shape& is = of.is;
+  of.staying.resize(is.keys.size());
+  const auto map =
+      watch.over(of.subject.build({.key_range = is.keys.size(), .threads = is.owners.threads}));
+  std::vector<std::unique_ptr<player>> players(is.owners.threads);
+  const auto all = [&](auto act) {
+    crew.run([&](unsigned thread) {
+      if (thread >= is.owners.threads) return;
+      try {
+        act(thread);
+      } catch (...) {
+        of.over.store(true, std::memory_order_relaxed);
+        throw;
+      }
+    });
+  };
+  const auto begin = steady_clock::now();
+  all([&](unsigned thread) {
+    players[thread] = std::make_unique<player>(of, thread, *map, random::derive_seed(seed, thread));
+    players[thread]->prefill();
+  });
+  of.end = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(is.duration);
+  {
+    std::optional<disturb_at_points> disturbed;
+    if (is.disturbed) disturbed.emplace();
+    all([&](unsigned thread) { players[thread]->play(); });
+  }
+  const std::chrono::duration<double> seconds = steady_clock::now() - begin;
+  all([&](unsigned thread) { players[thread]->leave(); });
+  const bool at_full_speed = !is.disturbed && !is.lingers;
+  std::vector<witness> witnesses;
+  ++sums.rounds;
+  for (const auto& each : players) {
+    sums.operations += each->operations();
+    if (at_full_speed) sums.undisturbed += each->operations();
+    witnesses.push_back(std::move(each->seen()));
+    sums.observations += witnesses.back().observations.size() + witnesses.back().values.size();
+  }
+  if (at_full_speed) sums.undisturbed_seconds += seconds.count();
+  if (!of.problem.empty()) return of.problem;
+  watch.sign_of_life();
+  const std::string unexplained_answer =
+      unexplained({.owners = is.owners, .keys = is.keys, .witnesses = witnesses});
+  return unexplained_answer.empty() ? wrong_at_rest(*map, of, players) : unexplained_answer;
+}
+
+}  // namespace
+
+owned check_owners(const subject_entry& subject, const owning& asked) {
+  watchdog watch({.check = "owners", .map = subject.name, .seed = asked.seed});
+  const further_kinds further(subject);
+  sync::crew crew(most_threads(subject));
+  splitmix64 draw(asked.seed);
+  owned sums;
+  const auto begin = steady_clock::now();
+  const auto left = [&] { return asked.duration - (steady_clock::now() - begin); };
+  for (bool last = false; !last;) {
+    last = left() < 0.4 * asked.duration;
+    round next{.subject = subject,
+               .further = further,
+               .is = last ? draw_long(draw, subject) : draw_shape(draw, subject, sums.rounds)};
+    if (last) next.is.duration = left();
+    const std::uint64_t seed = draw();
+    const std::string problem = telling_failures(
+        subject.name, asked.seed, [&] { return play_round(next, seed, watch, crew, sums); });
+    if (problem.empty()) continue;
+    sums.problem = problem + "That was in round " + std::to_string(sums.rounds) + " of seed " +
+                   std::to_string(asked.seed) + ", on a new map: " + told(next.is) +
+                   ". Each key is inserted and erased by one thread alone.\n";
+    break;
+  }
+  return sums;
+}
+
+}  // namespace assay::rig

@@ -1,0 +1,52 @@
+// No check finds anything in maps that nothing is wrong with.
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+
+#include "assay/rig/linearizability.h"
+#include "assay/rig/memory.h"
+#include "assay/rig/model.h"
+#include "assay/rig/progress.h"
+#include "assay/rig/stress.h"
+#include "assay/subject/subject.h"
+
+namespace assay::rig {
+namespace {
+
+class sound_map_of_rig : public ::testing::TestWithParam<std::string> {
+ protected:
+  const subject_entry& subject = find_subject(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(kinds, sound_map_of_rig,
+                         ::testing::Values("sound_mutex", "sound_shared", "sound_ordered",
+                                           "sound_striped", "sound_list", "sound_table"),
+                         [](const auto& one) { return one.param; });
+
+TEST_P(sound_map_of_rig, passes_model) {
+  EXPECT_EQ(difference_from_model(subject, {.seed = 1, .operations = 5000, .keys = 64}),
+            std::nullopt);
+}
+
+TEST_P(sound_map_of_rig, passes_linearizability) {
+  recorded counts;
+  EXPECT_EQ(check_linearizability(subject, {.seed = 1, .histories = 300}, counts),
+            judgement::linearizable);
+}
+
+TEST_P(sound_map_of_rig, passes_progress) {
+  const auto found = check_progress(subject, 1);
+  EXPECT_TRUE(found.passed && found.any_suspended) << ::testing::PrintToString(found.lines);
+}
+
+TEST_P(sound_map_of_rig, passes_stress) {
+  EXPECT_THAT(stress(subject, {.seed = 1}).problems, ::testing::IsEmpty());
+}
+
+TEST_P(sound_map_of_rig, passes_memory) {
+  EXPECT_EQ(memory_kept(subject, {.seed = 1}).problem, "");
+}
+
+}  // namespace
+}  // namespace assay::rig

@@ -1,0 +1,169 @@
+// Maps that answer wrongly where a short look does not see it: seldom, or in large maps only.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "flawed_map.h"
+
+namespace assay::flawed {
+namespace {
+
+using number = std::uint64_t;
+using ordered_numbers = sound_ordered_map<number, number>;
+
+// Refuses one insert in a million, over all maps of the process.
+class refuses_one_in_a_million : public test_map<refuses_one_in_a_million> {
+ public:
+  bool insert(number key, number value) {
+    static std::atomic<number> calls{0};  // relaxed: a count alone
+    if (calls.fetch_add(1, std::memory_order_relaxed) % 1'000'000 == 999'999) return false;
+    return sound_map::insert(key, value);
+  }
+};
+const subject<refuses_one_in_a_million> registered_refuses{"refuses_one_in_a_million",
+                                                           "refuses one insert in a million"};
+
+// A table of chains behind a lock, which doubles when it has as many elements as chains.
+// `Derived` may do something wrong then.
+// Its constructor is open to everyone because a map need not befriend it.
+template <class Derived>
+class table {  // NOLINT(bugprone-crtp-constructor-accessibility)
+ public:
+  bool insert(number key, number value) {
+    const std::scoped_lock lock(mutex_);
+    auto& chain = chain_of(key);
+    for (const auto& [held, unused] : chain) {
+      if (held == key) return false;
+    }
+    chain.emplace_back(key, value);
+    if (++size_ == chains_.size()) static_cast<Derived&>(*this).grow();
+    return true;
+  }
+  bool erase(number key) {
+    const std::scoped_lock lock(mutex_);
+    const bool erased =
+        std::erase_if(chain_of(key), [&](const auto& each) { return each.first == key; }) != 0;
+    size_ -= erased;
+    return erased;
+  }
+  std::optional<number> find(number key) {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [held, value] : chain_of(key)) {
+      if (held == key) return value;
+    }
+    return std::nullopt;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& chain : chains_) {
+      for (const auto& [key, value] : chain) visit(key, value);
+    }
+  }
+
+ protected:
+  using bucket = std::vector<std::pair<number, number>>;
+
+  bucket& chain_of(number key) { return chains_[key % chains_.size()]; }
+  void grow() {
+    std::vector<bucket> old(2 * chains_.size());
+    old.swap(chains_);
+    for (const auto& each : old) {
+      for (const auto& [key, value] : each) chain_of(key).emplace_back(key, value);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<bucket> chains_ = std::vector<bucket>(8);
+  std::size_t size_ = 0;
+};
+
+// Searches that come while the table moves 64 elements or more look into a table that is not filled
+// yet.
+class misses_while_it_grows : public table<misses_while_it_grows> {
+ public:
+  std::optional<number> find(number key) {
+    // Sequentially consistent, which is what is easiest to be sure of.
+    if (grows_) return std::nullopt;
+    return table::find(key);
+  }
+  auto attach() { return plain_handle(*this); }
+  void grow() {
+    grows_ = size_ >= 64;
+    table::grow();
+    grows_ = false;
+  }
+
+ private:
+  std::atomic<bool> grows_{false};
+};
+const subject<misses_while_it_grows> registered_misses{
+    "misses_while_it_grows", "finds nothing while it moves 64 elements or more"};
+
+// Loses the last chain when it grows to one size.
+class loses_last_bucket : public table<loses_last_bucket> {
+ public:
+  auto attach() { return plain_handle(*this); }
+  void grow() {
+    if (size_ == 16'384) {
+      size_ -= chains_.back().size();
+      chains_.back().clear();
+    }
+    table::grow();
+  }
+};
+const subject<loses_last_bucket> registered_loses_bucket{
+    "loses_last_bucket", "loses its last bucket when it grows at 16,384 elements"};
+
+// A range takes up to 64 elements at a time, and lets others in between.
+class range_in_pieces : public test_map<range_in_pieces, ordered_numbers> {
+ public:
+  template <class Visit>
+  void range(number first, number last, Visit visit) {
+    constexpr int most = 64;
+    for (bool more = true; more && first <= last;) {
+      const std::scoped_lock lock(mutex);
+      int met = 0;
+      auto next = elements.lower_bound(first);
+      for (; next != elements.end() && next->first <= last && met < most; ++next, ++met) {
+        visit(next->first, next->second);
+        first = next->first + 1;
+      }
+      more = met == most;
+    }
+  }
+};
+const subject<range_in_pieces> registered_in_pieces{
+    "range_in_pieces", "ranges are of one instant up to 64 elements only"};
+
+// One iteration in 97 leaves out an element, or meets one twice.
+enum class slip { skips, repeats };
+template <slip Slip>
+class iterates_wrongly : public flawed_map<iterates_wrongly<Slip>> {
+ public:
+  template <class Visit>
+  void iterate(Visit visit) {
+    const std::scoped_lock lock(this->mutex);
+    const bool slips = this->elements.size() > 3 && this->now_and_then_();
+    std::size_t met = 0;
+    for (const auto& [key, value] : this->elements) {
+      const bool here = slips && ++met == this->elements.size() / 2;
+      if (!here || Slip != slip::skips) visit(key, value);
+      if (here && Slip == slip::repeats) visit(key, value);
+    }
+  }
+};
+class iteration_skips : public test_map<iteration_skips, iterates_wrongly<slip::skips>> {};
+class iteration_repeats : public test_map<iteration_repeats, iterates_wrongly<slip::repeats>> {};
+const subject<iteration_skips> registered_skips{
+    "iteration_skips", "leaves out an element of an iteration now and then"};
+const subject<iteration_repeats> registered_repeats{
+    "iteration_repeats", "meets an element of an iteration twice now and then"};
+
+}  // namespace
+}  // namespace assay::flawed

@@ -1,0 +1,84 @@
+"""A rehearsal: every condition once, before a campaign, to see that it works and how long it takes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import groupby
+
+from assay import programs
+from assay.errors import AssayError
+from assay.experiment import Experiment, check_listed
+from assay.plan.types import Plan, PlannedTrial
+from assay.runner.build import run_builds
+from assay.runner.local import LocalExecutor
+from assay.runner.process import StopSignals, check_startable
+from assay.runner.subjects import listings
+from assay.runner.types import Outcome
+from assay.store.ended import metrics_of
+from assay.words import condition_name, nearest
+
+_SHORTEST_S = 0.1
+
+
+class RehearsalError(AssayError):
+    """A trial of a rehearsal cannot be counted.
+
+    Attributes:
+        outcome: of that trial.
+    """
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def rehearse(
+    experiment: Experiment, plan: Plan, ends: float, stop: StopSignals, show: Callable[[str], None]
+) -> float:
+    """Build what is measured, and run the first block of a plan without recording anything.
+
+    Args:
+        experiment: whose plan it is.
+        plan: the trials.
+        ends: the moment of the monotonic clock when time is up: no trial may take longer than is left.
+        stop: ends it.
+        show: is given what a build or a preparation printed that failed.
+
+    Returns:
+        How long the block took, seconds.
+
+    Raises:
+        CannotStartError: a build failed, or a program does not start.
+        RehearsalError: a trial is not valid, or lacks the compared metric.
+        AssayError: a program lacks a subject.
+        Interrupted: `stop` was signalled.
+    """
+    folder = experiment.path.parent.absolute()
+    executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, say=show)
+    run_builds(experiment, show, show, stop)
+    check_listed(experiment, listings(experiment, stop))
+    began = time.monotonic()
+    left_s = max(ends - began, _SHORTEST_S)
+    block = [
+        replace(trial, timeout_s=min(trial.timeout_s, left_s)) for trial in plan.trials if trial.block == 0
+    ]
+    for program in {trial.program for trial in block}:
+        check_startable(program)
+    for _, group in groupby(block, key=lambda trial: trial.group):
+        trials = list(group)
+        for trial, outcome in zip(trials, executor.execute(trials), strict=True):
+            _check(experiment, trial, outcome)
+    return time.monotonic() - began
+
+
+def _check(experiment: Experiment, trial: PlannedTrial, outcome: Outcome) -> None:
+    compared = experiment.comparison
+    name = str(trial.levels[compared.factor])
+    context = {factor: level for factor, level in trial.levels.items() if factor != compared.factor}
+    place = f"{name} ({condition_name(context)})" if context else name
+    if outcome.status != "valid":
+        raise RehearsalError(f"{place}: {outcome.reason}", outcome)
+    metrics = metrics_of(outcome)
+    if compared.metric not in metrics:
+        hint = nearest(compared.metric, sorted(metrics))
+        raise RehearsalError(f"{place}: does not give the metric {compared.metric}; {hint}", outcome)

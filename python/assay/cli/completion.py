@@ -1,0 +1,75 @@
+"""What shells are offered for a word that is not finished.
+
+Nobody waits for it: nothing is imported here that takes long, and what cannot be read offers nothing.
+"""
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import typer
+
+from assay.errors import AssayError
+from assay.words import shortened
+
+_SHOWN = 50  # characters of a description; what does not fit a line, fish takes for two words
+_EXPERIMENT_BYTES = 2**16  # of a file in which [factors] is looked for
+
+
+def complete_experiments(incomplete: str) -> list[str]:
+    """Return the experiments in the folder of the word, and one folder below it."""
+    folder = incomplete[: incomplete.rfind("/") + 1]
+    files = [file for pattern in ("*.toml", "*/*.toml") for file in Path(folder or ".").glob(pattern)]
+    names = sorted(folder + str(file.relative_to(folder or ".")) for file in files)
+    return [name for name in names if name.startswith(incomplete) and _is_experiment(Path(name))]
+
+
+def _is_experiment(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return b"factors" in opened.read(_EXPERIMENT_BYTES)
+    except OSError:
+        return False
+
+
+def complete_campaigns(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the numbers of the campaigns in the store, the latest first, each with its experiment."""
+    from assay.cli.options import DEFAULT_STORE
+
+    offered: list[tuple[str, str]] = []
+    given = ctx.params.get("store") or os.environ.get("ASSAY_STORE") or DEFAULT_STORE
+    select = (
+        "select campaign.id, name, started_at from campaign"
+        " join experiment on experiment.id = experiment_id order by campaign.id desc"
+    )
+    with suppress(sqlite3.Error):
+        file = quote(str(Path(str(given).removeprefix("sqlite:///")).absolute()))
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=0.2)) as store:
+            for number, experiment, started in store.execute(select):
+                offered.append((str(number), f"{str(started)[:16]} {shortened(experiment, _SHOWN - 20)}"))
+    return [(number, what) for number, what in offered if number.startswith(incomplete)]
+
+
+def complete_subjects(incomplete: str) -> list[tuple[str, str]]:
+    """Return the subjects of `assay-trial`."""
+    return _offered("listing", incomplete)
+
+
+def complete_engines(incomplete: str) -> list[tuple[str, str]]:
+    """Return the engines of random numbers."""
+    return _offered("engines", incomplete)
+
+
+def _offered(question: str, incomplete: str) -> list[tuple[str, str]]:
+    from assay import programs
+
+    with suppress(AssayError):
+        entries = getattr(programs, question)(programs.find("assay-trial"))
+        return [
+            (entry["name"], shortened(entry["description"], _SHOWN))
+            for entry in entries
+            if entry["name"].startswith(incomplete)
+        ]
+    return []

@@ -1,0 +1,449 @@
+"""`assay race`: which of some commands, programs or maps is best, from one command line."""
+
+import math
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE, LARGEST_WHOLE, JsonOption, StoreOption, real, whole, whole_option
+from assay.errors import AssayError
+from assay.files import write
+from assay.words import counted, elapsed, nearest, printable
+
+if TYPE_CHECKING:
+    from assay.campaign import RehearsalError
+    from assay.experiment import Experiment
+    from assay.experiment.race import Entrant, Race
+
+_METRICS = {
+    "time": "wall_ms",
+    "user_time": "user_ms",
+    "system_time": "system_ms",
+    "peak_memory": "peak_resident_bytes",
+    "instructions": "instructions",
+}
+_OPERATIONS = ("insert", "erase", "find")
+_REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
+_SHARE_OF_TIME = 0.8  # of what is left, that blocks are planned for: some groups are repeated
+_MOST_BLOCKS = 1000
+_FEWEST_BLOCKS = 6
+_NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
+_START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
+_USUAL_FEWEST = 8  # before the first look at the results
+_MIX = {"insert": 5, "erase": 5, "find": 90}
+_KEYS = 20_000
+_LATENCY = 64  # one operation in so many is timed where a latency is compared
+_UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def _list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+    return lambda text: [parse(part) for part in text.split(",")]
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _UNITS_S:
+        raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
+    return real(1e-3)(match[1]) * _UNITS_S[match[2]]
+
+
+def _mix(text: str) -> dict[str, float]:
+    shares = [real(0, 100)(part) for part in text.split("/")]
+    if len(shares) != len(_OPERATIONS) or abs(sum(shares) - 100) > 1e-9:
+        raise ValueError(f"{text} is not a mix; write percentages of insert/erase/find: 20/10/70")
+    return {
+        name: int(share) if share.is_integer() else share
+        for name, share in zip(_OPERATIONS, shares, strict=True)
+        if share
+    }
+
+
+def _parameter(text: str) -> tuple[str, list[str]]:
+    name, equals, values = text.partition("=")
+    levels = [value.strip() for value in values.split(",")]
+    if not (equals and re.fullmatch("[a-z][a-z0-9_]*", name) and all(levels)):
+        raise ValueError(f"{text} is not a parameter; write NAME=VALUE,VALUE with a lower-case name")
+    return name, list(dict.fromkeys(levels))
+
+
+def race(
+    entrants: Annotated[list[str], typer.Argument(metavar="A B", hidden=True)],
+    *,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is compared: time, user_time, system_time, peak_memory or instructions of a command;"
+            " of maps throughput, or any other metric. Default: time, or throughput.",
+        ),
+    ] = "",
+    within: Annotated[
+        Any,
+        typer.Option(parser=_seconds, metavar="TIME", help="End after this time: 10s, 5m, 1h."),
+    ] = "60s",
+    smallest_effect: Annotated[
+        float,
+        typer.Option(
+            parser=real(0.01, 100),
+            metavar="PERCENT",
+            help="Differences below this do not interest you: they are called equivalent.",
+        ),
+    ] = 1.0,
+    threads: Annotated[
+        Any,
+        typer.Option(parser=_list_of(whole()), metavar="N,N", help="Of maps: their numbers of threads."),
+    ] = None,
+    mix: Annotated[
+        Any,
+        typer.Option(
+            parser=_list_of(_mix),
+            metavar="I/E/F",
+            help="Of maps: percentages of inserts, erases and finds. Default: 5/5/90.",
+        ),
+    ] = None,
+    keys: Annotated[
+        Any,
+        typer.Option(parser=_list_of(whole()), metavar="N,N", help="Of maps: key ranges. Default: 20000."),
+    ] = None,
+    parameter: Annotated[
+        list[Any] | None,
+        typer.Option(
+            parser=_parameter,
+            metavar="NAME=A,B",
+            help="Race with each of these values where commands hold the name in braces. May be repeated.",
+        ),
+    ] = None,
+    shell: Annotated[
+        bool | None,
+        typer.Option(
+            "--shell/--no-shell",
+            help="Whether sh reads the commands. Default: where one of them needs it.",
+            show_default=False,
+        ),
+    ] = None,
+    input_file: Annotated[
+        Path | None,
+        typer.Option("--input", metavar="FILE", help="What commands read on standard input."),
+    ] = None,
+    setup: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Run this in a shell once, before all else.")
+    ] = "",
+    prepare: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Run this in a shell before each run of a command.")
+    ] = "",
+    cleanup: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Run this in a shell once, at the end.")
+    ] = "",
+    ignore_failure: Annotated[
+        bool, typer.Option("--ignore-failure", help="Count runs that exit with another code than 0.")
+    ] = False,
+    same_output: Annotated[
+        bool, typer.Option("--same-output", help="Refuse commands that print something else than others.")
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Write the experiment that this is, for `assay run`."),
+    ] = None,
+    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Race commands or maps until it is certain which is best.
+
+    A and B are command lines, subjects of `assay list subjects`, or programs that speak the trial protocol;
+    the first is what the others are compared with. Each run is a fresh process, in random order. Every run
+    is kept: `assay report` and the other commands show more.
+
+    Example: `assay race 'gzip -6 <f' 'gzip -5 <f'`
+    """
+    from assay.experiment.race import Race
+    from assay.runner.build import run_cleanups
+
+    began = time.monotonic()
+    sides = _entrants(entrants)
+    commands = [side.words for side in sides if side.command]
+    maps = [side.words for side in sides if not side.command]
+    for_commands = {
+        "--parameter": parameter,
+        "--shell": shell,
+        "--input": input_file,
+        "--setup": setup,
+        "--prepare": prepare,
+        "--cleanup": cleanup,
+        "--ignore-failure": ignore_failure,
+        "--same-output": same_output,
+    }
+    _check_options(commands, maps, for_commands, {"--mix": mix, "--keys": keys})
+    trial = {"threads": threads, "mix": mix, "key_range": keys}
+    if maps:
+        trial |= {"mix": mix or [_MIX], "key_range": keys or [_KEYS]}
+        trial |= {"latency": [_LATENCY]} if "latency_" in metric else {}
+    once = bool(prepare or same_output)
+    options = {
+        "repeat_ms": 0 if once else _REPEAT_MS,
+        "input": str(input_file.absolute()) if input_file else "",
+        "prepare": prepare,
+        "cleanup": cleanup,
+        "ignore_failure": ignore_failure,
+        "output": "same" if same_output else "discarded",
+    }
+    asked = Race(
+        entrants=sides,
+        metric=_metric(metric, commands),
+        better="lower" if commands else "",
+        smallest_effect_percent=smallest_effect,
+        trial={name: values for name, values in trial.items() if values},
+        parameters=_parameters(parameter or [], commands),
+        shell=shell,
+        commands={key: value for key, value in options.items() if value},
+        setup=setup,
+    )
+    path = _path(save, commands)
+    rehearsal = _experiment(asked, {"blocks": 1}, path, seed)
+    try:
+        design = _rehearsed(rehearsal, began + within, quiet=quiet)
+        experiment = _experiment(asked, design, path, seed)
+        if save:
+            write(save, experiment.source, "--save")
+            typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
+        note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
+        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet)
+    finally:
+        run_cleanups(rehearsal, lambda line: typer.echo(line, err=True))
+
+
+def _entrants(words: Sequence[str]) -> "list[Entrant]":
+    """Return what is raced, in the order of the command line.
+
+    Raises:
+        AssayError: there are fewer than two, or one is nothing that can be run.
+    """
+    from assay import programs
+    from assay.experiment.race import Entrant
+
+    if len(words) < 2:
+        raise AssayError("a race needs two entrants; name what to compare it with, as in: assay race A B")
+    subjects = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
+    entrants = []
+    for text in words:
+        if not text.isprintable() and not text.replace("\n", " ").replace("\t", " ").isprintable():
+            raise AssayError(f"{printable(text)} holds characters that cannot be printed; leave them out")
+        entrants.append(Entrant(text) if text in subjects else _program(text, subjects))
+    return entrants
+
+
+def _program(text: str, subjects: Sequence[str]) -> "Entrant":
+    """Return a program that speaks the protocol, or else a command."""
+    from assay.experiment.race import Entrant, needs_shell, split
+    from assay.runner.subjects import subjects_of
+
+    if needs_shell(text):
+        return Entrant(text, command=True)
+    program, *more = split(text)
+    if not shutil.which(program):
+        name = not more and "/" not in program
+        hint = nearest(program, subjects) if name else "is it installed and executable?"
+        raise AssayError(f"there is no command {printable(program)}, nor a subject of this name; {hint}")
+    if "/" not in program or len(more) > 1:
+        return Entrant(text, command=True)
+    own = subjects_of(Path(program).absolute())
+    if not own or (more and more[0] not in own):
+        return Entrant(text, command=True)
+    if not more and len(own) > 1:
+        raise AssayError(f"{printable(program)} has several subjects; name one: '{program} {min(own)}'")
+    return Entrant(more[0] if more else next(iter(own)), program=str(Path(program).absolute()))
+
+
+def _check_options(
+    commands: Sequence[str], maps: Sequence[str], for_commands: Mapping[str, Any], for_maps: Mapping[str, Any]
+) -> None:
+    if commands and maps:
+        raise AssayError(
+            f"{printable(commands[0])} is a command and {maps[0]} a subject, which have no metric in common; "
+            "race commands with commands, or subjects with subjects"
+        )
+    others = for_maps if commands else for_commands
+    given = [option for option, value in others.items() if value]
+    if given:
+        kind, whose = ("subjects", "a command") if commands else ("commands", "a subject")
+        side = printable([*commands, *maps][0])
+        raise AssayError(f"{given[0]} is for {kind}, and {side} is {whose}; leave it out")
+
+
+def _metric(name: str, commands: Sequence[str]) -> str:
+    if not commands:
+        return name or "throughput"
+    metric = _METRICS.get(name or "time", name)
+    if metric not in _METRICS.values():
+        hint = nearest(name, list(_METRICS))
+        raise AssayError(f"--metric: commands have no metric {printable(name)}; {hint}")
+    return metric
+
+
+def _parameters(given: Sequence[tuple[str, list[str]]], commands: Sequence[str]) -> dict[str, list[str]]:
+    for name, _ in given:
+        if not any(f"{{{name}}}" in command for command in commands):
+            raise AssayError(
+                f"--parameter: no command holds {{{name}}}; write it where the value is to stand"
+            )
+    return dict(given)
+
+
+def _path(save: Path | None, commands: Sequence[str]) -> Path:
+    """Return the file of the experiment, which commands run beside."""
+    if save is None:
+        return Path("race.toml").absolute()
+    if save.suffix != ".toml":
+        raise AssayError(f"--save {save}: the name of an experiment's file ends in .toml; write {save}.toml")
+    if save.exists():
+        raise AssayError(f"--save {save}: the file exists; name another")
+    if commands and save.absolute().parent != Path.cwd():
+        why = "commands run in the folder of the experiment's file"
+        raise AssayError(f"--save {save}: {why}; save it in this one: {save.name}")
+    return save.absolute()
+
+
+def _experiment(asked: "Race", design: Mapping[str, Any], path: Path, seed: int | None) -> "Experiment":
+    """Return the experiment that a race is.
+
+    Raises:
+        AssayError: there is a mistake in it.
+    """
+    from assay import programs
+    from assay.experiment import parse
+    from assay.experiment.race import race_text
+
+    taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
+    drawn = {} if seed is None else {"seed": seed}
+    try:
+        return parse(race_text(asked, taken, {**design, **drawn}), path)
+    except AssayError as error:
+        raise _without_place(error, path) from error
+
+
+def _without_place(error: AssayError, path: Path) -> AssayError:
+    """Return a mistake without its place in a text that the user never sees."""
+    return AssayError(re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)))
+
+
+def _rehearsed(experiment: "Experiment", ends: float, *, quiet: bool) -> dict[str, Any]:
+    """Rehearse a race, and return its design: as many blocks as there is time for.
+
+    Raises:
+        AssayError: the machine cannot do it, something in it does not work, or there is too little time.
+    """
+    from assay.analysis.intervals import CONFIDENCE
+    from assay.analysis.verdicts import fewest_pairs
+    from assay.campaign import RehearsalError, plan_trials, rehearse
+    from assay.runner.process import Interrupted, StopSignals
+
+    try:
+        plan = plan_trials(experiment)
+    except AssayError as error:
+        raise _without_place(error, experiment.path) from error
+    if not quiet:
+        typer.echo(f"rehearsing: {counted(plan.trials, 'trial')}", err=True)
+    with StopSignals() as stop:
+        try:
+            block_s = rehearse(experiment, plan, ends, stop, lambda line: typer.echo(line, err=True))
+        except RehearsalError as error:
+            raise AssayError(_explained(experiment.comparison.metric, error)) from error
+        except Interrupted as interrupted:
+            typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
+            raise typer.Exit(128 + interrupted.signum) from None
+    family = len(experiment.conditions()) - len(experiment.groups())
+    fewest = max(_FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
+    left = ends - time.monotonic()
+    blocks = min(math.floor(_SHARE_OF_TIME * left / block_s), _MOST_BLOCKS)
+    if blocks < fewest <= left / block_s:
+        blocks = fewest
+    if blocks < fewest:
+        needed = fewest * block_s / _SHARE_OF_TIME + block_s + _START_S
+        raise AssayError(
+            f"a block, every entrant once, takes {elapsed(block_s)}, and a verdict takes at least {fewest:,} "
+            f"blocks; give it more time: --within {_time(needed)}"
+        )
+    design = {"until": "verdict", "blocks": blocks, "minutes": round(left / 60, 4)}
+    return design | ({} if blocks >= _USUAL_FEWEST else {"at_least": blocks})
+
+
+def _shell_start(experiment: "Experiment") -> str:
+    """Measure what it takes to start a shell, and return it in words."""
+    from assay import programs
+    from assay.runner.local import trial_environment
+    from assay.runner.process import run_process
+
+    ended = run_process(
+        str(next(iter(experiment.programs.values())).path),
+        "",
+        environment=trial_environment(0),
+        arguments=["-c", ":"],
+        meter=programs.find("assay-meter"),
+        repeat_ms=_REPEAT_MS,
+    )
+    return f"sh reads the commands: its start, about {ended.used['wall_ms']:.2g} ms, is in each time"
+
+
+def _explained(metric: str, error: "RehearsalError") -> str:
+    """Return what is wrong with a trial that cannot be counted, and the remedy where that is known."""
+    outcome = error.outcome
+    if outcome.status == "crashed" and outcome.exit_code > 0 and outcome.exit_code not in _NOT_EXECUTED:
+        return f"{error}; correct it, or count it all the same with --ignore-failure"
+    if outcome.status == "timed_out":
+        return f"{error}; give the race several times as much: --within 10m"
+    if outcome.status == "valid" and metric == "instructions":
+        why = "this machine counts none, or /proc/sys/kernel/perf_event_paranoid forbids it"
+        return f"--metric instructions: {why}; compare user_time"
+    return str(error)
+
+
+def _time(seconds: float) -> str:
+    """Return a length of time as --within takes it, rounded up."""
+    return f"{math.ceil(seconds)}s" if seconds < 90 else f"{math.ceil(seconds / 60)}m"
+
+
+def _carry_out(
+    experiment: "Experiment", path: Path, began: float, note: str, *, as_json: bool, quiet: bool
+) -> None:
+    """Run the campaign of a race, and print its answer; where it is stopped, what it has seen so far."""
+    from assay.campaign import Campaign, plan_trials
+    from assay.cli.report import tell
+    from assay.cli.run import carried_out
+    from assay.report import gather
+    from assay.report.race import race_answer
+    from assay.report.verdicts import record
+    from assay.store import Store, runner_lock
+
+    plan = plan_trials(experiment)
+    with Store.open(path) as store, runner_lock(path):
+        campaign = Campaign(store, experiment, plan, built=True)
+
+        def report(number: int) -> bool:
+            gathered = gather(store, number)
+            record(gathered, store)
+            if as_json:
+                tell(gathered, store, as_json, None)
+            else:
+                more = invocation("report", "--campaign", str(number), store=path)
+                for line in race_answer(gathered, time.monotonic() - began):
+                    typer.echo(line)
+                for line in (*([note] if note else []), f"more: {more}"):
+                    typer.echo(line)
+            return all(trial.status == "valid" for trial in gathered.trials)
+
+        try:
+            with carried_out(store, campaign, quiet=quiet) as number:
+                fine = report(number)
+        except typer.Exit:
+            if campaign.number is not None and not as_json and store.trials(campaign.number):
+                report(campaign.number)
+            raise
+        if not fine:
+            raise typer.Exit(1)

@@ -1,0 +1,45 @@
+"""A command line that cannot be understood, explained in one line."""
+
+from collections import Counter
+from typing import Any
+
+from typer import BadParameter, TyperException
+from typer.core import TyperCommand, TyperOption
+
+from assay.words import listed
+
+
+class Command(TyperCommand):
+    """A command whose mistakes name it, and which takes an option once unless it says otherwise."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage; Typer would write `{EXPERIMENT}` for what is required."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        try:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+        except TyperException as error:
+            error.ctx = ctx  # type: ignore[attr-defined] # Typer forgets it where a value is missing
+            raise
+        for option, times in Counter(order).items():
+            if isinstance(option, TyperOption) and times > 1 and not (option.multiple or option.is_flag):
+                raise BadParameter("is given more than once; give it once", ctx, option)
+        return super().parse_args(ctx, args)
+
+
+def explain(error: TyperException) -> str:
+    """Return the command, what is wrong with its words, and the remedy."""
+    context = getattr(error, "ctx", None)
+    command = f"{context.command_path}: " if context else ""
+    likely = getattr(error, "possibilities", None)
+    if likely:  # options of similar names
+        name = getattr(error, "option_name", "")
+        return f"{command}no such option: {name}; did you mean {listed(likely, 'or')}?"
+    if isinstance(error, BadParameter) and error.message and error.param:
+        place = error.param.get_error_hint().replace("'", "")
+        return f"{command}{place}: {error.message.removeprefix('Value error, ').removesuffix('.')}"
+    message = error.format_message().removesuffix(".").replace(". Did", "; did")
+    remedy = "" if message.endswith("?") else f"; see {context.command_path} -h" if context else "; see -h"
+    return f"{command}{message[0].lower()}{message[1:]}{remedy}"

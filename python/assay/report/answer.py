@@ -1,0 +1,95 @@
+"""The answer of a campaign in a sentence."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
+
+from assay.analysis import Comparison
+from assay.analysis.aa import false_alarms
+from assay.analysis.types import Verdict
+from assay.analysis.verdicts import verdict_word
+from assay.plan.types import Level
+from assay.report import words
+from assay.report.gather import Report
+from assay.words import counted, listed
+
+NAMED_AT_MOST = 4
+"""Levels that the sentence names one by one; of more it says how many there are of each kind."""
+
+
+def answer(report: Report) -> str:
+    """Return what the verdicts come to, in a sentence."""
+    analysis = report.analysis
+    if report.experiment.identical:
+        return false_alarms(analysis).summary
+    if analysis.look is None:
+        return f"Nothing is decided yet: {analysis.waits}."
+    by_level: dict[Level, list[Comparison]] = defaultdict(list)
+    for comparison in analysis.comparisons:
+        by_level[comparison.level].append(comparison)
+    levels = sorted(by_level, key=lambda level: _mean(by_level[level]), reverse=analysis.better == "higher")
+    if len(levels) <= NAMED_AT_MOST:
+        parts = [f"{level} is {_verdicts(report, by_level[level])}" for level in levels]
+    else:
+        parts = list(_kinds(report, {level: by_level[level] for level in levels}))
+    return f"Against {analysis.baseline}: {'; '.join(parts)}."
+
+
+def short_ratio(value: float | None) -> str:
+    """Return a ratio with three digits that count, and one more just above 1."""
+    if value is None:
+        return "-"
+    if not 1e-3 <= value < 1e6:
+        return f"{value:.2g}"
+    return f"{value:.3f}" if 0.1 <= value < 1.1 else f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def _mean(comparisons: Sequence[Comparison]) -> float:
+    """Return the geometric mean of the ratios that there are; 1 without any."""
+    logs = [log(comparison.ratio) for comparison in comparisons if comparison.ratio]
+    return exp(sum(logs) / len(logs)) if logs else 1.0
+
+
+def _word(report: Report, verdict: Verdict) -> str:
+    metric = report.analysis.metric
+    return verdict_word(verdict, metric, report.experiment.unit(metric))
+
+
+def _verdicts(report: Report, comparisons: Sequence[Comparison]) -> str:
+    """Return the verdicts on one level over all contexts, with the ratios if they are all the same."""
+    counts = Counter(comparison.verdict for comparison in comparisons)
+    if len(counts) == 1:
+        everywhere = " everywhere" if len(comparisons) > 1 else ""
+        return f"{_word(report, comparisons[0].verdict)}{everywhere}{_range(report, comparisons)}"
+    told = [f"{_word(report, verdict)} in {counts[verdict]}" for verdict in words.VERDICTS if counts[verdict]]
+    return f"{listed(told)} of {len(comparisons)} contexts"
+
+
+def _range(report: Report, comparisons: Sequence[Comparison]) -> str:
+    """Return the ratios of comparisons that are all faster or all slower; of what, where less is better."""
+    ratios = sorted(comparison.ratio for comparison in comparisons if comparison.ratio is not None)
+    if comparisons[0].verdict not in ("faster", "slower") or not ratios:
+        return ""
+    low, high = short_ratio(ratios[0]), short_ratio(ratios[-1])
+    of = f" the {report.analysis.metric}" if report.analysis.better == "lower" else ""
+    return f" ({low if low == high else f'{low} to {high}'} times{of})"
+
+
+def _kinds(report: Report, by_level: Mapping[Level, Sequence[Comparison]]) -> Iterator[str]:
+    """Yield how many of many levels have the same verdict everywhere, the extreme ones by name."""
+    kinds: dict[Verdict | None, list[Level]] = defaultdict(list)
+    for level, comparisons in by_level.items():
+        verdicts = {comparison.verdict for comparison in comparisons}
+        kinds[verdicts.pop() if len(verdicts) == 1 else None].append(level)
+    everywhere = " everywhere" if any(len(comparisons) > 1 for comparisons in by_level.values()) else ""
+    for verdict in words.VERDICTS:
+        levels = kinds.get(verdict, [])
+        told = f"{_word(report, verdict)}{everywhere}"
+        if len(levels) == 1:
+            yield f"{levels[0]} is {told}{_range(report, by_level[levels[0]])}"
+        elif levels:
+            extreme = {"faster": levels[0], "slower": levels[-1]}.get(verdict)
+            most = "" if extreme is None else f", most of all {extreme}{_range(report, by_level[extreme])}"
+            yield f"{len(levels)} of {len(by_level)} are {told}{most}"
+    if levels := kinds.get(None, []):
+        yield f"{counted(levels, 'depends', 'depend')} on the context"

@@ -1,0 +1,123 @@
+"""The answer in a sentence, and the picture of it."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from assay.analysis import summarise
+from assay.plan.types import PlannedTrial
+from assay.report.answer import answer, short_ratio
+from assay.report.gather import Report
+from assay.report.picture import picture
+from example_report import example_report, experiment_text
+
+SPEED = {"noop": 1.0, "std_map_mutex": 0.5, "tbb_hash_map": 2.0}
+FACTORS = 'subject = ["noop", "std_map_mutex", "tbb_hash_map"]\nthreads = [1, 2]'
+MIX = "mix = { insert = 10, erase = 10, find = 80 }"
+
+
+def metrics(trial: PlannedTrial) -> dict[str, float]:
+    return {"throughput": 1e6 * SPEED[str(trial.levels["subject"])] * (1 + 0.01 * (trial.ordinal * 7 % 11))}
+
+
+def report() -> Report:
+    return example_report(experiment_text(FACTORS, trial=MIX), metrics)
+
+
+def test_a_few_levels_are_named_the_best_first() -> None:
+    sentence = answer(report())
+    assert sentence.startswith("Against noop: tbb_hash_map is faster everywhere (")
+    assert "; std_map_mutex is slower everywhere (0.5" in sentence
+    assert sentence.endswith(" times).")
+
+
+def test_a_level_that_differs_by_context_is_counted() -> None:
+    def crossing(trial: PlannedTrial) -> dict[str, float]:
+        better = trial.levels["subject"] == "tbb_hash_map" and trial.levels["threads"] == 1
+        throughput = metrics(trial)["throughput"] if better else 1e6 * (1 + 0.001 * (trial.ordinal % 7))
+        return {"throughput": throughput}
+
+    sentence = answer(example_report(experiment_text(FACTORS, trial=MIX), crossing))
+    assert "tbb_hash_map is faster in 1 and equivalent in 1 of 2 contexts" in sentence
+    assert "std_map_mutex is equivalent everywhere" in sentence
+
+
+def test_of_many_levels_the_extreme_ones_are_named() -> None:
+    names = [f"map_{number}" for number in range(8)]
+    levels = {name: {"key_range": 100 + number} for number, name in enumerate(names)}
+    factor = "\n".join(f"{name} = {{ key_range = {level['key_range']} }}" for name, level in levels.items())
+    text = experiment_text(f"[factors.size]\n{factor}", factor="size", baseline='"map_3"', blocks=16)
+    text = text.replace("[trial]\nkey_range = 100", '[trial]\nsubject = "noop"\n' + MIX)
+
+    def by_number(trial: PlannedTrial) -> dict[str, float]:
+        place = names.index(str(trial.levels["size"]))
+        return {"throughput": 1e6 * 1.5**place * (1 + 0.001 * (trial.ordinal % 7))}
+
+    assert answer(example_report(text, by_number)) == (
+        "Against map_3: 4 of 7 are faster, most of all map_7 (5.07 times); "
+        "3 of 7 are slower, most of all map_0 (0.296 times)."
+    )
+
+
+def test_of_a_cost_the_sentence_says_of_what_the_ratio_is() -> None:
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX)
+    given = example_report(text.replace("[comparison]", '[comparison]\nbetter = "lower"'), metrics)
+    assert re.fullmatch(
+        r"Against noop: std_map_mutex is faster \(0\.5\d* times the throughput\)\.", answer(given)
+    )
+    assert [panel.context for panel in picture(given).panels] == [""]
+
+
+def test_nothing_decided_says_why() -> None:
+    given = report()
+    half = example_report(given.campaign.source, metrics)
+    del half.trials[30:]
+    unfinished = replace(half, analysis=summarise(half.trials, half.experiment))
+    assert answer(unfinished).startswith("Nothing is decided yet: 5 of 12 blocks have ended")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(None, "-"), (0.98765, "0.988"), (1.0031, "1.003"), (1.8449, "1.84"), (26.24, "26.2"), (1234.5, "1234")],
+)
+def test_a_ratio_has_the_digits_that_a_person_reads(ratio: float | None, text: str) -> None:
+    assert short_ratio(ratio) == text
+
+
+def test_the_picture_has_a_panel_for_each_context_with_the_best_first() -> None:
+    drawn = picture(report())
+    assert [panel.context for panel in drawn.panels] == ["threads=1", "threads=2"]
+    for panel in drawn.panels:
+        assert [row.level for row in panel.rows] == ["tbb_hash_map", "std_map_mutex"]
+        assert panel.baseline.startswith("noop: 1.0")
+        assert panel.baseline.endswith("M operations / s")
+        places = [row.at for row in panel.rows]
+        assert places[0] > drawn.one > places[1]  # type: ignore[operator]
+        for row in panel.rows:
+            assert row.interval is not None
+            assert row.at is not None
+            assert row.interval[0] <= row.at <= sum(row.interval)
+    assert drawn.band[0] < drawn.one < sum(drawn.band)
+    assert (drawn.one, "1") in drawn.ticks
+
+
+def test_better_is_to_the_right_of_a_metric_of_which_less_is_better() -> None:
+    text = experiment_text(FACTORS, trial=MIX).replace("[comparison]", '[comparison]\nbetter = "lower"')
+    drawn = picture(example_report(text, metrics))
+    for panel in drawn.panels:
+        assert [row.level for row in panel.rows] == ["std_map_mutex", "tbb_hash_map"]
+        assert [row.verdict for row in panel.rows] == ["faster", "slower"]
+        assert panel.rows[0].at > drawn.one > panel.rows[1].at  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("factor", [1.0001, 1.03, 1.7, 40, 1e5, 1e40, 1e140])
+def test_an_axis_has_a_few_round_ticks_whatever_it_spans(factor: float) -> None:
+    def spread(trial: PlannedTrial) -> dict[str, float]:
+        many = factor if trial.levels["subject"] == "tbb_hash_map" else 1
+        return {"throughput": 1e6 * many}
+
+    drawn = picture(example_report(experiment_text(FACTORS, trial=MIX), spread))
+    assert 1 <= len(drawn.ticks) <= 7
+    assert all(0 <= place <= 100 for place, _ in drawn.ticks)
+    assert "1" in [label for _, label in drawn.ticks]

@@ -1,0 +1,114 @@
+"""The trials one by one, as cumulative curves and over the time of the campaign, and the host over it."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.analysis.types import HostModes
+from assay.report.charts import drawings
+from assay.report.charts.axes import Up
+from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
+from assay.report.charts.panels import Panels, clock, steps, thinned
+from assay.report.charts.style import ONE, SIDES
+
+POINTS = 300  # at most of one level over time
+CALIBRATIONS = {
+    "core_to_core_ns": "One way between cores (ns)",
+    "memory_ns": "Load from memory (ns)",
+    "arithmetic_ns": "Step of arithmetic (ns)",
+}
+CALIBRATED = 500  # trials at most in one figure, each with two calibrations
+
+
+def trials(panels: Panels) -> Iterator[Figure]:
+    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale."""
+    metric = panels.report.analysis.metric
+    unit, time = clock(panels.report)
+    distributions, over_time = [], []
+    for shared, conditions in panels.apart_from(panels.factor):
+        curves: list[Row] = []
+        points: list[Row] = []
+        every, between = 1, 0
+        for condition in conditions:
+            values = condition.values(metric)
+            level = panels.level(condition)
+            curve = steps(values)
+            between += max(len(values) - len(curve) + 1, 0)
+            curves += [
+                {"series": level, "value": value, "share": share, "trial": trial}
+                for value, share, trial in curve
+            ]
+            kept, n = thinned(values, POINTS)
+            every = max(every, n)
+            points += [
+                {"time": time(trial), "value": value, "series": level, "trial": trial.id}
+                for value, trial in kept
+            ]
+        if points:
+            note = f"{between} trials between those drawn are left out; the shares count all."
+            title = titled(f"Distribution of {metric}", shared)
+            distributions.append(Figure("distribution", title, curves, note if between else ""))
+            note = f"Every {every}th trial is drawn." if every > 1 else ""
+            over_time.append(Figure("over_time", titled(f"{metric} over time", shared), points, note))
+
+    series, about = panels.levels, {"series": panels.levels.title}
+
+    def up(rows: Sequence[Row]) -> Up:
+        values = numbers(rows, "value")
+        return Up.sharing(measured(panels.experiment, metric), values, log=min(values) > 0, zero=False)
+
+    figures = (
+        together(distributions, lambda rows: drawings.cumulative(up(rows), series)),
+        together(over_time, lambda rows: drawings.over_time(up(rows), unit, series, about=about)),
+    )
+    for pair in zip(*figures, strict=True):
+        yield from pair
+
+
+def host(panels: Panels) -> Iterator[Figure]:
+    """Yield one figure for each calibration that there is."""
+    for metric, what in CALIBRATIONS.items():
+        yield from _calibration(panels, metric, what)
+
+
+def _calibration(panels: Panels, metric: str, what: str) -> list[Figure]:
+    report = panels.report
+    unit, time = clock(report)
+    modes = report.analysis.host_modes
+    modes = modes if modes is not None and modes.metric == metric else None
+    boundary = None if modes is None else modes.boundary
+    series = ONE if boundary is None else SIDES
+    calibrated = [
+        trial for trial in report.trials if metric in {**trial.calibration_before, **trial.calibration_after}
+    ]
+    kept, every = thinned(calibrated, CALIBRATED)
+    rows = [
+        {
+            "time": time(trial),
+            "value": value,
+            "when": when,
+            "series": series.names[boundary is not None and value > boundary],
+            "trial": trial.id,
+        }
+        for trial in kept
+        for when, values in (("before", trial.calibration_before), ("after", trial.calibration_after))
+        if (value := values.get(metric, 0)) > 0
+    ]
+    if not rows:
+        return []
+
+    def specification(rows: Sequence[Row]) -> Specification:
+        up = Up.sharing(what, [*numbers(rows, "value"), boundary or rows[0]["value"]], log=True)
+        about = {"when": "calibration"}
+        return drawings.over_time(up, unit, series, about=about, boundary=boundary, height=180)
+
+    thinning = f" Calibrations of every {every}th trial are drawn." if every > 1 else ""
+    return together([Figure(metric, what, rows, f"{_modes(modes)}{thinning}".strip())], specification)
+
+
+def _modes(modes: HostModes | None) -> str:
+    """Return what the calibrations say of the host's modes, if they are those that tell."""
+    if modes is None:
+        return ""
+    if modes.boundary is None:
+        return "The calibrations show one mode of the host."
+    centers = ", ".join(f"{mode} around {center:.4g} ns" for mode, center in modes.centers.items())
+    return f"Two modes of the host: {centers}. Points are calibrations, by their side of the rule."

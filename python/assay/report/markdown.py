@@ -1,0 +1,76 @@
+"""The summary of a campaign in Markdown, for a pull request or a paper's artifact."""
+
+import re
+from collections.abc import Iterator
+
+from assay.analysis import Interval
+from assay.analysis.verdicts import verdict_word
+from assay.report import words
+from assay.report.answer import answer, short_ratio
+from assay.report.charts.drawn import measured, unit_in
+from assay.report.gather import Report
+from assay.report.trust import trust
+from assay.words import condition_name, printable
+
+
+def summary(report: Report) -> str:
+    """Return question, answer, trust, verdicts and findings of a campaign, and which campaign it was."""
+    campaign, analysis = report.campaign, report.analysis
+    trusted = trust(report)
+    unit = unit_in(report.experiment, analysis.metric)
+    median = f"median ({unit})" if unit else "median"
+    metric = measured(report.experiment, analysis.metric)
+    findings = [
+        f"- {finding.severity}, {finding.rule}: {_text(finding.message)}" for finding in report.findings
+    ]
+    origin = (
+        f"Campaign {campaign.id} of {campaign.experiment}, begun {campaign.started_at:%Y-%m-%d %H:%M} UTC "
+        f"on {campaign.host.get('name', 'a host without a name')}; {campaign.ended} of {campaign.planned} "
+        f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. {words.look(analysis)}"
+    )
+    parts = [
+        f"## {_text(campaign.question)}",
+        _text(answer(report)),
+        " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
+        _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),
+        "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
+        _text(origin),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _verdicts(report: Report) -> Iterator[list[str]]:
+    """Yield a row for each condition and for each ratio over workloads."""
+    analysis = report.analysis
+    unit = report.experiment.unit(analysis.metric)
+    accept = report.experiment.comparison.accept_invalid
+    for context, rows in words.by_context(report):
+        for condition, comparison in rows:
+            median = words.typical(condition, accept_invalid=accept)
+            level = str(condition.levels[analysis.factor])
+            if comparison is None:
+                yield [context, level, "baseline", "1", "", median]
+            else:
+                verdict = verdict_word(comparison.verdict, analysis.metric, unit)
+                yield [context, level, verdict, *_numbers(comparison.ratio, comparison.interval), median]
+    for whole in analysis.aggregates:
+        context = condition_name({**whole.context, "over": words.workloads(whole)})
+        verdict = verdict_word(whole.verdict, analysis.metric, unit)
+        yield [context, str(whole.level), verdict, *_numbers(whole.ratio, whole.interval), ""]
+
+
+def _numbers(ratio: float | None, interval: Interval | None) -> list[str]:
+    ends = "" if interval is None else f"{short_ratio(interval.low)} to {short_ratio(interval.high)}"
+    return [short_ratio(ratio), ends]
+
+
+def _table(columns: list[str], rows: Iterator[list[str]]) -> str:
+    head = [columns, ["---"] * len(columns)]
+    lines = [[_text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(text: str) -> str:
+    """Return text of others' making so that Markdown shows it as it is, in one line."""
+    return re.sub(r"([\\`*<>|\[\]#]|\b_|_\b)", r"\\\1", printable(text))

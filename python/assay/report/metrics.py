@@ -1,0 +1,42 @@
+"""The metrics that the reference defines: their units, and where their definitions stand."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+REFERENCE = Path(__file__).parent / "metrics.md"
+
+_PERCENTILES = r"(?:p50|p90|p99|p99_9|p99_99|mean|max)"
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric of the trial protocol; empty where it has none, or is another program's."""
+    return next((unit for pattern, unit, _ in _defined() if pattern.fullmatch(metric)), "")
+
+
+def anchor_of(metric: str) -> str:
+    """Return the name of a metric's definition on the page of metrics; empty where it has none."""
+    return next((anchor for pattern, _, anchor in _defined() if pattern.fullmatch(metric)), "")
+
+
+def anchor(name: str) -> str:
+    """Return the anchor of a metric as the reference writes it, such as `role_NAME_throughput`."""
+    return f"metric-{name}"
+
+
+@cache
+def _defined() -> list[tuple[re.Pattern[str], str, str]]:
+    """Return pattern, unit and anchor of every metric of the reference, those named in full first."""
+    defined = []
+    for line in REFERENCE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("| `") or len(cells) < 3:
+            continue
+        unit = cells[1] if len(cells) == 4 else ""
+        for name in re.findall("`([^`]+)`", cells[0]):
+            general = re.sub("[A-Z]+", "[a-z0-9_]+", name)
+            if "and so on" in cells[0]:
+                general = general.replace("p50", _PERCENTILES)
+            defined.append((re.compile(general), unit, anchor(name)))
+    # The longest first of those that leave something open: role_NAME_throughput before OPERATION_throughput.
+    return sorted(defined, key=lambda entry: ("[" in entry[0].pattern, -len(entry[0].pattern)))

@@ -1,0 +1,212 @@
+"""The picture that answers: ratios to the baseline with intervals, by context, the best first.
+
+It is HTML, so that it is there at once, prints, and needs no script. Better is to the right.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, exp, floor, log, log10
+
+from assay.analysis import Comparison, ConditionSummary
+from assay.analysis.types import Aggregate, Verdict
+from assay.analysis.verdicts import verdict_word
+from assay.report import words
+from assay.report.answer import short_ratio
+from assay.report.charts.axes import drawable
+from assay.report.charts.drawn import unit_in
+from assay.report.gather import Report
+from assay.words import condition_name, counted, number, p_value
+
+TICKS_AT_MOST = 7
+ROOM = 0.03  # of the axis, beyond the outermost number at either end
+
+
+@dataclass(frozen=True)
+class Row:
+    """One ratio. Places are percent of the width of the plot; None where there is nothing to draw.
+
+    Attributes:
+        condition: the number of the condition, for its link; None for a ratio over workloads.
+        interval: where it begins and how wide it is.
+        about: all that is known of it, in a sentence.
+        reason: why there is no verdict, where the numbers do not say so.
+    """
+
+    level: str
+    condition: int | None
+    verdict: Verdict
+    word: str
+    at: float | None
+    interval: tuple[float, float] | None
+    ratio: str
+    ends: str
+    about: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The ratios of one context, and the median of what they are compared with."""
+
+    context: str
+    baseline: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All panels on one logarithmic axis.
+
+    Attributes:
+        ticks: places and labels.
+        one: the place of a ratio of 1.
+        band: begin and width of the ratios that count as equivalent.
+        backward: whether smaller ratios are better, and stand to the right.
+    """
+
+    panels: list[Panel]
+    ticks: list[tuple[float, str]]
+    one: float
+    band: tuple[float, float]
+    better: str
+    worse: str
+    backward: bool
+
+
+def picture(report: Report) -> Picture:
+    """Return the ratios of a campaign by context, and those over workloads after them."""
+    analysis = report.analysis
+    smallest = 1 + analysis.smallest_effect_percent / 100
+    axis = _Axis(list(_drawn(report, smallest)), backward=analysis.better == "lower")
+    unit = report.experiment.unit(analysis.metric)
+    begin, end = sorted((axis.place(1 / smallest), axis.place(smallest)))
+    return Picture(
+        panels=[*_contexts(report, axis), *_wholes(report, axis)],
+        ticks=axis.ticks(),
+        one=axis.place(1),
+        band=(begin, round(end - begin, 3)),
+        better=verdict_word("faster", analysis.metric, unit),
+        worse=verdict_word("slower", analysis.metric, unit),
+        backward=axis.backward,
+    )
+
+
+class _Axis:
+    """A logarithmic axis from 0 to 100 percent."""
+
+    def __init__(self, ratios: Sequence[float], *, backward: bool) -> None:
+        low, high = log(min(ratios)), log(max(ratios))
+        room = ROOM * (high - low)
+        self._low, self._high = low - room, high + room
+        self.backward = backward
+
+    def place(self, ratio: float) -> float:
+        share = (log(ratio) - self._low) / (self._high - self._low)
+        return round(100 * (1 - share if self.backward else share), 3)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return round ratios, 1 among them, as many as there is room for."""
+        low, high = exp(self._low), exp(self._high)
+        if high < 4 * low:
+            steps = [mantissa * 10.0**power for power in range(-6, 1) for mantissa in (1, 2, 5)]
+            choices = (
+                [place * step for place in range(ceil(low / step), floor(high / step) + 1)]
+                for step in steps
+                if (high - low) / step < 2 * TICKS_AT_MOST
+            )
+        else:
+            powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+            every = [((1, 2, 5), 1), *(((1,), 2**n) for n in range(9))]
+            choices = (
+                [mantissa * 10.0**power for power in powers if power % step == 0 for mantissa in mantissas]
+                for mantissas, step in every
+            )
+        inside = ([ratio for ratio in ratios if low <= ratio <= high] for ratios in choices)
+        shown = next((ratios for ratios in inside if len(ratios) <= TICKS_AT_MOST), [1.0])
+        return [(self.place(ratio), f"{ratio:.6g}") for ratio in shown]
+
+
+def _drawn(report: Report, smallest: float) -> Iterator[float]:
+    yield from (1 / smallest, smallest)
+    for answer in report.analysis.answers:
+        ends = (answer.interval.low, answer.interval.high) if answer.interval else ()
+        for value in (answer.ratio, *ends):
+            if value is not None and value > 0 and drawable(value):
+                yield value
+
+
+def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
+    factor = report.analysis.factor
+    for name, pairs in words.by_context(report):
+        context = "" if name == condition_name({}) else name  # where there is one, it needs no name
+        rows = [
+            _row(report, axis, comparison, report.number(condition), condition)
+            for condition, comparison in pairs
+            if comparison is not None
+        ]
+        baselines = [
+            f"{condition.levels[factor]}: {_median(report, condition)}"
+            for condition, comparison in pairs
+            if comparison is None
+        ]
+        if rows:
+            yield Panel(context, "; ".join(baselines), _sorted(rows))
+
+
+def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
+    groups: dict[str, list[Aggregate]] = {}
+    for whole in report.analysis.aggregates:
+        over = f"over {words.workloads(whole)} of {' and '.join(whole.across)}"
+        place = f"{condition_name(whole.context)}, {over}" if whole.context else over
+        groups.setdefault(place, []).append(whole)
+    for place, wholes in groups.items():
+        yield Panel(place, "", _sorted([_row(report, axis, whole, None, None) for whole in wholes]))
+
+
+def _sorted(rows: list[Row]) -> list[Row]:
+    """Return the best first; those without a ratio last."""
+    return sorted(rows, key=lambda row: -1.0 if row.at is None else row.at, reverse=True)
+
+
+def _row(
+    report: Report,
+    axis: _Axis,
+    answer: Comparison | Aggregate,
+    condition: int | None,
+    summary: ConditionSummary | None,
+) -> Row:
+    known = [value for value in (answer.ratio,) if value is not None and value > 0 and drawable(value)]
+    ends = answer.interval
+    span = None
+    if ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
+        begin, end = sorted((axis.place(ends.low), axis.place(ends.high)))
+        span = (begin, round(end - begin, 3))
+    interval = "" if ends is None else f"{short_ratio(ends.low)} to {short_ratio(ends.high)}"
+    unit = report.experiment.unit(answer.metric)
+    word = verdict_word(answer.verdict, answer.metric, unit)
+    median = "" if summary is None else f"; median {_median(report, summary)}"
+    about = (
+        f"{answer.level}: {short_ratio(answer.ratio)} times {answer.baseline}"
+        f"{f', interval {interval}' if interval else ''}; {word}, p {p_value(answer.p_adjusted)}, "
+        f"{counted(answer.pairs, 'pair')}{median}"
+    )
+    return Row(
+        level=str(answer.level),
+        condition=condition,
+        verdict=answer.verdict,
+        word=word,
+        at=axis.place(known[0]) if known else None,
+        interval=span,
+        ratio=short_ratio(answer.ratio),
+        ends=interval,
+        about=about,
+        reason=answer.reason if not known or not span else "",
+    )
+
+
+def _median(report: Report, summary: ConditionSummary) -> str:
+    """Return the median of a condition with its unit, or why there is none."""
+    text = words.typical(summary, accept_invalid=report.experiment.comparison.accept_invalid)
+    if text in ("-", "several", "varies"):
+        return {"-": "no median", "several": "several values", "varies": "no typical value"}[text]
+    return f"{number(summary.median, 3)} {unit_in(report.experiment, report.analysis.metric)}".rstrip()

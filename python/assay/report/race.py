@@ -1,0 +1,126 @@
+"""What a race came to, in a few lines: who is faster, by how much, how far to trust it."""
+
+from collections.abc import Iterator
+
+from assay.analysis import Comparison, ConditionSummary
+from assay.analysis.verdicts import verdict_word
+from assay.report import words
+from assay.report.gather import Report
+from assay.report.trust import short, trust
+from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, ratio
+
+_NAMES = {
+    "wall_ms": "time",
+    "user_ms": "user time",
+    "system_ms": "system time",
+    "peak_resident_bytes": "peak memory",
+}
+
+
+def race_answer(report: Report, took_s: float) -> Iterator[str]:
+    """Yield the lines of the answer, the most important first; `took_s` is how long the race took."""
+    analysis = report.analysis
+    contexts: dict[str, list[Comparison]] = {}
+    for comparison in analysis.comparisons:
+        name = condition_name(comparison.context) if comparison.context else ""
+        contexts.setdefault(name, []).append(comparison)
+    for context, comparisons in contexts.items():
+        for comparison in comparisons:
+            place = f"{context}: " if context else ""
+            yield printable(place + _sentence(report, comparison))
+            if (
+                comparison.verdict == "undecided"
+                and not _holds_1(comparison)
+                and comparison.ratio is not None
+            ):
+                yield printable(f"  why: {comparison.reason}")
+        yield from _medians(report, comparisons)
+    yield f"{elapsed(took_s)}; {_look(report)}; {_trust(report)}"
+
+
+def _holds_1(comparison: Comparison) -> bool:
+    interval = comparison.interval
+    return interval is not None and interval.low <= 1 <= interval.high
+
+
+def _sentence(report: Report, comparison: Comparison) -> str:
+    """Return who is faster, and by how much."""
+    analysis = report.analysis
+    level, baseline = str(comparison.level), str(comparison.baseline)
+    by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
+    if comparison.ratio is None:
+        return f"undecided, {level} against {baseline}: {comparison.reason}"
+    # Of a time the inverse is the speed; of other metrics the ratio stays as it is.
+    inverse = by_speed and analysis.better == "lower"
+    better = "faster" if by_speed else "better"
+    effect = percent(analysis.smallest_effect_percent / 100)
+    said = {"faster": better, "slower": better, "equivalent": f"equivalent within {effect}"}
+    word = said.get(comparison.verdict, comparison.verdict)
+    if comparison.verdict == "slower":  # the other way round, the better one first
+        level, baseline, inverse = baseline, level, not inverse
+    value, interval = _ratio(comparison, inverse)
+    if by_speed:
+        return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
+    return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
+
+
+def _ratio(comparison: Comparison, inverse: bool) -> tuple[str, str]:
+    """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
+    value, interval = comparison.ratio, comparison.interval
+    assert value is not None
+    ends = [] if interval is None else [interval.low, interval.high]
+    values = [1 / end for end in (value, *reversed(ends))] if inverse else [value, *ends]
+    return ratio(values[0]), f" ({ratio(values[1])} to {ratio(values[2])})" if ends else ""
+
+
+def _medians(report: Report, comparisons: list[Comparison]) -> Iterator[str]:
+    """Yield the median of each entrant of a context, with its interval and the number of runs."""
+    compared = report.analysis.factor
+    context = dict(comparisons[0].context)
+    rows = [
+        (str(summary.levels[compared]), _median(report, summary), _runs(report, summary))
+        for summary in report.analysis.conditions
+        if report.context(summary) == context
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, value, runs in rows:
+        yield printable(f"  {name.ljust(widths[0])}  {value.rjust(widths[1])}  {runs}")
+
+
+def _median(report: Report, summary: ConditionSummary) -> str:
+    """Return the median of the compared metric with its unit, and with its interval where there is one."""
+    if summary.median is None:
+        return "-"
+    unit = words.short_unit(report.analysis.metric, report.experiment)
+    median = in_unit(summary.median, unit, 4)
+    if summary.interval is None:
+        return median
+    ends = [in_unit(end, unit, 4) for end in (summary.interval.low, summary.interval.high)]
+    return f"{median} ({ends[0]} to {ends[1]})"
+
+
+def _runs(report: Report, summary: ConditionSummary) -> str:
+    trials = [
+        trial for trial in report.trials if trial.status == "valid" and trial.levels == dict(summary.levels)
+    ]
+    runs = sum(round(trial.metrics.get("runs", 1)) for trial in trials)
+    several = f" in {counted(trials, 'trial')}" if runs > len(trials) else ""
+    failed = sum(summary.counts.values()) - len(trials)
+    return f"{counted(runs, 'run')}{several}" + (f", {failed} not valid" if failed else "")
+
+
+def _look(report: Report) -> str:
+    seen = report.analysis.look
+    blocks = max((trial.block for trial in report.trials), default=-1) + 1
+    return counted(blocks if seen is None else seen.blocks, "block")
+
+
+def _trust(report: Report) -> str:
+    """Return how far to trust the answer, and the worst findings."""
+    far = trust(report)
+    why = f" ({', '.join(short(finding, 60) for finding in far.worst)})" if far.worst else ""
+    return f"trust: {far.summary}{why}"
+
+
+def _name(metric: str) -> str:
+    return _NAMES.get(metric, metric.replace("_", " "))

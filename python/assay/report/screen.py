@@ -1,0 +1,253 @@
+"""The end of a run: what ran, one table of verdicts and how far to trust them, on a screen of 80 by 24."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from assay.analysis import Aggregate, Comparison, ConditionSummary, Interval
+from assay.analysis.aa import false_alarms
+from assay.analysis.types import Answer, Verdict
+from assay.analysis.verdicts import verdict_word
+from assay.experiment import Experiment
+from assay.plan.types import Level
+from assay.report import words
+from assay.report.gather import Report
+from assay.report.terminal import SEVERITY_STYLES, STYLES
+from assay.report.trust import Degree, short, trust
+from assay.runner.types import Status
+from assay.words import condition_name, counted, duration, in_unit, number, printable
+
+WIDTH = 80
+MARKS: Mapping[Verdict, str] = {"faster": "▲", "slower": "▼", "equivalent": "=", "undecided": "?"}
+LETTERS: Mapping[Verdict, str] = {"faster": "F", "slower": "S", "equivalent": "=", "undecided": "?"}
+"""In place of marks where the terminal's encoding has none."""
+
+_GAP = 2
+_HEADING_AT_MOST = 40
+_FINE_PERCENT = 2
+"""Where a smaller effect counts, ratios have another digit."""
+_OVERALL = "over all"
+_DEGREE_STYLES: dict[Degree, str] = {
+    "with confidence": "bold green",
+    "with care": "bold yellow",
+    "not": "bold red",
+}
+
+
+def print_screen(report: Report, console: Console) -> None:
+    """Print what a campaign says, as briefly as it can be said: all else is in `terminal.print_report`."""
+    marks = LETTERS if console.options.ascii_only else MARKS
+    width = min(console.width, WIDTH)
+    for line in (*_beginning(report), *_table(report, marks, width), *_end(report, marks, width)):
+        console.print(line)
+
+
+def _beginning(report: Report) -> Iterator[Text]:
+    campaign, analysis = report.campaign, report.analysis
+    trials = counted(campaign.planned, "trial")
+    if campaign.ended < campaign.planned:
+        trials = f"{campaign.ended} of {trials}"
+    failed: dict[Status, int] = {**campaign.counts, "valid": 0}
+    became = f" in {duration(sum(trial.wall_s for trial in report.trials))}, "
+    became += words.statuses(failed) or "all valid"
+    ran = Text.assemble(
+        (printable(campaign.experiment), "bold"),
+        f": {trials}{became * bool(campaign.ended)} (campaign {campaign.id})",
+    )
+    if report.experiment.overrides:
+        ran.append(printable(f"; run with {' '.join(report.experiment.overrides)}"))
+    yield ran
+    if campaign.stopped:
+        yield Text(printable(f"It ended early: {campaign.stopped}."))
+    yield Text(
+        printable(f"{analysis.metric} as a ratio to that of {analysis.baseline}; {analysis.better} is better")
+    )
+    yield Text()
+
+
+def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[Text]:
+    analysis, unit = report.analysis, report.experiment.unit(report.analysis.metric)
+    legend = Text()
+    for verdict, mark in marks.items():
+        word = verdict_word(verdict, analysis.metric, unit)
+        if verdict == "equivalent":
+            word = f"equivalent, within {analysis.smallest_effect_percent:g}%"
+        legend.append(f"{mark} {word}   ", STYLES[verdict])
+    legend.rstrip()
+    yield legend
+    yield Text(f"Verdicts: {_counts(analysis.comparisons, report)}", "bold")
+    for name, answers in ((_OVERALL, analysis.aggregates), ("further metrics", analysis.also)):
+        if answers:
+            yield Text(f"  {name}: {_counts(answers, report)}")
+    if report.experiment.identical:
+        yield Text(false_alarms(analysis).summary)
+    trusted = trust(report)
+    yield Text.assemble("Trust: ", (trusted.summary, _DEGREE_STYLES[trusted.degree]))
+    for finding in trusted.worst:
+        line = Text(f"  {finding.severity} ", SEVERITY_STYLES[finding.severity])
+        line.append(printable(short(finding, width - line.cell_len)), "not bold default")
+        line.truncate(width, overflow="ellipsis")
+        yield line
+
+
+def _counts(answers: Sequence[Answer], report: Report) -> str:
+    """Return how many answers have which verdict, in the words for their metrics."""
+    said: dict[str, int] = {}
+    for verdict in words.VERDICTS:
+        for answer in answers:
+            if answer.verdict == verdict:
+                word = verdict_word(verdict, answer.metric, report.experiment.unit(answer.metric))
+                word = "withheld" if answer.withheld else word
+                said[word] = said.get(word, 0) + 1
+    return ", ".join(f"{count} {word}" for word, count in said.items()) or "none"
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What stands in a cell: a text alone, or a mark with a ratio and its interval."""
+
+    text: str
+    interval: str = ""
+    verdict: Verdict | None = None
+
+
+@dataclass
+class _Block:
+    """A block of the table: the contexts that differ in the factors of the columns alone."""
+
+    name: str
+    cells: dict[str, dict[Level, _Cell]] = field(default_factory=dict)  # heading -> row -> cell
+
+
+def _table(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[Text]:
+    """Yield the blocks of the table, each in as many parts as its columns take."""
+    blocks = _blocks(report)
+    cells = [cell for block in blocks for rows in block.cells.values() for cell in rows.values()]
+    answers = [cell for cell in cells if cell.interval]
+    ratio_width = max((len(cell.text) for cell in answers), default=0)
+    interval_width = max((len(cell.interval) for cell in answers), default=0)
+
+    def written(cell: _Cell) -> Text:
+        if cell.verdict is None:
+            return Text(cell.text)
+        text = cell.text
+        if cell.interval:
+            text = f"{cell.text:>{ratio_width}} {cell.interval:>{interval_width}}"
+        return Text(f"{marks[cell.verdict]} {text}", STYLES[cell.verdict])
+
+    widest = max((written(cell).cell_len for cell in cells), default=0)
+    levels = [f" {printable(str(level))}" for level in report.experiment.factors[report.analysis.factor]]
+    for block in blocks:
+        widths = {heading: max(widest, cell_len(heading)) for heading in block.cells}
+        room = width - _GAP - max(widths.values(), default=0)
+        names = min(max(map(cell_len, (*levels, block.name))), room)
+        for headings in _parts(widths, width - names):
+            row = partial(_row, widths=[names, *(widths[heading] for heading in headings)])
+            yield from row(block.name, [Text(heading, "italic") for heading in headings], style="italic")
+            for level in dict.fromkeys(level for heading in headings for level in block.cells[heading]):
+                texts = [written(block.cells[heading].get(level, _Cell(""))) for heading in headings]
+                yield from row(f" {printable(str(level))}", texts)
+
+
+def _row(name: str, cells: Sequence[Text], *, widths: Sequence[int], style: str = "") -> Iterator[Text]:
+    """Yield a row of the table; a name that is too long for its column has a line of its own."""
+    if cell_len(name) > widths[0]:
+        yield Text(name, style)
+        name = ""
+    line = Text()
+    for text, takes in zip((Text(name, style), *cells), widths, strict=True):
+        line.append(" " * (_GAP * bool(line))).append_text(text)
+        line.append(" " * (takes - text.cell_len))
+    line.rstrip()
+    yield line
+
+
+def _parts(widths: Mapping[str, int], width: int) -> list[list[str]]:
+    """Return the headings of the columns, as many together as fit beside each other."""
+    parts: list[list[str]] = []
+    left = 0
+    for heading, takes in widths.items():
+        if not parts or left < _GAP + takes:
+            parts.append([])
+            left = width
+        parts[-1].append(heading)
+        left -= _GAP + takes
+    return parts
+
+
+def _blocks(report: Report) -> list[_Block]:
+    """Return the table's content: the experiment's contexts as columns within blocks, and its answers."""
+    experiment, analysis = report.experiment, report.analysis
+    columns = column_factors(experiment)
+    blocks: dict[tuple[Level, ...], _Block] = {}
+
+    def block_of(context: Mapping[str, Level]) -> _Block:
+        rest = {factor: level for factor, level in context.items() if factor not in columns}
+        name = printable(condition_name(rest)) if rest else analysis.factor
+        return blocks.setdefault(tuple(rest.values()), _Block(name))
+
+    for _, rows in words.by_context(report):
+        context = report.context(rows[0][0])
+        heading = condition_name({factor: context[factor] for factor in columns}) if columns else "ratio"
+        cells = block_of(context).cells.setdefault(printable(heading)[:_HEADING_AT_MOST], {})
+        for condition, comparison in rows:
+            cells[condition.levels[analysis.factor]] = _cell(condition, comparison, report)
+    for whole in analysis.aggregates:
+        block_of(whole.context).cells.setdefault(_OVERALL, {})[whole.level] = _answer(whole, experiment)
+    return list(blocks.values())
+
+
+def column_factors(experiment: Experiment) -> tuple[str, ...]:
+    """Return the factors whose levels are the columns: the workloads that an experiment names as such.
+
+    Where it names none it is the factor with most levels, thread counts only if there is no other.
+    """
+    others = [factor for factor in experiment.factors if factor != experiment.comparison.factor]
+    across = tuple(factor for factor in others if factor in experiment.comparison.across)
+    if across or not others:
+        return across
+    return (max(others, key=lambda factor: (factor != "threads", len(experiment.factors[factor]))),)
+
+
+def _cell(condition: ConditionSummary, comparison: Comparison | None, report: Report) -> _Cell:
+    if comparison is not None:
+        return _answer(comparison, report.experiment)
+    experiment = report.experiment
+    median = words.typical(condition, accept_invalid=experiment.comparison.accept_invalid)
+    if condition.median is not None and median == number(condition.median):
+        median = in_unit(condition.median, words.short_unit(report.analysis.metric, experiment))
+    return _Cell(median)
+
+
+def _answer(answer: Comparison | Aggregate, experiment: Experiment) -> _Cell:
+    if answer.ratio is None:
+        return _Cell("withheld" if answer.withheld else "no pairs", verdict=answer.verdict)
+    fine = experiment.comparison.smallest_effect_percent < _FINE_PERCENT
+    return _Cell(
+        brief_ratio(answer.ratio, fine=fine), _brief_interval(answer.interval, fine=fine), answer.verdict
+    )
+
+
+def _brief_interval(interval: Interval | None, *, fine: bool) -> str:
+    if interval is None:
+        return "-"
+    return f"{brief_ratio(interval.low, fine=fine)}-{brief_ratio(interval.high, fine=fine)}"
+
+
+def brief_ratio(value: float, *, fine: bool = False) -> str:
+    """Return a ratio with the digits that a table has room for: 1.84, 0.55, 0.052, 12.3, 140.
+
+    Args:
+        fine: with one digit more.
+    """
+    if 100 <= value < 1e6:
+        return f"{value:.0f}"
+    if 10 <= value < 100:
+        return f"{value:.{1 + fine}f}"
+    if 0.1 <= value < 10:
+        return f"{value:.{2 + fine}f}"
+    return number(value, 2 + fine)

@@ -1,0 +1,189 @@
+"""The end of a run: what it says, and that it fits a screen of 80 by 24."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay.findings import Finding, Severity
+from assay.plan.types import PlannedTrial
+from assay.report import Report
+from assay.report.screen import brief_ratio, print_screen
+from assay.report.trust import trust
+from assay.runner.types import Status
+from example_report import example_report, experiment_text
+
+QUICKSTART = Path(__file__).parents[3] / "experiments" / "quickstart.toml"
+SPEEDS = {
+    "std_map_shared_mutex": 1.05e7,
+    "std_map_mutex": 1.93e7,
+    "absl_btree_shared_mutex": 1.05e7,
+    "tbb_hash_map": 2.4e7,
+    "cds_rcu_skip_list": 5.8e6,
+}
+
+
+def finding(rule: str, evidence: dict[str, float], severity: Severity = "warning") -> Finding:
+    return Finding(rule=rule, message="m", where=("a",), evidence=evidence, remedy="r", severity=severity)
+
+
+FINDINGS = [
+    finding("preempted", {"conditions": 4, "worst_per_second": 120.3}),
+    finding("changing-throughput", {"conditions": 2, "worst_percent": 37}),
+    finding("warm-up", {"conditions": 1, "latest_ms": 12}),
+    finding("generation", {}, "note"),
+]
+
+GOLDEN = """\
+quickstart: 400 trials in about 3 minutes, all valid (campaign 1)
+throughput as a ratio to that of std_map_shared_mutex; higher is better
+
+threads=1                 mix=searches      mix=updates       over all
+ std_map_shared_mutex     10.3M op/s        3.09M op/s
+ std_map_mutex            ▲ 1.84 1.84-1.84  ▲ 1.84 1.84-1.84  ▲ 1.84 1.84-1.84
+ absl_btree_shared_mutex  = 1.00 1.00-1.00  = 1.00 1.00-1.00  = 1.00 1.00-1.00
+ tbb_hash_map             ▲ 2.29 2.29-2.29  ▲ 2.29 2.29-2.29  ▲ 2.29 2.29-2.29
+ cds_rcu_skip_list        ▼ 0.55 0.55-0.55  ▼ 0.55 0.55-0.55  ▼ 0.55 0.55-0.55
+threads=2                 mix=searches      mix=updates       over all
+ std_map_shared_mutex     10.3M op/s        3.09M op/s
+ std_map_mutex            ▲ 1.84 1.84-1.84  ▲ 1.84 1.84-1.84  ▲ 1.84 1.84-1.84
+ absl_btree_shared_mutex  = 1.00 1.00-1.00  = 1.00 1.00-1.00  = 1.00 1.00-1.00
+ tbb_hash_map             ▲ 2.29 2.29-2.29  ▲ 2.29 2.29-2.29  ▲ 2.29 2.29-2.29
+ cds_rcu_skip_list        ▼ 0.55 0.55-0.55  ▼ 0.55 0.55-0.55  ▼ 0.55 0.55-0.55
+▲ faster   ▼ slower   = equivalent, within 3%   ? undecided
+Verdicts: 8 faster, 4 slower, 4 equivalent
+  over all: 4 faster, 2 slower, 2 equivalent
+Trust: with care: 3 warnings and 1 note
+  warning Threads lost their processors: 4 conditions, worst per second 120.3
+  warning Throughput varies within trials: 2 conditions, worst 37%
+"""
+
+
+def of_quickstart(planned: PlannedTrial) -> dict[str, float]:
+    """Return a throughput that is the block's alone, so that ratios are exact."""
+    share = 0.3 if planned.levels["mix"] == "updates" else 1
+    return {"throughput": SPEEDS[str(planned.levels["subject"])] * share * (1 - 0.002 * planned.block)}
+
+
+def shown(report: Report, width: int = 80) -> str:
+    """Return what a terminal of this width shows."""
+    text = StringIO()
+    print_screen(report, Console(width=width, file=text))
+    return text.getvalue()
+
+
+TWO = 'subject = ["noop", "std_map_mutex"]'
+FIND = "mix = { find = 100 }"
+
+
+def example(
+    factors: str = TWO,
+    speed: Callable[[PlannedTrial], float] = lambda _: 1e6,
+    more: str = "",
+    status: Callable[[PlannedTrial], Status] = lambda _: "valid",
+) -> Report:
+    text = experiment_text(factors, more, trial="" if "factors.mix" in factors else FIND)
+    return example_report(text, lambda planned: {"throughput": speed(planned)}, status=status)
+
+
+def test_the_quickstart_ends_in_one_screen() -> None:
+    report = example_report(QUICKSTART.read_text(), of_quickstart)
+    report = replace(report, campaign=replace(report.campaign, counts={"valid": 400}), findings=FINDINGS)
+    text = shown(report)
+    assert text == GOLDEN
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len([*lines, "page: ", "next: ", "$ "]) <= 24
+
+
+def mixes(names: Iterable[str]) -> str:
+    return "\n".join(
+        f"{name} = {{ insert = {number}, find = {100 - number} }}" for number, name in enumerate(names)
+    )
+
+
+@pytest.mark.parametrize(
+    ("factors", "more"),
+    [
+        (TWO, ""),
+        (f"{TWO}\nthreads = [1, 2, 3, 4, 5, 6, 7, 8]", ""),
+        (
+            f"{TWO}\nthreads = [1, 2]\n[factors.mix]\n{mixes(f'workload_{i}' for i in range(7))}",
+            'across = ["mix"]',
+        ),
+        (f"{TWO}\n[factors.mix]\n{mixes(['long' * 15, 'other' * 12])}", ""),
+    ],
+)
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_any_table_fits_its_terminal_and_holds_every_comparison(factors: str, more: str, width: int) -> None:
+    report = example(factors, lambda planned: 1e6 + (planned.levels["subject"] == "noop") * 1e6, more)
+    text = shown(report, width)
+    assert max(map(len, text.splitlines())) <= min(width, 80) or width == 200
+    table = text[: text.index("▲ faster")]
+    assert table.count("▼ 0.50") == len(report.analysis.answers)
+    assert table.count("2M op/s") == len(report.analysis.comparisons)
+
+
+def test_a_name_that_is_too_long_for_its_column_has_a_line_of_its_own() -> None:
+    long = "n" * 75
+    text = shown(example(f'subject = ["noop", "{long}"]'))
+    lines = text.splitlines()
+    assert lines[lines.index(f" {long}") + 1].split() == ["=", "1.00", "1.00-1.00"]
+
+
+def test_what_has_no_ratio_says_why() -> None:
+    report = example(
+        status=lambda planned: "valid" if planned.levels["subject"] == "noop" else "crashed",
+    )
+    assert "? withheld" in shown(report)
+    assert "Verdicts: 1 withheld" in shown(report)
+
+
+def test_trust_falls_with_the_worst_finding() -> None:
+    report = example()
+    assert trust(report).summary == "with confidence"
+    note, warning, error = FINDINGS[3], FINDINGS[0], replace(FINDINGS[1], severity="error")
+    assert trust(replace(report, findings=[note])).summary == "with confidence: 1 note"
+    assert trust(replace(report, findings=[note])).worst == ()
+    assert trust(replace(report, findings=[warning, note])).degree == "with care"
+    severe = trust(replace(report, findings=[error, warning, FINDINGS[1], note]))
+    assert severe.summary == "not: 1 error, 2 warnings and 1 note"
+    assert severe.worst == (error, warning)
+    assert severe.reasons == (error.message,)
+
+
+def test_nothing_decided_is_not_trusted() -> None:
+    report = example()
+    waiting = replace(report, analysis=replace(report.analysis, look=None, waits="it is early"))
+    assert trust(waiting).summary == "not: nothing is decided yet, it is early"
+
+
+def test_colour_is_for_terminals_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = example()
+
+    def printed(*, terminal: bool) -> str:
+        text = StringIO()
+        print_screen(report, Console(file=text, force_terminal=terminal, width=80))
+        return text.getvalue()
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in printed(terminal=True)
+    assert "\x1b" not in printed(terminal=False)
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in printed(terminal=True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[(\d;)*3\d", printed(terminal=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "brief"),
+    [(1.8367, "1.84"), (0.5519, "0.55"), (0.05234, "0.052"), (12.345, "12.3"), (140.4, "140"), (2e7, "20M")],
+)
+def test_a_ratio_is_brief(value: float, brief: str) -> None:
+    assert brief_ratio(value) == brief

@@ -1,0 +1,121 @@
+"""What else the host did while a trial ran, and what share of their processor time its threads lost to it."""
+
+import os
+import re
+import resource
+import selectors
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.runner.process import StopSignals
+
+LOST = "lost_share"
+"""The metric: the share of their processor time that a trial's threads lost to other work."""
+
+BUSY = 0.1
+"""Threads that lose a larger share may be compared wrongly: docs/statistics.md has the measurement."""
+
+_SHORTEST_S = 0.05
+"""The kernel counts processor time in steps of 10 ms: of a shorter process it tells nothing."""
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the kernel has counted since the machine started, seconds.
+
+    Attributes:
+        at: when it was read.
+        load: the load average over a minute.
+        pressure: how long some task waited for a processor; None where the kernel does not tell.
+        busy, steal: of all processors together: used by whomever, and taken by the hypervisor.
+        own: used by the processes that this one started, and has waited for.
+    """
+
+    at: float
+    load: float
+    pressure: float | None
+    busy: float
+    steal: float
+    own: float
+
+
+def counts() -> Counts | None:
+    """Return what the kernel has counted so far; None where /proc does not tell."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:]
+        load = float(Path("/proc/loadavg").read_text(encoding="ascii").split()[0])
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (
+            int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in first[:8]
+        )
+    except (OSError, ValueError, IndexError):
+        return None
+    pressure = None
+    with suppress(OSError):
+        text = Path("/proc/pressure/cpu").read_text(encoding="ascii")
+        if match := re.match(r"some .* total=(\d+)", text):
+            pressure = int(match[1]) / 1e6
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = children.ru_utime + children.ru_stime
+    return Counts(time.monotonic(), load, pressure, user + nice + system + irq + softirq, steal, own)
+
+
+def metrics(
+    before: Counts | None, after: Counts | None, request: Mapping[str, Any], reported: Mapping[str, float]
+) -> dict[str, float]:
+    """Return what the host did while a trial ran, as metrics of it.
+
+    What threads lost cannot be more than what other programs used, nor more than the time in which some task
+    waited. Where threads outnumber their processors, they also wait for each other, and only these two tell.
+
+    Args:
+        before, after: read just before its process and just after its end.
+        request: what it was asked: its threads and their pinning.
+        reported: its own metrics.
+    """
+    if before is None or after is None or after.at - before.at < _SHORTEST_S:
+        return {}
+    elapsed, processors = after.at - before.at, os.cpu_count() or 1
+    others = max(0.0, after.busy - before.busy - (after.own - before.own))
+    steal = (after.steal - before.steal) / (elapsed * processors)
+    threads, pinning = request["threads"], request["pinning"]
+    bounds = [1.0, others / (elapsed * threads)]
+    found = {
+        "host_load": before.load,
+        "host_others_share": min(1.0, others / (elapsed * processors)),
+        "host_steal_share": min(1.0, steal),
+    }
+    if before.pressure is not None and after.pressure is not None:
+        found["host_pressure_share"] = min(1.0, (after.pressure - before.pressure) / elapsed)
+        bounds.append(found["host_pressure_share"])
+    usable = len(set(pinning)) if isinstance(pinning, list) else len(os.sched_getaffinity(0))
+    if threads <= usable and "waiting_share" in reported:
+        bounds.append(reported["waiting_share"])
+    return {**found, LOST: min(1.0, min(bounds) + steal)}
+
+
+def wait_until_quiet(threads: int, most_s: float, stop: StopSignals) -> float:
+    """Wait until other programs leave processors for so many threads; return the seconds that it took.
+
+    Raises:
+        Interrupted: `stop` was signalled.
+    """
+    began = time.monotonic()
+    earlier = counts()
+    processors = os.cpu_count() or 1
+    free = max(0, processors - threads) + BUSY * threads
+    with selectors.DefaultSelector() as selector:
+        selector.register(stop.wakes, selectors.EVENT_READ)
+        while earlier is not None and time.monotonic() - began < most_s:
+            selector.select(_POLL_S)
+            stop.check()
+            now = counts()
+            if now is None or (now.busy - earlier.busy) / (now.at - earlier.at) <= free:
+                break
+            earlier = now
+    return time.monotonic() - began

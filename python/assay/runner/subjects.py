@@ -1,0 +1,76 @@
+"""Asks the programs of an experiment which subjects they have, once they are built."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay import programs
+from assay.experiment import Experiment, placeholders
+from assay.experiment.types import Program
+from assay.runner.local import trial_environment
+from assay.runner.process import CannotStartError, StopSignals, run_process
+
+_ANSWERS_WITHIN_S = 10.0
+
+Listing = Mapping[str, Mapping[str, Any]]
+"""Subject -> what its program says of it."""
+
+
+def listings(experiment: Experiment, stop: StopSignals | None = None) -> dict[str, Listing]:
+    """Return table of [subjects] -> the subjects of its program, where that speaks the protocol.
+
+    Programs that are not measured are not asked. One that is not there yet, or that cannot say, has none. It
+    is asked as `docs/reference/protocol.md` says: with `--list` after its arguments, and nothing on standard
+    input.
+
+    Raises:
+        Interrupted: `stop` was signalled.
+    """
+    listed: dict[str, Listing] = {}
+    for condition in experiment.conditions():
+        settings = experiment.settings(condition)
+        program = experiment.programs.get(settings["subject"])
+        if program is None or program.is_command or program.table in listed:
+            continue
+        values = placeholders.values_of(settings, 0)
+        arguments = [placeholders.fill(argument, values) for argument in program.arguments]
+        listed[program.table] = _listing(program, arguments, stop)
+    return listed
+
+
+def subjects_of(program: Path) -> Listing:
+    """Return the subjects of a program that speaks the protocol; of any other program none."""
+    return _listing(Program(table="program", path=program), [], None)
+
+
+def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
+    """Return measured subject -> what it is: a map, a multimap, a queue, or nothing; of those that say so."""
+    own = {name: entry for listing in listed.values() for name, entry in listing.items()}
+    ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
+    return {
+        subject: "nothing" if entry.get("holds_nothing") else entry["structure"]
+        for subject in sorted(experiment.subjects())
+        for entry in [(own if subject in experiment.programs else ours).get(subject, {})]
+        if entry.get("structure") in {"map", "multimap", "queue"}
+    }
+
+
+def _listing(program: Program, arguments: list[str], stop: StopSignals | None) -> Listing:
+    """Return what a program answers; nothing where it cannot be asked, or answers something else."""
+    try:
+        if b"--list" not in program.path.read_bytes():  # it would be a trial of a program that ignores it
+            return {}
+        ended = run_process(
+            str(program.path),
+            "",
+            environment=trial_environment(0),
+            arguments=[*arguments, "--list"],
+            timeout_s=_ANSWERS_WITHIN_S,
+            stop=stop,
+        )
+        if ended.timed_out or ended.exit_code:
+            return {}
+        return {str(entry["name"]): dict(entry) for entry in json.loads(ended.stdout)}
+    except (CannotStartError, OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
