@@ -3,9 +3,9 @@
 A loaded machine must not fail these tests. How often identical code is called different is a matter of
 chance alone, of the random order within groups: the test fails for more alarms than an honest laboratory
 raises in all but one run of a thousand. The same bound must refuse what is planted: twice the work, compared
-by the processor time of an operation of one thread. Other programs that take the processor away add nothing to that,
-and those that share its caches far less than the work itself. (With two threads they would: a thread that is put to sleep
-while it holds the mutex makes the other one pay for futile attempts and for sleep, which has cost a trial ten times its work.)
+by the processor time of an operation of one thread. Other programs that take the processor away add nothing
+to that, and those that share its caches far less than the work itself. With two threads they would: one that
+loses its processor while it holds the mutex makes the other sleep, which has cost a trial ten times its work.
 """
 
 import json
