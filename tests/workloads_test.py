@@ -173,7 +173,7 @@ def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
     text = HEAD.replace(
         '["std_map_mutex", "absl_btree_shared_mutex"]', '["std_map_mutex", "std_map_shared_mutex"]'
     )
-    odd = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"\n[perturb]\nkey_range = 0\n'
+    odd = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"\n[perturb]\nkey_range = false\n'
     (tmp_path / "x.toml").write_text(text + TRIAL + odd)
     completed = assay("run", "x.toml", "--anyway", "--no-page", expect=1)
     assert "did not converge" in completed.stderr

@@ -66,6 +66,12 @@ def _check(experiment: Experiment, machine: Machine) -> None:
         if subject in machine.subjects:
             why = f"assay-trial has a subject {subject}; choose another name"
             raise MistakeError(("subjects", program.table), why)
+    if experiment.perturb.address_space in {"random", "either"} and not machine.random_addresses:
+        why = (
+            "this system places every process alike, as kernel.randomize_va_space is 0 or setarch -R acts; "
+            'write "fixed", or change that'
+        )
+        raise MistakeError(("perturb", "address_space"), why)
     conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
     baselines = experiment.baseline_by_context()
     compared_with = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import Key, LevelKey, MistakeError, check_known, validated
-from assay.experiment.schema import Settings
+from assay.experiment.settings import Settings
 from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import Experiment, Level
 from assay.words import listed, nearest, show

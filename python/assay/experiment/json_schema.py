@@ -8,7 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from assay.experiment.schema import HELD_BY_THE_RUNNER, Document, Settings
+from assay.experiment.schema import Document
+from assay.experiment.settings import HELD_BY_THE_RUNNER, Settings
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ALWAYS_REQUESTED = ("subject", "threads", "pinning", "key_range", "keys", "duration_ms", "interval_ms")

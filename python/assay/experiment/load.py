@@ -14,7 +14,7 @@ from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import MistakeError, located, mistake_of, validated
 from assay.experiment.read import check_resolved, read_experiment
-from assay.experiment.schema import Settings
+from assay.experiment.settings import Settings
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
 

@@ -9,17 +9,15 @@ from assay.errors import AssayError
 from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
 from assay.experiment.mistakes import validated
-from assay.experiment.schema import (
-    ComparisonTable,
-    DesignTable,
-    Document,
-    PerturbTable,
-    Settings,
-    SubjectTable,
-)
+from assay.experiment.perturb import Perturb, PerturbTable
+from assay.experiment.schema import ComparisonTable, DesignTable, Document, SubjectTable
+from assay.experiment.settings import Settings
 from assay.experiment.types import Blocks, Chart, Extraction, ExtractTable, Program, Validation
 
 FILE = Path("experiments/x.toml")
+PERTURBED_BY_DEFAULT = Perturb(
+    amounts={"key_range": 0.01}, environment=4096, stack=4096, heap=16384, thread_order=True
+)
 TEXT = """\
 name = "x"
 question = "Which is faster?"
@@ -74,7 +72,7 @@ def test_an_experiment_says_what_its_file_says() -> None:
     }
     assert experiment.design.blocks.most == 12
     assert experiment.design.seed is None
-    assert experiment.design.key_range_percent == 2
+    assert experiment.perturb == PERTURBED_BY_DEFAULT
     assert experiment.comparison.better == "higher"
     assert experiment.source == TEXT
 
@@ -644,8 +642,20 @@ MISTAKES = {
     # Design and perturbation.
     "[design]": [
         ("[design.x]\n[design]", "12 design.x"),
-        ("[perturb]\nkey_range = 51\n[design]", "13 perturb.key_range"),
-        ("[perturb]\nkey_range = -1\n[design]", "13 perturb.key_range"),
+        ("[perturb]\nkey_range = 51\n[design]", "13 perturb.key_range: above 0 and at most 1, not 51"),
+        ("[perturb]\nkey_range = 0\n[design]", "13 perturb.key_range: write false"),
+        ("[perturb]\nduration_ms = 0\n[design]", "13 perturb.duration_ms: leave it out"),
+        ("[perturb]\nkeyrange = 0.1\n[design]", "13 perturb.keyrange: key_range?"),
+        ("[perturb]\nthreads = 0.1\n[design]", "13 perturb.threads: make it a factor"),
+        ("[perturb]\nbatch = 0.1\n[design]", "13 perturb.batch: no condition has it"),
+        ("[perturb]\narrivals.rate = 0.1\n[design]", "13 perturb.arrivals.rate: no condition has it"),
+        ("[perturb]\narrivals.rte = 0.1\n[design]", "13 perturb.arrivals.rte: rate?"),
+        ("[perturb]\nparameters.x = 0.1\n[design]", "13 perturb.parameters.x: no condition has it"),
+        ("[perturb]\nallocator = { glibc = 1 }\n[design]", "13 perturb.allocator: two at least"),
+        ("[perturb]\nallocator = { glibc = 1, tcmalloc = 1 }\n[design]", "13 perturb.allocator.tcmalloc"),
+        ("[perturb]\nstack = 17\n[design]", "13 perturb.stack: multiple of 16"),
+        ("[perturb]\nheap = 0\n[design]", "13 perturb.heap: or false"),
+        ("[perturb]\naddress_space = 'fast'\n[design]", "13 perturb.address_space"),
     ],
     "blocks = 12": [
         ("blocks = true", "13 design.blocks: true"),

@@ -51,6 +51,7 @@ class Machine:
         processors: numbers of those that trials may run on.
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
         allocators: allocator -> why it cannot be loaded, with a remedy; empty if it can.
+        random_addresses: whether the kernel places each process elsewhere in memory.
     """
 
     subjects: Mapping[str, SubjectOffer]
@@ -58,3 +59,4 @@ class Machine:
     processors: frozenset[int]
     memory_limit_mb: int
     allocators: Mapping[str, str] = field(default_factory=dict)
+    random_addresses: bool = True

@@ -9,7 +9,7 @@ from assay.experiment.empirical import read_digests
 from assay.experiment.factors import label_of, level_of
 from assay.experiment.mistakes import MistakeError, check_known, dotted, placed, validated
 from assay.experiment.read import check_conditions, check_resolved, filling_the_time
-from assay.experiment.schema import Settings
+from assay.experiment.settings import Settings
 from assay.experiment.types import Blocks, Experiment, Level
 from assay.experiment.workload import files_of
 from assay.words import nearest, show

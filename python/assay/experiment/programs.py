@@ -9,7 +9,8 @@ from typing import Literal
 
 from assay.experiment import placeholders
 from assay.experiment.mistakes import MistakeError
-from assay.experiment.schema import Settings, SubjectTable
+from assay.experiment.schema import SubjectTable
+from assay.experiment.settings import Settings
 from assay.experiment.types import CommandRun, Experiment, Extraction, ExtractTable, Program
 from assay.words import nearest, show
 

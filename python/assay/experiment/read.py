@@ -12,6 +12,7 @@ from assay.experiment.factors import Factors, check_changes, level_of, levels_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
+from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import ComparisonTable, DesignTable, Document
 from assay.experiment.types import (
@@ -86,10 +87,10 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             seed=document.design.seed,
             include=_rules("include", document.design.include, factors),
             exclude=_rules("exclude", document.design.exclude, factors),
-            key_range_percent=document.perturb.key_range,
             repeat=document.design.repeat,
             busy=document.design.busy,
         ),
+        perturb=read_perturb(document.perturb, commands_alone=subjects <= commands),
         programs=programs,
         fixed=_DEFAULTS | protocol_defaults | given,
         changes=changes,
@@ -348,6 +349,13 @@ def check_conditions(experiment: Experiment) -> None:
         raise
     for condition in experiment.conditions():
         _check_settings(experiment, condition)
+    factor_of = {
+        setting: factor
+        for factor, levels in experiment.changes.items()
+        for change in levels.values()
+        for setting in change
+    }
+    check_perturb(experiment.perturb, [*map(experiment.settings, experiment.conditions())], factor_of)
 
 
 def _check_rules(experiment: Experiment, rules: KeyPath) -> None:

@@ -3,12 +3,13 @@
 What spans several keys, such as a baseline that is not a level, is checked in `read`, `roles` and `programs`.
 """
 
-import math
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from assay.experiment.metrics import Better
+from assay.experiment.perturb import PerturbTable
+from assay.experiment.settings import Settings
 from assay.experiment.tables import (
     Listed,
     Metric,
@@ -18,7 +19,6 @@ from assay.experiment.tables import (
     Table,
     ValueOrTable,
     Word,
-    explained,
     misplaced,
 )
 from assay.experiment.types import (
@@ -27,7 +27,6 @@ from assay.experiment.types import (
     Chart,
     ExperimentName,
     ExtractTable,
-    KeyRangePercent,
     Minutes,
     Output,
     Pattern,
@@ -37,113 +36,8 @@ from assay.experiment.types import (
     Validation,
     Weight,
 )
-from assay.experiment.workload import (
-    LARGEST_KEY_RANGE,
-    ArrivalsTable,
-    Distribution,
-    Engine,
-    KeyType,
-    Latency,
-    MixTable,
-    RangeTable,
-    Roles,
-    ThreadCount,
-    ValueType,
-)
 
-Policy = Literal["none", "compact", "scatter", "cores_first"]
 _MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
-_LARGEST_WHOLE = 2**53  # every JSON reader holds whole numbers up to it
-
-_Processors = Annotated[list[Annotated[int, Field(ge=0, le=2**16 - 1)]], Field(min_length=1)]
-Pinning = Annotated[
-    Policy | _Processors,
-    explained(f"use one of {', '.join(get_args(Policy))}, or a list of processor numbers such as [0, 1]"),
-]
-
-
-def _free(name: str) -> str:
-    if name in {*Settings.model_fields, "seed", "protocol"}:
-        raise ValueError("cannot be the name of a parameter, because it means something else; choose another")
-    return name
-
-
-def _parameter(value: Any) -> str | int | float:
-    if type(value) is str and "\0" not in value:
-        return value
-    whole = type(value) is int and abs(value) <= _LARGEST_WHOLE
-    if whole or (type(value) is float and math.isfinite(value)):
-        return value  # type: ignore[no-any-return]
-    raise ValueError("is neither a string nor a number that every program can read; give one of them")
-
-
-Parameter = Annotated[Metric, AfterValidator(_free)]
-ParameterValue = Annotated[Any, PlainValidator(_parameter), WithJsonSchema({"type": ["string", "number"]})]
-
-
-class Settings(Table):
-    """Trial settings: any of them, fixed in [trial] or changed by the level of a factor."""
-
-    subject: Name | None = None
-    """What is measured."""
-    threads: ThreadCount | None = None
-    """Of the whole trial, those of all roles together."""
-    pinning: Pinning | None = None
-    """Where threads run: a policy, or processors by the operating system's numbers (thread i on entry
-    i modulo the length).
-    """
-    key_range: Annotated[int, Field(ge=2, le=LARGEST_KEY_RANGE)] | None = None
-    """Number of distinct keys that operations draw from."""
-    keys: Literal["dense", "sparse"] | None = None
-    """dense: 1 to key_range. sparse: the same numbers spread over 63 bits by a bijection. Zero is
-    never a key.
-    """
-    key_type: KeyType | None = None
-    """What keys are; uint64 where nothing says."""
-    value_type: ValueType | None = None
-    """What values are; uint64 where nothing says."""
-    mix: MixTable | None = None
-    """Of every role that has none of its own."""
-    distribution: Distribution | None = None
-    range: RangeTable | None = None
-    arrivals: ArrivalsTable | None = None
-    roles: Roles | None = None
-    """Threads that do different work; what a role does not name is that of the trial."""
-    engine: Engine | None = None
-    draws: Literal["one", "two"] | None = None
-    """Numbers that an operation takes: one, divided between key and kind, or one for the key and then
-    one for the kind.
-    """
-    bounding: Literal["multiply", "modulo"] | None = None
-    """How a number becomes one below a bound: the high half of a product, or the remainder."""
-    batch: Annotated[int, Field(ge=1, le=512)] | None = None
-    """Operations generated at once; as many as take up to 100 us, at most 512, where nothing says."""
-    latency: Latency | None = None
-    """Which operations are timed one by one: none, all, or one in this many."""
-    probes: bool | None = None
-    """Whether probes record; they do where nothing says."""
-    allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
-    """The allocator that must be in the process; the runner loads it."""
-    memory_policy: Literal["local", "interleave"] | None = None
-    """Which NUMA nodes memory comes from; as the process was started where nothing says."""
-    duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
-    """Length of the measured interval."""
-    interval_ms: Annotated[int, Field(ge=1, le=60_000)] | None = None
-    """Length of one interval of the throughput series."""
-    warm_up_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
-    """Operations run for this long before the measured interval begins; they are validated, but not
-    counted.
-    """
-    parameters: dict[Parameter, ParameterValue] | None = None
-    """Whatever else the experiment sets for programs of its own."""
-    timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    """A trial that takes longer is killed."""
-    memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
-    """Memory that a trial may use, MiB."""
-
-
-HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"})
-"""Settings that no request says."""
 
 
 class DesignTable(Table):
@@ -199,13 +93,6 @@ class DesignTable(Table):
                 f"at_least is {self.at_least} and blocks {self.most}; give blocks at least as many"
             )
         return self
-
-
-class PerturbTable(Table):
-    """[perturb]."""
-
-    key_range: KeyRangePercent = 2
-    """Each trial's key range is drawn within this many percent of its setting."""
 
 
 class ComparisonTable(Table):

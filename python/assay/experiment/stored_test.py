@@ -33,7 +33,7 @@ def test_levels_keep_their_types() -> None:
 
 def test_what_an_earlier_version_stored_is_read() -> None:
     resolved = Experiment.model_validate_json(GOLDEN.read_text())
-    assert resolved.version == 1
+    assert resolved.version == 2
     assert resolved.factors == {"map": ("plain", "tuned"), "threads": (1, 2), "size": ("small", "large")}
     assert resolved.design.exclude == ({"map": ("tuned",), "threads": (2,), "size": ("large",)},)
     assert resolved.settings(resolved.conditions()[1])["roles"][0]["threads"] == 1
@@ -42,7 +42,7 @@ def test_what_an_earlier_version_stored_is_read() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"version": 2}, {"color": "red"}, {"changes": {"a": [[1]]}}, {"changes": {"a": [[1, {}], [1, {}]]}}],
+    [{"version": 1}, {"color": "red"}, {"changes": {"a": [[1]]}}, {"changes": {"a": [[1, {}], [1, {}]]}}],
 )
 def test_json_of_another_shape_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from assay.experiment.metrics import Better
+from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
 from assay.experiment.tables import (
     Listed,
@@ -44,7 +45,6 @@ BlockCount = Annotated[int, Field(ge=1, le=100_000)]
 Minutes = Annotated[float, Field(gt=0, le=1_000_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
 Repetitions = Annotated[int, Field(ge=0, le=5)]
-KeyRangePercent = Annotated[float, Field(ge=0, le=50)]
 RepeatMs = Annotated[int, Field(ge=0, le=3_600_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -121,7 +121,6 @@ class Design(Part):
         seed: seed of the plan; None draws one.
         include: rules as those of `exclude`; where there are any, a condition that matches none is left out.
         exclude: rules; a condition that matches every factor of one of them is left out.
-        key_range_percent: how far the key range is perturbed either way; 0 leaves it alone.
         repeat: how often a group is repeated whole because its calibrations disagree; 0 never does.
         busy: what is done about trials that lost much of their processor time to other work: "wait" until the
             host is quiet and repeat them, "withhold" their verdicts, or "count" them. What was repeated
@@ -132,7 +131,6 @@ class Design(Part):
     seed: Seed | None = None
     include: Rules = ()
     exclude: Rules = ()
-    key_range_percent: KeyRangePercent = 0
     repeat: Repetitions = 2
     busy: Busy = "withhold"
 
@@ -358,6 +356,7 @@ class Experiment(Part):
 
     Attributes:
         version: of this shape; a reader of stored experiments has to know it.
+        perturb: what is moved at random in every trial.
         programs: subject -> the program of one's own that runs it.
         fixed: setting -> value where no factor changes it; defaults are filled in.
         changes: factor -> level -> the settings that this level changes, in the order of the file.
@@ -369,11 +368,12 @@ class Experiment(Part):
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     name: str
     question: str
     comparison: ComparisonDesign
     design: Design
+    perturb: Perturb = Perturb()
     programs: dict[Name, Program] = Field(default_factory=dict)
     fixed: dict[str, Any] = Field(default_factory=dict)
     changes: dict[Name, Changes]

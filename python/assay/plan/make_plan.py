@@ -5,7 +5,6 @@ What is arbitrary is perturbed for every trial: Blackwell, Applications of Rando
 Measurement, section 3.1, principle P1.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -13,15 +12,17 @@ from random import Random
 from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
-from assay.experiment.schema import HELD_BY_THE_RUNNER
+from assay.experiment.settings import HELD_BY_THE_RUNNER
 from assay.experiment.types import Experiment
-from assay.experiment.workload import files_of, largest_key_range, longest
+from assay.experiment.workload import files_of, longest
+from assay.plan.perturb import perturbed
 from assay.plan.types import Plan, PlannedTrial
 
-ENVIRONMENT_BYTES = 4096
 COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
+_OF_THE_PROCESS = ("stack_bytes", "heap_bytes", "thread_order", "placement")
+"""Draws that a trial's process carries out itself."""
 
 
 def make_plan(
@@ -103,16 +104,7 @@ def _drawn(
     experiment: Experiment, trial: PlannedTrial, seed: int, digests: Mapping[str, str], random: Random
 ) -> PlannedTrial:
     """Return a trial whose perturbations are drawn, and all that its process is told with them."""
-    settings = experiment.settings(trial.levels)
-    perturbation: dict[str, float] = {}
-    if "key_range" in settings:
-        most = experiment.design.key_range_percent
-        settings["key_range"], percent = _perturbed(
-            settings["key_range"], most, largest_key_range(settings), random
-        )
-        if most:
-            perturbation["key_range"] = percent
-    perturbation["environment_bytes"] = random.randrange(ENVIRONMENT_BYTES)
+    settings, perturbation = perturbed(experiment.settings(trial.levels), experiment.perturb, random)
     subject = settings["subject"]
     own = experiment.programs.get(subject)
     timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)
@@ -127,6 +119,9 @@ def _drawn(
     if own and own.is_command:
         run = own.run.model_dump(mode="json", exclude_defaults=True)
         request |= {"run": run} if run else {}
+    else:
+        process = {name: perturbation[name] for name in _OF_THE_PROCESS if name in perturbation}
+        request |= {"perturbation": process} if process else {}
     for _, distribution in files_of(request):
         distribution["digest"] = digests[distribution["file"]]
     return replace(
@@ -155,13 +150,3 @@ def default_timeout_s(settings: Mapping[str, Any]) -> float:
     array = settings.get("engine", {}).get("array")
     arrays = 1e-6 * array * settings["threads"] if array else 0
     return float(10 + 3 * running_ms / 1000 + per_key * settings["key_range"] + arrays)
-
-
-def _perturbed(key_range: int, percent: float, largest: int, random: Random) -> tuple[int, float]:
-    """Draw a key range near the given one, uniform in log scale; return it and the percent that it moved."""
-    most = 1 + percent / 100
-    drawn = round(key_range * math.exp(random.uniform(-1, 1) * math.log(most)))
-    low = max(2, math.ceil(key_range / most))
-    high = min(largest, math.floor(key_range * most))
-    moved = min(max(drawn, low), high)
-    return moved, 100 * (moved / key_range - 1)

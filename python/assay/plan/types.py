@@ -20,9 +20,10 @@ class PlannedTrial:
         levels: factor -> level, the trial's condition.
         request: the message for the trial's process, schema `trial-request`.
         program: the executable that runs it, an absolute path.
-        perturbation: what was drawn at random for this trial besides its seed: `environment_bytes` is the
-            length of a padding variable in its environment, every other name the percent by which
-            that setting was moved.
+        perturbation: what was drawn at random for this trial besides its seed, empty of an unperturbed one:
+            setting -> the percent by which it was moved, or the value that was chosen; `environment_bytes`,
+            `stack_bytes` and `heap_bytes`; `address_space`, "random" or "fixed"; the seeds `thread_order` and
+            `placement`.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
         arguments: of the program's command line.
@@ -36,7 +37,7 @@ class PlannedTrial:
     levels: Mapping[str, Level]
     request: Mapping[str, Any]
     program: str
-    perturbation: Mapping[str, float]
+    perturbation: Mapping[str, float | str]
     timeout_s: float
     memory_limit_mb: int
     arguments: tuple[str, ...] = ()

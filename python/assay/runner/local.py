@@ -87,6 +87,7 @@ class LocalExecutor:
             timeout_s=trial.timeout_s,
             memory_limit_mb=trial.memory_limit_mb,
             preload=library_of(trial.request.get("allocator", "glibc")),
+            fixed_addresses=trial.perturbation.get("address_space") == "fixed",
             stop=self.stop,
         )
         counts_after = load.counts()
@@ -123,6 +124,8 @@ class LocalExecutor:
     ) -> tuple[dict[str, Any] | None, str]:
         """Calibrate the processors of a trial; return the result, or None and the reason."""
         request = {"protocol": 1, "threads": trial.request["threads"], "pinning": trial.request["pinning"]}
+        if "placement" in trial.request.get("perturbation", {}):
+            request["placement"] = trial.request["perturbation"]["placement"]
         ended = run_process(
             str(self.calibrate),
             json.dumps(request),

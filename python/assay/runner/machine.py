@@ -2,6 +2,7 @@
 
 import os
 import platform
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -9,6 +10,8 @@ from assay import programs
 from assay.experiment import EngineOffer, Machine, SubjectOffer
 from assay.runner.allocators import ALLOCATORS, library_of
 from assay.runner.process import CannotStartError
+
+_ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
 
 
 def present_machine() -> Machine:
@@ -28,12 +31,23 @@ def present_machine() -> Machine:
         processors=frozenset(os.sched_getaffinity(0)),
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},
+        random_addresses=_random_addresses(),
     )
 
 
 def host() -> dict[str, object]:
     """Return what the laboratory itself knows of the machine: `processors` are those that it may use."""
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+
+
+def _random_addresses() -> bool:
+    """Return whether the kernel places the stacks and libraries of our processes at random."""
+    try:
+        level = int(Path("/proc/sys/kernel/randomize_va_space").read_text(encoding="ascii"))
+        personality = int(Path("/proc/self/personality").read_text(encoding="ascii"), 16)
+    except (OSError, ValueError):  # some containers hide them; the trial's record says how it was
+        return True
+    return level > 0 and not personality & _ADDR_NO_RANDOMIZE
 
 
 def _missing(allocator: str) -> str:

@@ -134,6 +134,7 @@ def run_process(
     timeout_s: float = math.inf,
     memory_limit_mb: int | None = None,
     preload: str = "",
+    fixed_addresses: bool = False,
     stop: StopSignals | None = None,
 ) -> Ended:
     """Run a program in a session of its own, and kill what is left of its process group at the end.
@@ -153,6 +154,7 @@ def run_process(
         timeout_s: seconds after which it is killed.
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
         preload: a library that the dynamic linker loads before all others, or none.
+        fixed_addresses: the kernel places its stack, heap and libraries where it always does.
         stop: ends it too.
 
     Raises:
@@ -163,10 +165,11 @@ def run_process(
     check_startable(program)
     limit = "unlimited" if memory_limit_mb is None else str(memory_limit_mb * 1024)
     with _stdin(stdin, stdin_file) as request, _memory_file("") as report:
+        fixed = ["setarch", "-R"] if fixed_addresses else []
         metered = [] if meter is None else [str(meter), str(report.fileno()), str(repeat_ms)]
         try:
             process = subprocess.Popen(  # noqa: S603
-                [*LAUNCHER, str(os.getpid()), limit, preload, *metered, program, *arguments],
+                [*LAUNCHER, str(os.getpid()), limit, preload, *fixed, *metered, program, *arguments],
                 stdin=request,
                 stdout=subprocess.DEVNULL if discard else subprocess.PIPE,
                 stderr=subprocess.PIPE,

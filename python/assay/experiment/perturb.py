@@ -1,0 +1,267 @@
+"""[perturb]: what is moved at random in every trial, and by how much.
+
+What is arbitrary and stands still misleads: Blackwell, Applications of Randomness in System Performance
+Measurement, section 3.1, principle P1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictBool, model_validator
+
+from assay.experiment.mistakes import MistakeError, validated
+from assay.experiment.settings import Parameter, Settings
+from assay.experiment.tables import Part, Table, explained, misplaced
+from assay.words import show
+
+AMOUNT = 0.01
+"""C of the key range where nothing says: 1% is what no reader of a paper would take for another workload."""
+PAGE = 4096
+HEAP = 16 * 1024
+
+_AMOUNT = "is C of the factor e^(C Z), Z standard normal: above 0 and at most 1, not {value}"
+Amount = Annotated[
+    Annotated[float, Field(gt=0, le=1)],
+    explained(f"{_AMOUNT}; leave it out to perturb nothing"),
+]
+Weights = Annotated[
+    dict[str, Annotated[float, Field(gt=0, le=1e6)]],
+    Field(min_length=2),
+    explained("is values with weights above 0, two at least, such as {{ a = 1, b = 2 }}, not {value}"),
+]
+AddressSpace = Literal["system", "random", "fixed", "either"]
+
+
+def _off(value: Any) -> Any:
+    if value is not False:  # 0 is equal to it
+        raise ValueError("write false")
+    return value
+
+
+Off = Annotated[Literal[False], BeforeValidator(_off)]
+_BYTES = "is a number of bytes{}, or false to leave it alone, not {{value}}"
+EnvironmentBytes = Annotated[int, Field(gt=0, le=2**20)] | Off
+StackBytes = Annotated[int, Field(gt=0, le=2**16, multiple_of=16)] | Off
+HeapBytes = Annotated[int, Field(gt=0, le=2**16)] | Off
+
+
+class RatePerturbed(Table):
+    """[perturb.arrivals]."""
+
+    rate: Amount | None = None
+    """C of the rate."""
+
+
+class LengthPerturbed(Table):
+    """[perturb.range]."""
+
+    length: Amount | None = None
+    """C of the length, where it is a number."""
+
+
+class PerturbTable(Table):
+    """[perturb]."""
+
+    key_range: Annotated[
+        Annotated[float, Field(gt=0, le=1)] | Off,
+        explained(f"{_AMOUNT}; write false to leave the key range alone"),
+    ] = AMOUNT
+    """C of the key range: each trial's is the setting times e^(C Z), Z standard normal."""
+    duration_ms: Amount | None = None
+    """C of the measured interval's length."""
+    warm_up_ms: Amount | None = None
+    """C of the warm-up's length."""
+    batch: Amount | None = None
+    """C of the operations in a batch."""
+    mix: Amount | None = None
+    """C of each operation's share; shares are brought back to 100 together."""
+    arrivals: RatePerturbed | None = None
+    range: LengthPerturbed | None = None
+    distribution: dict[str, Amount] | None = None
+    """Number of the distribution, such as its exponent -> C."""
+    parameters: dict[Parameter, Amount | Weights] | None = None
+    """Parameter of one's own -> C of a number, or values with weights."""
+    pinning: Weights | None = None
+    """Policies with weights, of which one is drawn for each trial; likewise the next ones."""
+    keys: Weights | None = None
+    engine: Weights | None = None
+    draws: Weights | None = None
+    bounding: Weights | None = None
+    allocator: Weights | None = None
+    memory_policy: Weights | None = None
+    environment: Annotated[EnvironmentBytes, explained(_BYTES.format(", at most 1048576"))] = PAGE
+    """The environment of each trial is longer by fewer bytes than this."""
+    stack: Annotated[StackBytes, explained(_BYTES.format(", a multiple of 16 and at most 65536"))] = PAGE
+    """Each trial's threads measure fewer bytes than this, a multiple of 16, deeper on their stacks."""
+    heap: Annotated[HeapBytes, explained(_BYTES.format(", at most 65536"))] = HEAP
+    """The first allocation of each trial has fewer bytes than this."""
+    address_space: AddressSpace = "system"
+    """Where the kernel places a process: as the system does, at random, always alike, or either by chance."""
+    thread_order: StrictBool = True
+    """Whether threads are started in random order."""
+    placement: StrictBool = False
+    """Whether threads are exchanged among equivalent processors."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _holds_what_can_vary(cls, table: Any) -> Any:
+        for key in table if isinstance(table, dict) else ():
+            if key in Settings.model_fields and key not in cls.model_fields:
+                raise misplaced(key, f"{key} cannot vary within a condition; make it a factor")
+        return table
+
+
+class Perturb(Part):
+    """What is moved at random in every trial.
+
+    Attributes:
+        amounts: setting -> C of the factor e^(C Z) by which it is moved, Z standard normal. One inside a
+            table is written with its key, such as `arrivals.rate`.
+        choices: setting -> value -> weight, of the values of which one is drawn.
+        environment: the environment is longer by fewer bytes than this; likewise `stack`, `heap`.
+        stack: how much deeper threads measure, bytes.
+        heap: of the first allocation, bytes.
+        address_space: how the kernel places a process in memory.
+        thread_order: threads are started in random order.
+        placement: threads are exchanged among equivalent processors.
+    """
+
+    amounts: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
+    choices: dict[str, dict[str, Annotated[float, Field(gt=0, le=1e6)]]] = Field(default_factory=dict)
+    environment: Annotated[int, Field(ge=0, le=2**20)] = 0
+    stack: Annotated[int, Field(ge=0, le=2**16, multiple_of=16)] = 0
+    heap: Annotated[int, Field(ge=0, le=2**16)] = 0
+    address_space: AddressSpace = "system"
+    thread_order: bool = False
+    placement: bool = False
+
+    def names(self) -> tuple[str, ...]:
+        """Return what is moved, by the names of the file."""
+        process = [name for name in _PROCESS if getattr(self, name)]
+        moved = ["address_space"] if self.address_space != "system" else []
+        return (*self.amounts, *self.choices, *process, *moved)
+
+    def alone(self, name: str) -> "Perturb":
+        """Return the perturbation of one of `names` alone."""
+        if name in self.amounts:
+            return Perturb(amounts={name: self.amounts[name]})
+        if name in self.choices:
+            return Perturb(choices={name: self.choices[name]})
+        return Perturb.model_validate({name: getattr(self, name)})
+
+    def scaled(self, factor: float) -> "Perturb":
+        """Return it with every C this many times as large, and at most 1."""
+        amounts = {name: min(1.0, amount * factor) for name, amount in self.amounts.items()}
+        return self.model_copy(update={"amounts": amounts})
+
+
+_PROCESS = ("environment", "stack", "heap", "thread_order", "placement")
+_OF_THE_PROTOCOL = ("key_range", "stack", "heap", "thread_order", "placement")
+"""What moves only where a program speaks the protocol: a command makes its own threads and allocations."""
+
+
+def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
+    """Return what a table says; `commands_alone` where no subject speaks the trial protocol.
+
+    Raises:
+        MistakeError: it perturbs what commands do not have.
+    """
+    left_out: tuple[str, ...] = ()
+    if commands_alone:
+        left_out = _OF_THE_PROTOCOL
+        stated = [name for name in left_out if name in table.model_fields_set and getattr(table, name)]
+        if stated:
+            why = "commands do not take it, and there is nothing else; leave it out, or perturb a parameter"
+            raise MistakeError(("perturb", stated[0]), why)
+    given = {name: value for name, value in table.given().items() if value and name not in left_out}
+    amounts: dict[str, float] = {}
+    choices: dict[str, dict[str, float]] = {}
+    for name in Settings.model_fields:
+        value = given.get(name)
+        inside = value.items() if name in _TABLES and value else ()
+        for at, moved in [(f"{name}.{key}", inner) for key, inner in inside] or [(name, value)]:
+            if isinstance(moved, dict):
+                choices[at] = moved
+            elif moved is not None:
+                amounts[at] = moved
+    process = {name: given[name] for name in (*_PROCESS, "address_space") if name in given}
+    return Perturb(amounts=amounts, choices=choices, **process)
+
+
+_TABLES = frozenset({"arrivals", "range", "distribution", "parameters"})
+
+
+def value_at(settings: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a setting, or of a key inside one such as `arrivals.rate`; None without one."""
+    value: Any = settings
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def replaced(settings: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """Return settings with another value of a setting, or of a key inside one."""
+    outer, dot, inner = name.partition(".")
+    return {**settings, outer: {**settings[outer], inner: value} if dot else value}
+
+
+def in_full(setting: str, value: Any) -> Any:
+    """Return the value of a setting in its long form.
+
+    Raises:
+        MistakeError: it is not possible.
+    """
+    return validated(Settings, {setting: value}, skip=1).given()[setting]
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value can be moved by a factor."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_perturb(
+    perturb: Perturb, conditions: Sequence[Mapping[str, Any]], factor_of: Mapping[str, str]
+) -> None:
+    """Check that every setting that is to move is there and can, and that every value is possible.
+
+    Args:
+        perturb: what is moved.
+        conditions: the settings of each condition.
+        factor_of: setting -> the factor whose levels change it.
+
+    Raises:
+        MistakeError: what is named cannot vary, or a value is not possible.
+    """
+    for name in perturb.amounts:
+        at = ("perturb", *name.split("."))
+        values = [value for settings in conditions if (value := value_at(settings, name)) is not None]
+        if not values:
+            if name == "key_range":  # by default
+                continue
+            why = "no condition has it; set it in [trial] or [factors], or leave it out"
+            raise MistakeError(at, why)
+        if name != "mix" and not any(map(is_number, values)):
+            raise MistakeError(at, f"{name} is {show(values[0])}, which is not a number; leave it out")
+    for name, weights in perturb.choices.items():
+        at = ("perturb", *name.split("."))
+        setting = name.partition(".")[0]
+        if setting in factor_of and setting != "parameters":
+            why = f"the factor {factor_of[setting]} sets it; leave one of the two out"
+            raise MistakeError(at, why)
+        if setting == "parameters" and not any(
+            value_at(settings, name) is not None for settings in conditions
+        ):
+            raise MistakeError(at, "no condition has it; set it in [trial] or [factors], or leave it out")
+        for value in weights if setting != "parameters" else ():
+            try:
+                in_full(name, value)
+            except MistakeError as mistake:
+                raise MistakeError((*at, value), mistake.why) from None
+    if perturb.placement and "pinning" not in perturb.choices:
+        pinnings = [settings["pinning"] for settings in conditions]
+        if any(isinstance(pinning, list) for pinning in pinnings):
+            why = "a condition lists its processors, which then stand still; give it a policy such as compact"
+            raise MistakeError(("perturb", "placement"), why)
+        if all(pinning == "none" for pinning in pinnings):
+            why = "no condition binds its threads to processors; leave it out, or give a pinning"
+            raise MistakeError(("perturb", "placement"), why)

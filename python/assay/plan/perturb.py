@@ -1,0 +1,111 @@
+"""Draws what is moved at random in one trial: Blackwell 1998, section 3.1, principle P1."""
+
+import math
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from assay.experiment.mistakes import MistakeError
+from assay.experiment.perturb import Perturb, in_full, is_number, replaced, value_at
+from assay.experiment.workload import LARGEST_KEY_RANGE, largest_key_range
+
+_TRIES = 100
+"""Of a draw that leaves what is legal. The setting itself is legal, so that half of all draws are."""
+_SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
+
+
+def perturbed(
+    settings: Mapping[str, Any], perturb: Perturb, random: Random
+) -> tuple[dict[str, Any], dict[str, float | str]]:
+    """Return the settings of a trial as they are moved, and what was drawn: `PlannedTrial.perturbation`.
+
+    Of a trial of a command, too, everything is drawn that its experiment names; the runner leaves out what
+    a command cannot be given.
+    """
+    moved = dict(settings)
+    drawn: dict[str, float | str] = {}
+    for name, weights in perturb.choices.items():
+        if value_at(moved, name) is None and name.startswith("parameters."):
+            continue
+        value = random.choices(list(weights), list(weights.values()))[0]
+        is_setting = not name.startswith("parameters.")
+        moved = replaced(moved, name, in_full(name, value) if is_setting else value)
+        drawn[name] = value
+    for name, amount in perturb.amounts.items():
+        value = value_at(moved, name)
+        if name == "mix" and value is not None:
+            moved["mix"], percents = _moved_mix(value, amount, random)
+            drawn |= percents
+        elif value is not None and is_number(value):
+            number = _moved(moved, name, value, amount, random)
+            moved = replaced(moved, name, number)
+            drawn[name] = 100 * (number / value - 1) if value else 0.0
+    _keep_ranges_within(moved)
+    if perturb.environment:
+        drawn["environment_bytes"] = random.randrange(perturb.environment)
+    if perturb.stack:
+        drawn["stack_bytes"] = random.randrange(0, perturb.stack, 16)
+    if perturb.heap:
+        drawn["heap_bytes"] = random.randrange(perturb.heap)
+    if perturb.address_space != "system":
+        either = perturb.address_space == "either"
+        drawn["address_space"] = random.choice(["random", "fixed"]) if either else perturb.address_space
+    if perturb.thread_order:
+        drawn["thread_order"] = random.randrange(_SEEDS)
+    if perturb.placement:
+        drawn["placement"] = random.randrange(_SEEDS)
+    return moved, drawn
+
+
+def _factor(amount: float, random: Random) -> float:
+    return math.exp(amount * random.gauss())
+
+
+def _moved(settings: Mapping[str, Any], name: str, value: Any, amount: float, random: Random) -> Any:
+    """Draw a number near a setting's, of its type, until it is legal."""
+    for _ in range(_TRIES):
+        number = value * _factor(amount, random)
+        number = round(number) if isinstance(value, int) else number
+        if _is_legal(settings, name, number):
+            return number
+    return value
+
+
+def _is_legal(settings: Mapping[str, Any], name: str, number: float) -> bool:
+    if name == "key_range" and number > largest_key_range(settings):
+        return False
+    setting = name.partition(".")[0]
+    try:
+        in_full(setting, replaced(settings, name, number)[setting])
+    except MistakeError:
+        return False
+    return True
+
+
+def _moved_mix(
+    mix: Mapping[str, float], amount: float, random: Random
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return a mix each share of which is moved, and how many percent of itself each has moved."""
+    shares = {name: share * _factor(amount, random) if share else share for name, share in mix.items()}
+    scale = 100 / sum(shares.values())
+    moved = {name: share * scale for name, share in shares.items()}
+    return moved, {f"mix.{name}": 100 * (moved[name] / share - 1) for name, share in mix.items() if share}
+
+
+def _keep_ranges_within(settings: dict[str, Any]) -> None:
+    """Shorten range queries that would span more keys than there are now."""
+    most = settings.get("key_range", LARGEST_KEY_RANGE)
+    tables = [settings, *settings.get("roles", ())]
+    for number, table in enumerate(tables):
+        length = table.get("range", {}).get("length", 0)
+        if isinstance(length, int) and length > most:
+            shorter = {**table, "range": {**table["range"], "length": most}}
+        elif isinstance(length, dict) and length["to"] > most:
+            bounds = {**length, "from": min(length["from"], most), "to": most}
+            shorter = {**table, "range": {**table["range"], "length": bounds}}
+        else:
+            continue
+        if number == 0:
+            settings |= shorter
+        else:
+            settings["roles"] = [*settings["roles"][: number - 1], shorter, *settings["roles"][number:]]

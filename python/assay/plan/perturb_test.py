@@ -1,0 +1,106 @@
+import math
+from random import Random
+from statistics import NormalDist, stdev
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.experiment.perturb import Perturb, in_full
+from assay.plan.perturb import perturbed
+
+SETTINGS: dict[str, Any] = {
+    "threads": 2,
+    "pinning": "cores_first",
+    "keys": "dense",
+    "key_range": 1000,
+    "duration_ms": 100,
+    "interval_ms": 10,
+    "batch": 500,
+    "mix": in_full("mix", {"insert": 10, "erase": 10, "find": 80}),
+    "distribution": in_full("distribution", {"kind": "zipf", "exponent": 0.99}),
+    "arrivals": in_full("arrivals", {"rate": 1e6}),
+    "range": in_full("range", {"length": 1000}),
+    "roles": [{"name": "all", "threads": 2, "range": {"length": {"from": 10, "to": 1000}}}],
+    "parameters": {"size": 2.5, "count": 7, "hash": "fnv"},
+}
+AMOUNTS = [
+    *("key_range", "duration_ms", "batch", "mix", "distribution.exponent", "arrivals.rate", "range.length"),
+    *("parameters.size", "parameters.count"),
+]
+perturbations = st.builds(
+    Perturb,
+    amounts=st.dictionaries(st.sampled_from(AMOUNTS), st.floats(0.001, 1)),
+    choices=st.sampled_from(
+        [{}, {"keys": {"dense": 1.0, "sparse": 3.0}}, {"parameters.hash": {"a": 1.0, "b": 1.0}}]
+    ),
+    environment=st.integers(0, 4096),
+    stack=st.integers(0, 256).map(lambda number: 16 * number),
+    heap=st.integers(0, 65536),
+    address_space=st.sampled_from(["system", "random", "fixed", "either"]),
+    thread_order=st.booleans(),
+    placement=st.booleans(),
+)
+
+
+@given(perturbations, st.integers())
+def test_what_is_drawn_is_legal_recorded_and_drawn_again_from_the_same_seed(
+    perturb: Perturb, seed: int
+) -> None:
+    moved, drawn = perturbed(SETTINGS, perturb, Random(seed))
+    assert (moved, drawn) == perturbed(SETTINGS, perturb, Random(seed))
+    for name in moved:
+        if name not in {"parameters", "roles"}:
+            in_full(name, moved[name])
+    for amount in perturb.amounts.keys() - {"mix"}:
+        setting, _, key = amount.partition(".")
+        before = SETTINGS[setting][key] if key else SETTINGS[setting]
+        after = moved[setting][key] if key else moved[setting]
+        if amount != "range.length":  # which the key range may shorten
+            assert math.isclose(after, before * (1 + float(drawn[amount]) / 100))
+        assert type(after) is type(before)
+    assert math.isclose(sum(share for share in moved["mix"].values() if share), 100)
+    assert drawn.get("environment_bytes", 0) < max(1, perturb.environment)  # type: ignore[operator]
+    assert ("thread_order" in drawn) == perturb.thread_order
+    assert moved["range"]["length"] <= moved["key_range"]
+    assert SETTINGS["key_range"] == 1000
+
+
+@given(st.integers())
+def test_nothing_moves_where_nothing_is_named(seed: int) -> None:
+    assert perturbed(SETTINGS, Perturb(), Random(seed)) == (SETTINGS, {})
+
+
+def test_a_number_moves_by_e_to_the_c_z() -> None:
+    random = Random(1)
+    perturb = Perturb(amounts={"parameters.size": 0.2})
+    draws = [
+        math.log(perturbed(SETTINGS, perturb, random)[0]["parameters"]["size"] / 2.5) for _ in range(2000)
+    ]
+    # Kolmogorov's distance of 2,000 draws is above 0.0436 in 1 of 1,000 samples; the seed is fixed.
+    normal = NormalDist(0, 0.2)
+    ordered = sorted(map(normal.cdf, draws))
+    assert max(abs(value - (rank + 0.5) / 2000) for rank, value in enumerate(ordered)) < 0.0436
+    assert 0.19 < stdev(draws) < 0.21
+
+
+def test_values_are_chosen_by_their_weights() -> None:
+    random = Random(1)
+    perturb = Perturb(choices={"keys": {"dense": 1, "sparse": 3}})
+    drawn = [perturbed(SETTINGS, perturb, random)[0]["keys"] for _ in range(2000)]
+    assert abs(drawn.count("sparse") - 1500) < 4 * (2000 * 0.25 * 0.75) ** 0.5  # four standard deviations
+
+
+@given(perturbations)
+def test_what_is_moved_can_be_taken_apart(perturb: Perturb) -> None:
+    parts = [perturb.alone(name) for name in perturb.names()]
+    assert [part.names() for part in parts] == [(name,) for name in perturb.names()]
+    joined: dict[str, Any] = {"amounts": {}, "choices": {}}
+    for part in parts:
+        stated = part.model_dump(exclude_defaults=True)
+        joined = {
+            **joined,
+            **stated,
+            **{key: joined[key] | stated.get(key, {}) for key in ("amounts", "choices")},
+        }
+    assert Perturb.model_validate(joined) == perturb
