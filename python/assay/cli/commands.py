@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import aa, audit, browse, check, compare, engines, export, new, plan, race, report, run, serve
+from assay.cli import (
+    aa,
+    audit,
+    browse,
+    check,
+    compare,
+    engines,
+    export,
+    new,
+    plan,
+    race,
+    replay,
+    report,
+    run,
+    serve,
+)
 from assay.cli.usage import Command
 
 app = typer.Typer(
@@ -30,6 +45,7 @@ app.command("aa", cls=Command)(aa.aa)
 app.command("plan", cls=Command)(plan.plan)
 app.command("list", cls=Command)(browse.list_)
 app.command("show", cls=Command)(browse.show)
+app.command("replay", cls=Command)(replay.replay)
 app.command("report", cls=Command)(report.report)
 app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)

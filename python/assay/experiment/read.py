@@ -15,6 +15,7 @@ from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import ComparisonTable, DesignTable, Document
+from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
 from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
     Blocks,
@@ -280,6 +281,7 @@ def check_resolved(experiment: Experiment) -> None:
     check_changes(experiment.changes, experiment.fixed.keys() - _PROTOCOL_DEFAULTS.keys())
     _check_resolved_comparison(experiment, whole=whole)
     _check_resolved_blocks(design.blocks)
+    _check_varied(experiment)
     named: list[tuple[KeyPath, str, Sequence[Level]]] = []
     for key, rules in (("include", design.include), ("exclude", design.exclude)):
         for index, rule in enumerate(rules):
@@ -321,6 +323,19 @@ def _check_resolved_comparison(experiment: Experiment, *, whole: bool) -> None:
     if experiment.identical and (comparison.factor != "copy" or any(experiment.changes["copy"].values())):
         why = f"compares the levels of {comparison.factor}, which may be different code; write false"
         raise MistakeError(("identical",), why)
+
+
+def _check_varied(experiment: Experiment) -> None:
+    """Check that factors and draws of an experiment about sensitivity belong together."""
+    if not experiment.varied:
+        return
+    for factor in (PERTURBED, CONFIGURATION):
+        if any(experiment.changes.get(factor, {None: {"": None}}).values()):
+            raise MistakeError(
+                ("changes", factor), "measuring sensitivity takes this factor, which changes nothing"
+            )
+    for level in experiment.changes[PERTURBED]:
+        check_known(("changes", PERTURBED, str(level)), level, experiment.varied, "key of varied")
 
 
 def _check_resolved_blocks(blocks: Blocks) -> None:

@@ -351,6 +351,18 @@ Changes = Annotated[
 """Level -> the settings that it changes."""
 
 
+class Varied(Part):
+    """What a level of the factor `perturbed` draws: see `sensitivity`.
+
+    Attributes:
+        moved: what is drawn once for a configuration.
+        redrawn: what is drawn, around the configuration, for each of its trials.
+    """
+
+    moved: Perturb = Perturb()
+    redrawn: Perturb = Perturb()
+
+
 class Experiment(Part):
     """A question about software, as one TOML file asks it.
 
@@ -365,6 +377,7 @@ class Experiment(Part):
         json_file: the resolved experiment that it was read from, where it was, in which mistakes are placed.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
+        varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
@@ -381,6 +394,7 @@ class Experiment(Part):
     source: Annotated[str, Field(exclude=True, repr=False)] = ""
     json_file: Annotated[Path | None, Field(exclude=True, repr=False)] = None
     identical: bool = False
+    varied: dict[str, Varied] = Field(default_factory=dict)
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)

@@ -12,8 +12,9 @@ from random import Random
 from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
+from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER
-from assay.experiment.types import Experiment
+from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import perturbed
 from assay.plan.types import Plan, PlannedTrial
@@ -56,7 +57,8 @@ def make_plan(
                     perturbation={},
                     timeout_s=0,
                 )
-                trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, random))
+                drawn = _perturbed(experiment, levels, seed, random)
+                trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, drawn))
             group_number += 1
     return Plan(seed, tuple(trials))
 
@@ -94,17 +96,43 @@ def repeat_group(
             replace(trial, ordinal=ordinal, group=group_number, repeats=repeats),
             random.randrange(_SEEDS),
             digests,
-            random,
+            _perturbed(experiment, trial.levels, campaign_seed, random),
         )
         for ordinal, trial in enumerate(random.sample(by_levels, len(group)), first_ordinal)
     )
 
 
+def _perturbed(
+    experiment: Experiment, levels: Mapping[str, Level], campaign_seed: int, random: Random
+) -> tuple[dict[str, Any], dict[str, float | str]]:
+    """Return the settings of a trial as they are moved, and what was drawn.
+
+    Where sensitivity is measured, all trials of a configuration are moved alike, and those of a level that
+    adds randomness once more, each by itself.
+    """
+    settings = experiment.settings(levels)
+    if not experiment.varied:
+        return perturbed(settings, experiment.perturb, random)
+    varied = experiment.varied[str(levels[PERTURBED])]
+    of_configuration = Random(f"{campaign_seed} {varied.moved} {levels[CONFIGURATION]}")  # noqa: S311
+    settings, drawn = perturbed(settings, varied.moved, of_configuration)
+    settings, redrawn = perturbed(settings, varied.redrawn, random)
+    for name in drawn.keys() & redrawn.keys():
+        if name not in varied.moved.amounts and not name.startswith("mix."):
+            continue
+        redrawn[name] = 100 * ((1 + float(drawn[name]) / 100) * (1 + float(redrawn[name]) / 100) - 1)
+    return settings, drawn | redrawn
+
+
 def _drawn(
-    experiment: Experiment, trial: PlannedTrial, seed: int, digests: Mapping[str, str], random: Random
+    experiment: Experiment,
+    trial: PlannedTrial,
+    seed: int,
+    digests: Mapping[str, str],
+    moved: tuple[dict[str, Any], dict[str, float | str]],
 ) -> PlannedTrial:
-    """Return a trial whose perturbations are drawn, and all that its process is told with them."""
-    settings, perturbation = perturbed(experiment.settings(trial.levels), experiment.perturb, random)
+    """Return a trial of settings that are moved, with all that its process is told."""
+    settings, perturbation = moved
     subject = settings["subject"]
     own = experiment.programs.get(subject)
     timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)

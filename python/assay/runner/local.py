@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -117,6 +118,7 @@ class LocalExecutor:
             started_at=started_at,
             wall_s=ended.wall_s,
             derived=of_host,
+            program_sha256=digest_of(trial.program),
         )
 
     def _calibration(
@@ -141,6 +143,23 @@ class LocalExecutor:
             return protocol.parse("calibration-result", ended.stdout.decode()), ""
         except (ValueError, RecursionError) as error:
             return None, _text(f"printed no calibration result: {error}".encode())
+
+
+def digest_of(program: str) -> str:
+    """Return the SHA-256 of a program's bytes, in hexadecimal; empty of one that is gone.
+
+    It is read again only where the file has changed.
+    """
+    try:
+        facts = Path(program).stat()
+    except OSError:
+        return ""
+    return _digest_of(program, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+@cache
+def _digest_of(program: str, _inode: int, _size: int, _changed_ns: int) -> str:
+    return sha256(Path(program).read_bytes()).hexdigest()
 
 
 def trial_environment(padding: int) -> dict[str, str]:

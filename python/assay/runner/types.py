@@ -28,6 +28,7 @@ class Outcome:
         started_at: when its process was started, UTC.
         wall_s: how long its process lived, seconds.
         derived: metrics that the laboratory computed, beside those of the result.
+        program_sha256: digest of the bytes of its program, by which a replay knows it again.
     """
 
     status: Status
@@ -42,6 +43,7 @@ class Outcome:
     started_at: datetime
     wall_s: float
     derived: Mapping[str, float] = field(default_factory=dict)
+    program_sha256: str = ""
 
 
 class Executor(Protocol):

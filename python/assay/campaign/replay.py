@@ -1,0 +1,136 @@
+"""A trial run again with exactly its draws, and what must come out equal."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay import programs
+from assay.errors import AssayError
+from assay.plan.types import PlannedTrial
+from assay.runner.local import LocalExecutor, digest_of
+from assay.runner.process import StopSignals, check_startable
+from assay.runner.types import Outcome
+from assay.store import Store
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that must be equal and is not."""
+
+    what: str
+    before: Any
+    now: Any
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of a trial that was run again.
+
+    Attributes:
+        record: of the store, of the first time.
+        outcome: of this time; nothing of it is stored.
+        equal: what had to be equal and is: places in the result.
+        different: what had to be equal and is not.
+        nothing_because: why nothing has to be equal; empty where something has.
+    """
+
+    record: Mapping[str, Any]
+    outcome: Outcome
+    equal: tuple[str, ...]
+    different: tuple[Difference, ...]
+    nothing_because: str
+
+
+def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], None]) -> Replay:
+    """Run a trial again with its draws: seeds, perturbations and, of a valid one, numbers of operations.
+
+    Args:
+        store: holds it, and stays as it is.
+        trial_id: its number.
+        stop: ends it.
+        say: is given what a preparation printed that failed.
+
+    Raises:
+        AssayError: there is no such trial, it cannot be repeated, or its program is gone or has changed.
+        CannotStartError: its program does not start.
+        Interrupted: `stop` was signalled.
+    """
+    record = store.record_of(trial_id)
+    (trial,) = store.planned(record["campaign"], [record["ordinal"]])
+    _check_repeatable(record, trial)
+    result = record["result"]
+    because = _nothing_because(record, trial)
+    if not because:
+        operations = [[thread["warmed_up"], measured(thread)] for thread in result["threads"]]
+        trial = replace(trial, request={**trial.request, "operations": operations})
+    folder = store.experiment(record["campaign"]).path.parent.absolute()
+    executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, say=say)
+    (outcome,) = executor.execute([trial])
+    if because:
+        return Replay(record, outcome, (), (), because)
+    before = dict(must_be_equal(result))
+    now = dict(must_be_equal(outcome.result)) if outcome.result else {}
+    different = [
+        Difference(what, value, now.get(what)) for what, value in before.items() if now.get(what) != value
+    ]
+    if outcome.status != record["status"]:
+        different.insert(0, Difference("status", record["status"], outcome.status))
+    unequal = {difference.what for difference in different}
+    return Replay(
+        record, outcome, tuple(what for what in before if what not in unequal), tuple(different), ""
+    )
+
+
+def measured(thread: Mapping[str, Any]) -> int:
+    """Return how many operations a thread performed in its measured interval."""
+    return sum(counts["attempted"] for counts in thread["operations"].values())
+
+
+def must_be_equal(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each place of a trial's result that a replay repeats, with its value.
+
+    Which operations each thread attempts is drawn beforehand. What they find depends, with several threads,
+    on how those meet; with one thread it is repeated too, and with it what the map holds.
+    """
+    threads = result["threads"]
+    alone = len(threads) == 1
+    for number, thread in enumerate(threads):
+        yield f"threads.{number}.seed", thread["seed"]
+        for kind, counts in thread["operations"].items():
+            yield f"threads.{number}.{kind}.attempted", counts["attempted"]
+            if alone:
+                yield f"threads.{number}.{kind}.succeeded", counts["succeeded"]
+    if not alone:
+        return
+    for name in ("operations", "size"):
+        if name in result["prefill"]:
+            yield f"prefill.{name}", result["prefill"][name]
+    for role in result["roles"]:
+        yield f"roles.{role['name']}.visited", role["visited"]
+    for name, value in result["validation"].get("found", {}).items():
+        yield f"validation.{name}", value
+
+
+def _nothing_because(record: Mapping[str, Any], trial: PlannedTrial) -> str:
+    """Say why nothing of a trial has to be equal; empty where something has."""
+    if trial.extract != "protocol":
+        return "a command does not say which of its numbers are repeated"
+    if record["status"] != "valid":
+        return f"it was {record['status'].replace('_', ' ')}, and may have stopped anywhere"
+    if any("warmed_up" not in thread for thread in record["result"]["threads"]):
+        return "its program does not report how many operations its threads performed before the interval"
+    return ""
+
+
+def _check_repeatable(record: Mapping[str, Any], trial: PlannedTrial) -> None:
+    number = record["trial"]
+    result = record["result"] or {}
+    if result.get("replayable") is False:
+        raise AssayError(f"trial {number} cannot be repeated: {result['not_replayable_because']}")
+    check_startable(trial.program)
+    digest = digest_of(trial.program)
+    if digest != record["program_sha256"]:
+        raise AssayError(
+            f"trial {number} cannot be repeated: {trial.program} has changed since (SHA-256 {digest[:12]}, then"
+            f" {record['program_sha256'][:12]}); build it as it was then, or run the experiment again"
+        )

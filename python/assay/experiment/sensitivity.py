@@ -1,0 +1,83 @@
+"""Turns an experiment into one that asks how sensitive its conditions are to what is arbitrary.
+
+Blackwell 1998, section 5.3.2: N configurations are drawn near the experiment's own, and each is run M times.
+Here that is a factor `configuration` with N levels, and M blocks. A factor `perturbed` says what is drawn:
+nothing, each thing alone, everything, and everything with randomness added anew in every trial.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.errors import AssayError
+from assay.experiment.perturb import Perturb
+from assay.experiment.types import Blocks, Experiment, Level, Varied
+
+PERTURBED = "perturbed"
+CONFIGURATION = "configuration"
+NOTHING = "nothing"
+EVERYTHING = "everything"
+
+CONFIGURATIONS = 12
+REPLICATES = 4
+RANDOMNESS = (0.5, 1.0, 2.0)
+
+
+def sensitive(
+    experiment: Experiment,
+    configurations: int = CONFIGURATIONS,
+    replicates: int = REPLICATES,
+    randomness: Sequence[float] = RANDOMNESS,
+) -> Experiment:
+    """Return the experiment that measures the sensitivity of another one's conditions.
+
+    Args:
+        experiment: whose conditions, metric and `perturb` are taken.
+        configurations: N, of each level of `perturbed`.
+        replicates: M, of each configuration.
+        randomness: multiples of every C with which each trial of a configuration is moved once more.
+
+    Raises:
+        AssayError: it perturbs nothing, has a factor of one of the two names, or compares identical code.
+    """
+    moved = experiment.perturb
+    where = f"{experiment.path}: "
+    if not moved.names():
+        raise AssayError(f"{where}perturb: nothing is; name what may vary, such as key_range = 0.01")
+    for factor in (PERTURBED, CONFIGURATION):
+        if factor in experiment.changes:
+            raise AssayError(f"{where}factors.{factor}: assay sensitivity has one of this name; rename it")
+    varied = {NOTHING: Varied()}
+    if len(moved.names()) > 1:
+        varied |= {name: Varied(moved=moved.alone(name)) for name in moved.names()}
+    varied[EVERYTHING] = Varied(moved=moved)
+    varied |= {
+        with_randomness(scale): Varied(moved=moved, redrawn=moved.scaled(scale)) for scale in randomness
+    }
+    added: Mapping[str, dict[Level, dict[str, object]]] = {
+        PERTURBED: {name: {} for name in varied},
+        CONFIGURATION: {number: {} for number in range(1, configurations + 1)},
+    }
+    metric = experiment.comparison.metric
+    return experiment.model_copy(
+        update={
+            "name": f"{experiment.name[:52]}-sensitivity",
+            "question": f"How sensitive is {metric} to what is arbitrary? In: {experiment.question}",
+            "comparison": experiment.comparison.model_copy(
+                update={
+                    "factor": PERTURBED,
+                    "baseline": NOTHING,
+                    "stand_ins": (),
+                    "across": {CONFIGURATION: {}},
+                }
+            ),
+            "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),
+            "changes": {**experiment.changes, **added},
+            "perturb": Perturb(),
+            "varied": varied,
+            "charts": (),
+        }
+    )
+
+
+def with_randomness(scale: float) -> str:
+    """Return the level of `perturbed` at which every trial is moved once more, by this many times C."""
+    return f"{EVERYTHING} and {scale:g} C anew"
