@@ -131,6 +131,6 @@ def _check_repeatable(record: Mapping[str, Any], trial: PlannedTrial) -> None:
     digest = digest_of(trial.program)
     if digest != record["program_sha256"]:
         raise AssayError(
-            f"trial {number} cannot be repeated: {trial.program} has changed since (SHA-256 {digest[:12]}, then"
-            f" {record['program_sha256'][:12]}); build it as it was then, or run the experiment again"
+            f"trial {number} cannot be repeated: {trial.program} has changed since (SHA-256 {digest[:12]},"
+            f" then {record['program_sha256'][:12]}); build it as it was then, or run the experiment again"
         )

@@ -23,6 +23,7 @@ from assay.cli import (
     replay,
     report,
     run,
+    sensitivity,
     serve,
 )
 from assay.cli.usage import Command
@@ -43,6 +44,7 @@ app.command("run", cls=Command)(run.run)
 app.command("resume", cls=Command)(run.resume)
 app.command("aa", cls=Command)(aa.aa)
 app.command("plan", cls=Command)(plan.plan)
+app.command("sensitivity", cls=Command)(sensitivity.sensitivity)
 app.command("list", cls=Command)(browse.list_)
 app.command("show", cls=Command)(browse.show)
 app.command("replay", cls=Command)(replay.replay)

@@ -86,9 +86,7 @@ def _lines(trial: int, replayed: "Replay") -> list[str]:
         if more := len(replayed.different) - len(shown):
             lines.append(f"  and {more} more, which --json shows")
     else:
-        lines.append(
-            f"equal: all {counted(len(replayed.equal), 'count and checksum', 'counts and checksums')} that must be"
-        )
+        lines.append(f"equal: all {counted(replayed.equal, 'count')} and checksums that must be")
     before, now = _metrics(record["result"]), _metrics(outcome.result)
     if "throughput" in before and "throughput" in now:
         ratio = now["throughput"] / before["throughput"] if before["throughput"] else float("nan")

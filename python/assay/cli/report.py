@@ -114,6 +114,7 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
 
 def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
     from assay.analysis.aa import false_alarms
+    from assay.analysis.configurations import conditions_of
     from assay.report.trust import trust
 
     campaign = report.campaign
@@ -125,6 +126,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "trust": trust(report).degree,
         "findings": report.findings,
         "analysis": report.analysis,
+        "sensitivity": conditions_of(report.trials, report.experiment) if report.experiment.varied else None,
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,
         "store": store.path,

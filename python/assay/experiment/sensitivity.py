@@ -49,9 +49,8 @@ def sensitive(
     if len(moved.names()) > 1:
         varied |= {name: Varied(moved=moved.alone(name)) for name in moved.names()}
     varied[EVERYTHING] = Varied(moved=moved)
-    varied |= {
-        with_randomness(scale): Varied(moved=moved, redrawn=moved.scaled(scale)) for scale in randomness
-    }
+    for scale in randomness:
+        varied[with_randomness(scale)] = Varied(moved=moved, redrawn=moved.scaled(scale), scale=scale)
     added: Mapping[str, dict[Level, dict[str, object]]] = {
         PERTURBED: {name: {} for name in varied},
         CONFIGURATION: {number: {} for number in range(1, configurations + 1)},

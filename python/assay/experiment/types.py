@@ -357,10 +357,12 @@ class Varied(Part):
     Attributes:
         moved: what is drawn once for a configuration.
         redrawn: what is drawn, around the configuration, for each of its trials.
+        scale: how many times the C of `moved` that of `redrawn` is.
     """
 
     moved: Perturb = Perturb()
     redrawn: Perturb = Perturb()
+    scale: Annotated[float, Field(ge=0)] = 0
 
 
 class Experiment(Part):
@@ -479,6 +481,10 @@ class Experiment(Part):
             if parameters:
                 settings["parameters"] = parameters
         return with_threads(settings)
+
+    def randomness(self) -> dict[str, float]:
+        """Return levels of `perturbed` at which each trial is moved once more -> how many times C."""
+        return {name: varied.scale for name, varied in self.varied.items() if varied.scale}
 
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""

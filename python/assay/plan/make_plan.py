@@ -104,7 +104,7 @@ def repeat_group(
 
 def _perturbed(
     experiment: Experiment, levels: Mapping[str, Level], campaign_seed: int, random: Random
-) -> tuple[dict[str, Any], dict[str, float | str]]:
+) -> tuple[dict[str, Any], dict[str, int | float | str]]:
     """Return the settings of a trial as they are moved, and what was drawn.
 
     Where sensitivity is measured, all trials of a configuration are moved alike, and those of a level that
@@ -114,7 +114,8 @@ def _perturbed(
     if not experiment.varied:
         return perturbed(settings, experiment.perturb, random)
     varied = experiment.varied[str(levels[PERTURBED])]
-    of_configuration = Random(f"{campaign_seed} {varied.moved} {levels[CONFIGURATION]}")  # noqa: S311
+    # By name, so that each level has configurations of its own, as `analysis.sensitivity.enough` assumes.
+    of_configuration = Random(f"{campaign_seed} {levels[PERTURBED]} {levels[CONFIGURATION]}")  # noqa: S311
     settings, drawn = perturbed(settings, varied.moved, of_configuration)
     settings, redrawn = perturbed(settings, varied.redrawn, random)
     for name in drawn.keys() & redrawn.keys():
@@ -129,7 +130,7 @@ def _drawn(
     trial: PlannedTrial,
     seed: int,
     digests: Mapping[str, str],
-    moved: tuple[dict[str, Any], dict[str, float | str]],
+    moved: tuple[dict[str, Any], dict[str, int | float | str]],
 ) -> PlannedTrial:
     """Return a trial of settings that are moved, with all that its process is told."""
     settings, perturbation = moved

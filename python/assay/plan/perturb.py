@@ -16,14 +16,14 @@ _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 
 def perturbed(
     settings: Mapping[str, Any], perturb: Perturb, random: Random
-) -> tuple[dict[str, Any], dict[str, float | str]]:
+) -> tuple[dict[str, Any], dict[str, int | float | str]]:
     """Return the settings of a trial as they are moved, and what was drawn: `PlannedTrial.perturbation`.
 
     Of a trial of a command, too, everything is drawn that its experiment names; the runner leaves out what
     a command cannot be given.
     """
     moved = dict(settings)
-    drawn: dict[str, float | str] = {}
+    drawn: dict[str, int | float | str] = {}
     for name, weights in perturb.choices.items():
         if value_at(moved, name) is None and name.startswith("parameters."):
             continue

@@ -37,7 +37,7 @@ class PlannedTrial:
     levels: Mapping[str, Level]
     request: Mapping[str, Any]
     program: str
-    perturbation: Mapping[str, float | str]
+    perturbation: Mapping[str, int | float | str]
     timeout_s: float
     memory_limit_mb: int
     arguments: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.plan.types import Level
 from assay.report import words
 from assay.report.gather import Report
+from assay.report.sensitivity import sentence
 from assay.words import counted, listed
 
 NAMED_AT_MOST = 4
@@ -20,6 +21,8 @@ NAMED_AT_MOST = 4
 def answer(report: Report) -> str:
     """Return what the verdicts come to, in a sentence."""
     analysis = report.analysis
+    if report.experiment.varied:
+        return sentence(report)
     if report.experiment.identical:
         return false_alarms(analysis).summary
     if analysis.look is None:

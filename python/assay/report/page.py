@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
-from assay.report import charts, words
+from assay.report import charts, sensitivity, words
 from assay.report.answer import answer
 from assay.report.charts.drawn import measured, unit_in
 from assay.report.gather import Report
@@ -64,6 +64,15 @@ def campaign_files(
         ],
         **charts.page_content(drawn),
         answer=answer(report),
+        sensitivity=[
+            {
+                "name": sensitivity.name_of(condition),
+                "rows": list(sensitivity.rows(condition)),
+                "about": sensitivity.about(condition),
+            }
+            for condition in (sensitivity.measured(report) if report.experiment.varied else ())
+        ],
+        sensitivity_headings=sensitivity.HEADINGS,
         trust=trust(report),
         picture=picture(report),
         unit=unit_in(report.experiment, report.analysis.metric),

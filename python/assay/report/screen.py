@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,7 +15,7 @@ from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.report import words
+from assay.report import sensitivity, words
 from assay.report.gather import Report
 from assay.report.terminal import SEVERITY_STYLES, STYLES
 from assay.report.trust import Degree, short, trust
@@ -42,7 +43,11 @@ def print_screen(report: Report, console: Console) -> None:
     """Print what a campaign says, as briefly as it can be said: all else is in `terminal.print_report`."""
     marks = LETTERS if console.options.ascii_only else MARKS
     width = min(console.width, WIDTH)
-    for line in (*_beginning(report), *_table(report, marks, width), *_end(report, marks, width)):
+    if report.experiment.varied:
+        lines = (*_beginning(report), *_sensitivity(report, width), *_trust(report, width))
+    else:
+        lines = (*_beginning(report), *_table(report, marks, width), *_end(report, marks, width))
+    for line in lines:
         console.print(line)
 
 
@@ -63,9 +68,9 @@ def _beginning(report: Report) -> Iterator[Text]:
     yield ran
     if campaign.stopped:
         yield Text(printable(f"It ended early: {campaign.stopped}."))
-    yield Text(
-        printable(f"{analysis.metric} as a ratio to that of {analysis.baseline}; {analysis.better} is better")
-    )
+    if not report.experiment.varied:
+        ratio = f"{analysis.metric} as a ratio to that of {analysis.baseline}; {analysis.better} is better"
+        yield Text(printable(ratio))
     yield Text()
 
 
@@ -85,6 +90,26 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
             yield Text(f"  {name}: {_counts(answers, report)}")
     if report.experiment.identical:
         yield Text(false_alarms(analysis).summary)
+    yield from _trust(report, width)
+
+
+def _sensitivity(report: Report, width: int) -> Iterator[Text]:
+    """Yield the answer, and the table of the most sensitive condition."""
+    for line in wrap(sensitivity.sentence(report), width):
+        yield Text(printable(line), "bold")
+    conditions = sensitivity.measured(report)
+    if not conditions:
+        return
+    worst = conditions[0]
+    yield Text()
+    yield from map(Text, sensitivity.table(worst))
+    for text in sensitivity.about(worst)[1:]:
+        yield from map(Text, wrap(text, width))
+    if len(conditions) > 1:
+        yield Text(f"{counted(len(conditions) - 1, 'other condition')}, less sensitive: see --verbose")
+
+
+def _trust(report: Report, width: int) -> Iterator[Text]:
     trusted = trust(report)
     yield Text.assemble("Trust: ", (trusted.summary, _DEGREE_STYLES[trusted.degree]))
     for finding in trusted.worst:

@@ -11,7 +11,7 @@ from assay.analysis import median
 from assay.analysis.aa import false_alarms
 from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
-from assay.report import words
+from assay.report import sensitivity, words
 from assay.report.gather import Report
 from assay.words import condition_name, number, printable, ratio
 
@@ -38,6 +38,8 @@ def print_report(report: Report, console: Console) -> None:
     console.print(_text("Findings", "bold") if report.findings else "Findings: none.")
     for finding in report.findings:
         print_finding(finding, console)
+    if report.experiment.varied:
+        _print_sensitivity(report, console)
     console.print()
     console.print(
         _text(
@@ -86,6 +88,14 @@ def print_report(report: Report, console: Console) -> None:
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     _print_inside(report, console)
     console.print()
+
+
+def _print_sensitivity(report: Report, console: Console) -> None:
+    """Print what every condition of a campaign about sensitivity says."""
+    for condition in sensitivity.measured(report):
+        console.print()
+        for line in (*sensitivity.table(condition), *sensitivity.about(condition)):
+            console.print(_text(line))
 
 
 def _print_inside(report: Report, console: Console) -> None:

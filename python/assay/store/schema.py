@@ -104,7 +104,7 @@ class PlannedTrialColumns(TypedColumns):
     levels: Column[Mapping[str, Level]] = Column(JSON, nullable=False)
     request: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
     program = Column(Text, nullable=False)
-    perturbation: Column[Mapping[str, float | str]] = Column(JSON, nullable=False)
+    perturbation: Column[Mapping[str, int | float | str]] = Column(JSON, nullable=False)
     timeout_s = Column(Float, nullable=False)
     memory_limit_mb = Column(Integer, nullable=False)
     arguments: Column[list[str]] = Column(JSON, nullable=False)

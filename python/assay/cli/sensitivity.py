@@ -1,0 +1,84 @@
+"""`assay sensitivity`: how far what is arbitrary moves the results of an experiment."""
+
+import math
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import (
+    DEFAULT_STORE,
+    LARGEST_WHOLE,
+    ExperimentArgument,
+    JsonOption,
+    OnlyOption,
+    SetOption,
+    StoreOption,
+    VerboseOption,
+    whole_option,
+)
+from assay.cli.run import NoPageOption, QuietOption
+from assay.errors import AssayError
+from assay.experiment.sensitivity import CONFIGURATIONS, RANDOMNESS, REPLICATES
+
+_AMOUNTS = ",".join(f"{scale:g}" for scale in RANDOMNESS)
+
+
+def sensitivity(
+    experiment: ExperimentArgument,
+    *,
+    configurations: Annotated[
+        int, whole_option(f"Draw N configurations. Default: {CONFIGURATIONS}.", 2, 10_000)
+    ] = CONFIGURATIONS,
+    replicates: Annotated[
+        int, whole_option(f"Run each configuration M times. Default: {REPLICATES}.", 1, 10_000)
+    ] = REPLICATES,
+    randomness: Annotated[
+        str,
+        typer.Option(
+            "--randomness",
+            metavar="TIMES,...",
+            help=f"Multiples of C to add anew in every trial; none leaves it out. Default: {_AMOUNTS}.",
+        ),
+    ] = _AMOUNTS,
+    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
+    only: OnlyOption = None,
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+    no_page: NoPageOption = False,
+    verbose: VerboseOption = False,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how far what is arbitrary moves the results of an experiment.
+
+    EXPERIMENT is its file, whose [perturb] says what is arbitrary. Near each of its conditions N
+    configurations are drawn: with nothing perturbed, with each thing alone, and with everything; each is run
+    M times. It says how far the configurations' medians lie apart, how wrong a comparison of two single
+    systems would be, and how much randomness in every trial is enough. The exit code is that of `assay run`.
+
+    Example: `assay sensitivity experiments/map-sensitivity.toml --configurations 20`
+    """
+    from assay.cli.run import run_and_report
+    from assay.experiment import load, overridden
+    from assay.experiment.sensitivity import sensitive
+
+    loaded = overridden(load(experiment), seed=seed, only=only or (), settings=settings or ())
+    asked = sensitive(loaded, configurations, replicates, _amounts(randomness))
+    run_and_report(asked, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+
+
+def _amounts(text: str) -> list[float]:
+    """Return the multiples of C that a user names."""
+    if text == "none":
+        return []
+    amounts: list[float] = []
+    for word in text.split(","):
+        try:
+            amounts.append(float(word))
+        except ValueError:
+            amounts.append(math.nan)
+        if not 0 < amounts[-1] <= 1000:
+            raise AssayError(f"--randomness {text}: {word} is not a number above 0 and at most 1000")
+    if len(set(amounts)) < len(amounts):
+        raise AssayError(f"--randomness {text}: an amount is named twice; remove it")
+    return sorted(amounts)
