@@ -9,15 +9,15 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
-from zlib import crc32
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
     Analysis,
@@ -29,11 +29,11 @@ from assay.analysis import (
     sign_flips,
     summarise,
 )
-from assay.analysis.aa import binomial_interval
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
+from promises import LEVEL, Cell, Promise, Rate, Row, Table, broken, markdown, rng_of
 from simulation import NOISES, Array, host_campaign, log_ratios
 
 PAGE = Path(__file__).parents[1] / "docs/statistics.md"
@@ -41,10 +41,6 @@ BEGIN, END = "<!-- make calibration: begin -->\n", "<!-- make calibration: end -
 
 CAMPAIGNS = 4000
 """That a row of the first table rests on."""
-
-LEVEL = 0.05
-ERRORS = 3
-"""A promise is broken where a rate is this many standard errors of the simulation beyond it."""
 
 SIZES = (8, 12, 20, 30, 60)
 EFFECTS = (0.01, 0.02, 0.05)
@@ -55,62 +51,7 @@ TINY_EFFECT = 0.005
 
 EARLY = Blocks(most=60, until="verdict", fewest=8)
 
-Promise = Literal["at most 5%", "at least 95%", "above 5%", ""]
-
-
-@dataclass(frozen=True)
-class Rate:
-    """In how many of the simulated campaigns something happened, and what is promised of it."""
-
-    hits: int
-    campaigns: int
-    promise: Promise = ""
-
-    @classmethod
-    def of(cls, hits: ArrayLike, promise: Promise = "") -> "Rate":
-        """Count what is true."""
-        return cls(int(np.sum(np.asarray(hits, dtype=bool))), np.size(hits), promise)
-
-    @property
-    def share(self) -> float:
-        """Of all campaigns."""
-        return self.hits / self.campaigns
-
-    @property
-    def holds(self) -> bool:
-        """Whether the promise is kept, up to Monte Carlo error."""
-        slack = ERRORS * math.sqrt(LEVEL * (1 - LEVEL) / self.campaigns)
-        match self.promise:
-            case "at most 5%":
-                return self.share <= LEVEL + slack
-            case "at least 95%":
-                return self.share >= 1 - LEVEL - slack
-            case "above 5%":
-                return self.share > LEVEL + slack
-            case _:
-                return True
-
-    def __str__(self) -> str:
-        """Return percent, and the exact 95% interval of what endless simulation would give."""
-        error = binomial_interval(self.hits, self.campaigns)
-        shown = f"{100 * self.share:.1f} [{100 * error.low:.1f}, {100 * error.high:.1f}]"
-        return shown + ("" if self.holds else " **FAIL**")
-
-
-Cell = str | int | float | Rate
-Row = tuple[Cell, ...]
-
 METHODS = ("equal", "square root", "proportional", "exact, equal", "exact, square root", "martingale")
-
-
-@dataclass(frozen=True)
-class Table:
-    """What is printed: a heading, a paragraph, and rows, each of them the result of a function."""
-
-    title: str
-    text: str
-    header: tuple[str, ...]
-    rows: tuple[Callable[[], Row], ...]
 
 
 def tables(campaigns: int) -> list[Table]:
@@ -222,6 +163,7 @@ def tables(campaigns: int) -> list[Table]:
                 for comparisons in (1, 16)
             ),
         ),
+        *sensitivity_tables.tables(campaigns),
     ]
 
 
@@ -272,7 +214,7 @@ def wrong_verdicts(effect: float, smallest_effect: float) -> tuple[Verdict, ...]
 
 def fixed(noise: str, blocks: int, campaigns: int) -> Row:
     """One comparison after a fixed number of blocks."""
-    data = log_ratios(NOISES[noise], _rng("fixed", noise, blocks), campaigns, blocks)
+    data = log_ratios(NOISES[noise], rng_of("fixed", noise, blocks), campaigns, blocks)
     result = judged(data, looks(Blocks(most=blocks))[-1])
     low, high = result.low[:, 0], result.high[:, 0]
     others = {"Student": student_interval(data[:, 0]), "Wilcoxon": wilcoxon_interval(data[:, 0])}
@@ -296,7 +238,7 @@ def fixed(noise: str, blocks: int, campaigns: int) -> Row:
 
 def early(noise: str, campaigns: int) -> Row:
     """Identical code, with looks."""
-    data = log_ratios(NOISES[noise], _rng("early", noise), campaigns, EARLY.most)
+    data = log_ratios(NOISES[noise], rng_of("early", noise), campaigns, EARLY.most)
     planned = looks(EARLY)
     results = [judged(data[..., : look.blocks], look) for look in planned]
     alarms = [np.isin(result.verdict, wrong_verdicts(0, 0)) for result in results]
@@ -318,7 +260,7 @@ def early(noise: str, campaigns: int) -> Row:
 
 def until_verdict(noise: str, effect: float, campaigns: int) -> Row:
     """One comparison, which ends the campaign as soon as it has a verdict."""
-    data = log_ratios(NOISES[noise], _rng("verdict", noise, effect), campaigns, EARLY.most)
+    data = log_ratios(NOISES[noise], rng_of("verdict", noise, effect), campaigns, EARLY.most)
     data += math.log1p(effect)
     planned = looks(EARLY)
     verdicts = np.array(
@@ -337,7 +279,7 @@ def until_verdict(noise: str, effect: float, campaigns: int) -> Row:
 
 def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row:
     """Sixteen comparisons, of which all or half are of identical code."""
-    rng = _rng("family", noise, blocks)
+    rng = rng_of("family", noise, blocks)
     planted = np.tile([0.1, 0.1, 0, 0], 4)
     look = looks(Blocks(most=blocks))[-1]
     data = log_ratios(NOISES[noise], rng, campaigns, blocks, contexts=4, levels=5)
@@ -365,7 +307,7 @@ def _any_alarm(result: Judged) -> NDArray[np.bool_]:
 
 def two_modes(blocks: Blocks, effect: float, campaigns: int) -> Row:
     """Whole campaigns, from their trials by what the laboratory itself does with them."""
-    rng = _rng("modes", blocks.most, blocks.until, effect)
+    rng = rng_of("modes", blocks.most, blocks.until, effect)
     experiment = host_experiment(blocks)
     faster = {"a": 0.0, "b": effect, "c": 0.0}
     effects: Mapping[Level, float] = {level: math.log1p(by) for level, by in faster.items()}
@@ -411,7 +353,7 @@ def _planted(comparisons: Sequence[Comparison], threads: int) -> Comparison:
 
 def ways(scatter: float, effect: float, comparisons: int, campaigns: int) -> Row:
     """The same campaigns, ended by several ways to look early."""
-    rng = _rng("ways", scatter, effect)
+    rng = rng_of("ways", scatter, effect)
     data = math.log1p(effect) + scatter * rng.standard_normal((campaigns, EARLY.most))
     splits: tuple[Callable[[float], float], ...] = (lambda _: 1.0, math.sqrt, float)
     equal, root, proportional = (looks(EARLY, comparisons, weight) for weight in splits)
@@ -488,33 +430,6 @@ def _coverage(low: Array, high: Array, promise: Promise = "") -> Rate:
 
 def _width(low: Array, high: Array) -> float:
     return float(np.median(100 * np.expm1(high - low)))
-
-
-def _rng(*what: object) -> np.random.Generator:
-    """Return chance that depends on what it is for alone, not on which process draws it or when."""
-    return np.random.default_rng(crc32(repr(what).encode()))
-
-
-def broken(table: Table, rows: Sequence[Row]) -> list[str]:
-    """Return the promises that the rows of a table break."""
-    return [
-        f"{table.title}: {row[0]}, {row[1]}: {name} is {cell}, promised {cell.promise}"
-        for row in rows
-        for name, cell in zip(table.header, row, strict=True)
-        if isinstance(cell, Rate) and not cell.holds
-    ]
-
-
-def markdown(table: Table, rows: Sequence[Row]) -> str:
-    """Return a table as docs/statistics.md shows it."""
-    lines = [
-        table.header,
-        ["---"] * len(table.header),
-        *([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows),
-    ]
-    return "\n".join(
-        [f"### {table.title}", "", table.text, "", *(f"| {' | '.join(line)} |" for line in lines)]
-    )
 
 
 def written(page: str, shown: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ programs that measure a data structure.
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
@@ -15,9 +16,12 @@ from operator import sub
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
 import race as beside_hyperfine
 import store
 from assay.analysis import Analysis, median
+from assay.analysis.sensitivity import enough, sensitivity
 from assay.report.gather import gather
 from assay.store import Store
 from harness import Groups, Variants, by_turns, compared, figure, line, measure, medians, variants_of
@@ -26,6 +30,8 @@ HERE = Path(__file__).parent
 PROCESSES = 15
 SAMPLING_PROCESSES = 9  # of some 10 s each
 PROCESSES_OF_MAPS = 9
+PARAMETERS = 11
+ANALYSES = 9
 VALUES_MIXES = {"searches": "0,0,100,50", "mixed": "20,20,60,50", "updates": "50,50,0,50"}
 
 TREES = ("natarajan_mittal_bst", "ticket_bst")
@@ -57,7 +63,19 @@ QUEUES_OF_OTHERS = (
 
 def main() -> None:
     """Run the benchmarks that are named, or all, and print their figures."""
-    every = (generation, sampling, values, reclamation, trees, bt_map, elb_trees, trials, stores, race)
+    every = (
+        generation,
+        sampling,
+        values,
+        reclamation,
+        trees,
+        bt_map,
+        elb_trees,
+        trials,
+        stores,
+        race,
+        analysis,
+    )
     parts = {part.__name__: part for part in every}
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(f"usage: benchmarks/run.py [PART...], all without one, of {', '.join(parts)}")
@@ -93,6 +111,25 @@ def stores() -> None:
 def race() -> None:
     """Print how long a race takes beside hyperfine: some eight minutes."""
     beside_hyperfine.main()
+
+
+def analysis() -> None:
+    """Print how long it takes to analyse the largest campaign that is planned for."""
+    rng = np.random.default_rng(1)
+    sets = [
+        list(rng.standard_normal((100, 1)) + rng.standard_normal((100, 100))) for _ in range(PARAMETERS + 1)
+    ]
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        for values in sets:
+            sensitivity(values)
+        enough(dict(enumerate(sets)))
+        return time.perf_counter() - start
+
+    what = f"{PARAMETERS} parameters alone, and all together: 100 configurations of 100 trials each"
+    print("\nseconds to analyse sensitivity (goal: at most 20)")
+    figure(what, [seconds() for _ in range(ANALYSES)], "runs")
 
 
 def processes(number: int, program: str, *arguments: str, allocator: str = "") -> list[Groups]:

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import planted
+import sensitivity_tables
 from assay.analysis import HostModes, modes, summarise, summary, verdicts
+from assay.analysis.sensitivity import Sensitivity, sensitivity
 from assay.experiment.types import Blocks, Experiment
 from assay.store.types import StoredTrial
 from calibration import (
@@ -21,21 +24,17 @@ from calibration import (
     END,
     METHODS,
     PAGE,
-    Rate,
-    Row,
-    Table,
-    broken,
     early,
     family,
     fixed,
     host_experiment,
-    markdown,
     tables,
     two_modes,
     until_verdict,
     ways,
     written,
 )
+from promises import Rate, Row, Table, broken, markdown
 from simulation import NOISES, host_campaign
 
 
@@ -94,6 +93,20 @@ def test_every_way_to_look_early_finds_a_clear_difference() -> None:
     assert all(str(cell).endswith(", 100%") for cell in cells), cells
 
 
+@pytest.mark.parametrize("shape", sensitivity_tables.SHAPES)
+def test_known_sensitivities_are_measured_right(shape: str) -> None:
+    rows = [sensitivity_tables.measured(shape, noise, 20, 40) for noise in ("normal", "t (1.5)")]
+    kept = [cell for row in rows for cell in promises(row)]
+    assert len(kept) == 8 + 5
+    assert all(cell.holds for cell in kept), rows
+
+
+@pytest.mark.parametrize("curve", sensitivity_tables.CURVES)
+def test_the_amounts_of_randomness_that_may_be_enough_hold_the_true_one(curve: str) -> None:
+    row = sensitivity_tables.randomness(curve, 20, 60)
+    assert [cell.holds for cell in promises(row)] == [True], row
+
+
 # The proof fails where verdicts are wrong
 
 
@@ -113,6 +126,17 @@ def test_verdicts_without_holms_correction_break_the_promise_for_families(
 ) -> None:
     monkeypatch.setattr(verdicts, "holm", list)
     assert not promises(family("normal", 12, 50, 0))[1].holds
+
+
+def test_replicates_taken_for_configurations_break_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten trials of each of 20 configurations are not 200 configurations."""
+
+    def flat(values: Sequence[NDArray[np.float64]]) -> Sensitivity:
+        return sensitivity([np.array([value]) for row in values for value in row])
+
+    monkeypatch.setattr(sensitivity_tables, "sensitivity", flat)
+    row = sensitivity_tables.measured("two states", "t (1.5)", 20, 40)
+    assert not all(cell.holds for cell in promises(row)), row
 
 
 def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:

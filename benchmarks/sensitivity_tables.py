@@ -1,0 +1,212 @@
+"""Simulated systems of known sensitivity, and whether `assay.analysis.sensitivity` measures them right."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.analysis.sensitivity import Sensitivity, enough, pathological, sensitivity
+from assay.analysis.types import Interval
+from promises import Promise, Rate, Row, Table, rng_of
+from simulation import Array
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
+
+SCATTER = 0.05
+"""Standard deviation between configurations, and between replicates, where there is one."""
+
+CERTAIN = 200_000
+"""Draws that a true value rests on where no formula gives it."""
+
+SIZES = (20, 100)
+"""Configurations of a set."""
+
+REPLICATES = 10
+"""Trials of each configuration."""
+
+SHAPES: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "two states": lambda rng, shape: (
+        np.where(rng.random(shape) < 0.5, 0.98, -0.98) + math.sqrt(1 - 0.98**2) * rng.standard_normal(shape)
+    ),
+    "exponential": lambda rng, shape: 1 - rng.exponential(size=shape),
+    "none": lambda _, shape: np.zeros(shape),
+}
+"""Name -> function that draws deviations with variance 1, or none at all."""
+
+NOISES: dict[str, Draw] = {
+    **{name: SHAPES[name] for name in ("normal", "two states", "exponential")},
+    "t (1.5)": lambda rng, shape: rng.standard_t(1.5, shape),
+}
+"""The same of replicates; the last has no variance."""
+
+CURVES: dict[str, tuple[float, ...]] = {
+    "Blackwell's table 5": (0.453, 0.427, 0.403, 0.374, 0.314, 0.238, 0.143, 0.073, 0.032, 0.020),
+    "falls, then stays": (0.4, 0.25, 0.1, 0.1, 0.1),
+    "never falls": (0.1, 0.1, 0.1, 0.1),
+    "falls to nothing": (0.4, 0.2, 0.05, 0.0),
+}
+"""Name -> true sensitivity at growing amounts of randomness."""
+
+NEARLY = 1.5
+"""What counts as falling in the second table: no ratio of a curve is close to it."""
+
+
+class Truth(NamedTuple):
+    """What endless measuring of a simulated system would give."""
+
+    deviation: float
+    single: float
+    repeated: float
+    medians: Array
+
+
+def tables(campaigns: int) -> list[Table]:
+    """Return both tables; `campaigns` is how many rows of others rest on."""
+    quarter = campaigns // 4
+    return [
+        Table(
+            "Sensitivity",
+            f"{quarter} sets of trials a row, half as many where there are 100 configurations, of systems of "
+            f"known sensitivity: the standard deviation is {100 * SCATTER:g}% between configurations (0 for "
+            f"*none*) and {100 * SCATTER:g}% between the {REPLICATES} replicates of each. How often the "
+            "interval holds the truth: of the deviation of the medians; of the deviation between "
+            "configurations, of that between replicates, and of the share of the first in the variance; of "
+            "the typical error of a comparison by one trial of each system, and by medians. *Extent*: how "
+            "often it holds the share of all configurations that is said. *Pathological*: of the probability "
+            "of a trial below 0.9, from one trial of each configuration. *Width*: the median of the "
+            "deviation's interval, high / low. Student's t with 1.5 degrees of freedom has no variance.",
+            (
+                "configurations",
+                "replicates",
+                "number",
+                "deviation %",
+                "between %",
+                "within %",
+                "share %",
+                "typical, one trial %",
+                "typical, medians %",
+                "extent %",
+                "pathological %",
+                "width",
+            ),
+            tuple(
+                partial(measured, shape, noise, size, quarter if size == SIZES[0] else quarter // 2)
+                for shape in SHAPES
+                for noise in NOISES
+                for size in SIZES
+            ),
+        ),
+        Table(
+            "How much randomness is enough",
+            f"{quarter} systems a row, measured at growing amounts of randomness; enough is where no greater "
+            f"one makes them more than {NEARLY:g} times less sensitive. *Holds it*: the amounts from `low` "
+            "to `high` include the true one. *Known*: `high` is not the greatest amount. *Right*: the "
+            "estimate is the true one.",
+            ("sensitivity", "configurations", "true amount", "holds it %", "known %", "right %"),
+            tuple(
+                partial(randomness, curve, configurations, quarter)
+                for curve in CURVES
+                for configurations in SIZES
+            ),
+        ),
+    ]
+
+
+def measured(shape: str, noise: str, configurations: int, sets: int) -> Row:
+    """Sets of trials of one system."""
+    rng = rng_of("sensitivity", shape, noise, configurations)
+    truth = _truth(shape, noise)
+    between, within = (0.0 if shape == "none" else SCATTER), (SCATTER if noise != "t (1.5)" else math.nan)
+    size = configurations, REPLICATES
+    trials = [
+        _configurations(rng, shape, configurations)[:, None] + _noise(rng, noise, size) for _ in range(sets)
+    ]
+    results = [sensitivity(list(values)) for values in trials]
+    splits = [result.split for result in results if result.split is not None]
+    intervals = [result.spread.interval for result in results if result.spread.interval is not None]
+    bound = math.log(0.9)
+    tail = float(np.mean(_configurations(rng, shape, CERTAIN) + _noise(rng, noise, (CERTAIN,)) < bound))
+    below = [pathological(values[:, 0], bound, "higher").interval for values in trials]
+    split: tuple[Rate | str, ...] = ("", "", "")
+    if not math.isnan(within):
+        total = between**2 + within**2
+        split = (
+            _holds([split.between_interval for split in splits], between),
+            _holds([split.within_interval for split in splits], within),
+            _holds([split.share_interval for split in splits], between**2 / total),
+        )
+    return (
+        shape,
+        noise,
+        configurations,
+        _holds(intervals, truth.deviation),
+        *split,
+        _holds([result.single.interval for result in results], math.exp(truth.single)),
+        _holds([result.repeated.interval for result in results], math.exp(truth.repeated)),
+        Rate.of([_extent_holds(*pair, truth) for pair in zip(trials, results, strict=True)], "at least 95%"),
+        _holds(below, tail),
+        float(np.median([interval.high / interval.low for interval in intervals])),
+    )
+
+
+def randomness(curve: str, configurations: int, systems: int) -> Row:
+    """Systems that become less sensitive the more randomness they have."""
+    rng = rng_of("enough", curve, configurations)
+    true = CURVES[curve]
+    amount = next(
+        index for index, value in enumerate(true) if all(value <= NEARLY * more for more in true[index:])
+    )
+    results = [
+        enough(
+            {
+                index: list(deviation * rng.standard_normal((configurations, 1)))
+                for index, deviation in enumerate(true)
+            },
+            NEARLY,
+        )
+        for _ in range(systems)
+    ]
+    return (
+        curve,
+        configurations,
+        f"{amount + 1} of {len(true)}",
+        Rate.of([result.low <= amount <= result.high for result in results], "at least 95%"),
+        Rate.of([result.known for result in results]),
+        Rate.of([result.amount == amount for result in results]),
+    )
+
+
+@cache
+def _truth(shape: str, noise: str) -> Truth:
+    rng = rng_of("truth", shape, noise)
+    of_noise = np.median(_noise(rng, noise, (CERTAIN, REPLICATES)), axis=1)
+    medians = _configurations(rng, shape, CERTAIN) + of_noise
+    trials = _configurations(rng, shape, CERTAIN) + _noise(rng, noise, (CERTAIN,))
+    single, repeated = (float(np.median(np.abs(values[::2] - values[1::2]))) for values in (trials, medians))
+    between = 0.0 if shape == "none" else SCATTER
+    return Truth(math.hypot(between, float(np.std(of_noise))), single, repeated, np.sort(medians))
+
+
+def _configurations(rng: np.random.Generator, shape: str, number: int) -> Array:
+    return SCATTER * SHAPES[shape](rng, (number,))
+
+
+def _noise(rng: np.random.Generator, noise: str, size: tuple[int, ...]) -> Array:
+    return SCATTER * NOISES[noise](rng, size)
+
+
+def _holds(intervals: Sequence[Interval | None], truth: float, promise: Promise = "at least 95%") -> Rate:
+    present = [interval for interval in intervals if interval is not None]
+    slack = 1e-9  # what rounding leaves of ends that are the truth itself
+    return Rate.of([ends.low - slack <= truth <= ends.high + slack for ends in present], promise)
+
+
+def _extent_holds(values: Array, result: Sensitivity, truth: Truth) -> bool:
+    """Return whether the extent of the medians holds the share of all configurations that is said of it."""
+    medians = np.median(values, axis=1)
+    low = np.searchsorted(truth.medians, medians.min(), "left")
+    high = np.searchsorted(truth.medians, medians.max(), "right")
+    return bool((high - low) / len(truth.medians) >= result.spread.share)
