@@ -42,11 +42,13 @@ COMMANDS = {
     "list trials": [],
     "list subjects": [],
     "show": ["1"],
+    "replay": ["1"],
+    "sensitivity": ["x.toml", "--only", "threads=1", "--configurations", "2", "--replicates", "1"],
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
 }
-MAPS = {"levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"}
+MAPS = {"levels", "metrics", "perturbed", "medians", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"}
 """Their keys are levels, statuses and the like."""
 
 

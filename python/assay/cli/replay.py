@@ -49,7 +49,7 @@ def replay(
 def _as_json(trial: int, replayed: "Replay") -> dict[str, Any]:
     return {
         "trial": trial,
-        "before": {"status": replayed.record["status"], "metrics": _metrics(replayed.record["result"])},
+        "before": {"status": replayed.record["status"], "reason": replayed.record["reason"], "metrics": _metrics(replayed.record["result"])},
         "now": {
             "status": replayed.outcome.status,
             "reason": replayed.outcome.reason,
