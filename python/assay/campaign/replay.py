@@ -103,11 +103,11 @@ def must_be_equal(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if not alone:
         return
     for name in ("operations", "size"):
-        if name in result["prefill"]:
+        if name in result.get("prefill", {}):
             yield f"prefill.{name}", result["prefill"][name]
-    for role in result["roles"]:
+    for role in result.get("roles", ()):
         yield f"roles.{role['name']}.visited", role["visited"]
-    for name, value in result["validation"].get("found", {}).items():
+    for name, value in result.get("validation", {}).get("found", {}).items():
         yield f"validation.{name}", value
 
 
@@ -117,8 +117,8 @@ def _nothing_because(record: Mapping[str, Any], trial: PlannedTrial) -> str:
         return "a command does not say which of its numbers are repeated"
     if record["status"] != "valid":
         return f"it was {record['status'].replace('_', ' ')}, and may have stopped anywhere"
-    if any("warmed_up" not in thread for thread in record["result"]["threads"]):
-        return "its program does not report how many operations its threads performed before the interval"
+    if not all("warmed_up" in thread for thread in record["result"].get("threads", [{}])):
+        return "its program does not report how many operations its threads performed"
     return ""
 
 

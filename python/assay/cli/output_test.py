@@ -48,7 +48,10 @@ COMMANDS = {
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
 }
-MAPS = {"levels", "metrics", "perturbed", "medians", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"}
+MAPS = {
+    *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
+    *("metrics", "perturbed", "medians"),
+}
 """Their keys are levels, statuses and the like."""
 
 

@@ -47,14 +47,15 @@ def replay(
 
 
 def _as_json(trial: int, replayed: "Replay") -> dict[str, Any]:
+    before, now = replayed.record, replayed.outcome
     return {
         "trial": trial,
-        "before": {"status": replayed.record["status"], "reason": replayed.record["reason"], "metrics": _metrics(replayed.record["result"])},
-        "now": {
-            "status": replayed.outcome.status,
-            "reason": replayed.outcome.reason,
-            "metrics": _metrics(replayed.outcome.result),
+        "before": {
+            "status": before["status"],
+            "reason": before["reason"],
+            "metrics": _metrics(before["result"]),
         },
+        "now": {"status": now.status, "reason": now.reason, "metrics": _metrics(now.result)},
         "equal": replayed.equal,
         "different": [asdict(difference) for difference in replayed.different],
         "nothing_because": replayed.nothing_because or None,

@@ -310,10 +310,14 @@ function metrics_tables(metrics) {
   ];
 }
 
-// What a perturbation of a setting moved is in percent; environment_bytes says its unit.
-function drawn({ seed, perturbation: { key_range: moved, ...others } }) {
-  const share = moved === undefined ? {} : { "key range": `moved by ${number(moved)}%` };
-  return outline({ seed, ...share, ...others });
+// What moved a setting is in percent; bytes say their unit, and the seeds of orders are numbers as they are.
+function drawn({ seed, perturbation }) {
+  const isSeed = (name) => ["thread_order", "placement"].includes(name);
+  const told = Object.entries(perturbation).map(([name, value]) => {
+    const isPercent = typeof value === "number" && !name.endsWith("_bytes") && !isSeed(name);
+    return [name.replaceAll("_", " "), isPercent ? `moved by ${number(value)}%` : value];
+  });
+  return outline({ seed, ...Object.fromEntries(told) });
 }
 
 async function show(match) {
