@@ -20,7 +20,7 @@ def measured(seed: int, *, valid: bool = True) -> Condition:
     )
     random = Random(seed)
     offsets: dict[tuple[str, object, object], float] = {}
-    trials = []
+    trials: list[StoredTrial] = []
     for block in range(3):
         for condition in asked.conditions():
             perturbed = str(condition["perturbed"])
