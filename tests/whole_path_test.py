@@ -124,16 +124,46 @@ def test_every_subject_speaks_the_protocol(offered: dict[str, Any]) -> None:
     assert {"compiler", "flags", "commit"} <= set(environment["library"])
 
 
-def test_the_calibration_speaks_the_protocol() -> None:
-    answer = subprocess.run(
-        [programs.find("assay-calibrate")],
-        input=json.dumps({"protocol": 1, "threads": 2, "pinning": "cores_first"}),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    result = protocol.parse("calibration-result", answer.stdout)
+def answer_to(program: str, message: str) -> str:
+    """Return what the program prints, given the message."""
+    return subprocess.run(
+        [programs.find(program)], input=message, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def test_a_replay_in_a_perturbed_process_attempts_the_same() -> None:
+    settings: dict[str, Any] = {"threads": 2, "warm_up_ms": 5}
+    first = protocol.parse("trial-result", answer_to("assay-trial", request("std_map_mutex", **settings)))
+    assert first["replayable"]
+
+    def attempted(result: dict[str, Any]) -> list[dict[str, int]]:
+        return [
+            {kind: count["attempted"] for kind, count in thread["operations"].items()}
+            for thread in result["threads"]
+        ]
+
+    settings |= {
+        "operations": [
+            [thread["warmed_up"], sum(counts.values())]
+            for thread, counts in zip(first["threads"], attempted(first), strict=True)
+        ],
+        "perturbation": {"stack_bytes": 4096, "heap_bytes": 333, "thread_order": 1, "placement": 2},
+    }
+    message = request("std_map_mutex", **settings)
+    protocol.validator("trial-request").validate(json.loads(message))
+    again = protocol.parse("trial-result", answer_to("assay-trial", message))
+    assert again["status"] == "valid", again.get("reason")
+    assert attempted(again) == attempted(first)
+    assert [thread["warmed_up"] for thread in again["threads"]] == [
+        thread["warmed_up"] for thread in first["threads"]
+    ]
+
+
+@pytest.mark.parametrize("placement", [{}, {"placement": 2**53 - 1}])
+def test_the_calibration_speaks_the_protocol(placement: dict[str, int]) -> None:
+    message = {"protocol": 1, "threads": 2, "pinning": "cores_first"} | placement
+    protocol.validator("calibration-request").validate(message)
+    result = protocol.parse("calibration-result", answer_to("assay-calibrate", json.dumps(message)))
     assert {"memory_ns", "arithmetic_ns"} <= set(result["metrics"])
     assert ("core_to_core_ns" in result["metrics"]) != ("core_to_core_ns" in result["unavailable"])
     assert len(result["cpus"]) == min(2, len(os.sched_getaffinity(0)))

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "assay/host/calibration.h"
 #include "assay/host/clock.h"
@@ -20,10 +21,13 @@ using nlohmann::json;
 
 host::placement parse(const json& object) {
   const input::json_node request(object, "");
-  request.require_keys({"protocol", "threads", "pinning"});
+  request.require_keys({"protocol", "threads", "pinning"}, {"placement"});
   request.at("protocol").require(1);
   const auto threads = static_cast<unsigned>(request.at("threads").whole_number(1, 4096));
-  return {host::parse_pinning(request.at("pinning").value()), threads};
+  std::optional<std::uint64_t> exchange;
+  if (request.has("placement"))
+    exchange = request.at("placement").whole_number(0, input::most_exact);
+  return {host::parse_pinning(request.at("pinning").value()), threads, exchange};
 }
 
 json result_of(const host::calibration& found, std::uint64_t began) {

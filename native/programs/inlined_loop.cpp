@@ -81,7 +81,10 @@ int main() try {
   if (request.keys != assay::workload::key_layout::dense) {
     throw assay::bad_request("keys: this loop draws dense ones");
   }
-  assay::host::placement(request.pinning, 1).bind_this_thread(0);
+  if (!request.operations.empty()) {
+    throw assay::bad_request("operations: this loop ends by time alone");
+  }
+  assay::host::placement(request.pinning, 1, request.perturbation.placement).bind_this_thread(0);
   const measurement measured = measure(request);
   const double throughput =
       static_cast<double>(measured.operations) * 1e9 / static_cast<double>(measured.ns);

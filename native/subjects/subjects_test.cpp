@@ -13,6 +13,7 @@
 
 #include "assay/subject/subject.h"
 #include "assay/trial/run.h"
+#include "assay/trial/test_replay.h"
 
 namespace assay::trial {
 namespace {
@@ -73,8 +74,9 @@ std::string name_of(const ::testing::TestParamInfo<every_subject::ParamType>& in
 // One trial for each pair of types, of all that the subject offers.
 class every_pair_of_types : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
-  const subject_entry& subject = find_subject(GetParam());
+// Of all operations that the subject offers, some of each.
+workload::mix mix_of_all(const subject_entry& subject) {
+  if (!has(subject, operation::find)) return {50, 50, 0};
   const auto among = [&](operation kind) { return has(subject, kind) ? 2.0 : 0.0; };
   workload::mix mix{40,
                     40,
@@ -87,13 +89,17 @@ TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
   for (const operation kind : subject.operations) {
     if (kind > operation::iterate) mix.find -= mix.share(kind) = 1;
   }
-  if (!has(subject, operation::find)) mix = {50, 50, 0};
+  return mix;
+}
+
+TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
+  const subject_entry& subject = find_subject(GetParam());
   request request{.subject = subject.name,
                   .seed = 0,
                   .pinning = {},
                   .key_range = 300,
                   .keys = key_layout::sparse,
-                  .roles = one_role(subject.max_threads.value_or(2), mix),
+                  .roles = one_role(subject.max_threads.value_or(2), mix_of_all(subject)),
                   .duration = std::chrono::milliseconds(5),
                   .interval = std::chrono::milliseconds(5)};
   request.roles[0].fold = workload::fold::sum;
@@ -110,10 +116,42 @@ TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
   }
 }
 
+// What was performed until time was over is performed again, and comes to the same.
+class every_replay : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(every_replay, repeats_its_trial) {
+  const subject_entry& subject = find_subject(GetParam());
+  request request{.subject = subject.name,
+                  .seed = 3,
+                  .pinning = {},
+                  .key_range = 300,
+                  .keys = key_layout::dense,
+                  .roles = one_role(1, mix_of_all(subject)),
+                  .warm_up = std::chrono::milliseconds(1),
+                  .duration = std::chrono::milliseconds(3),
+                  .interval = std::chrono::milliseconds(1),
+                  .key = {.type = subject.types.front().key},
+                  .value = {.type = subject.types.front().value}};
+  request.roles[0].fold = workload::fold::sum;
+  for (const unsigned threads : {1U, 2U}) {
+    if (subject.max_threads && threads > *subject.max_threads) break;
+    request.roles[0].threads = threads;
+    for (const latency_sampling sampling : {0U, 5U}) {
+      request.latency = sampling;
+      expect_replay(request, subject);
+    }
+    request.roles[0].arrivals = arrivals{.rate = 100'000};
+    expect_replay(request, subject);
+    request.roles[0].arrivals.reset();
+  }
+}
+
 std::string subject_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
 INSTANTIATE_TEST_SUITE_P(trials, every_pair_of_types, ::testing::ValuesIn(all_subjects()),
                          subject_of);
+
+INSTANTIATE_TEST_SUITE_P(trials, every_replay, ::testing::ValuesIn(all_subjects()), subject_of);
 
 INSTANTIATE_TEST_SUITE_P(
     trials, every_subject,

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "assay/host/topology.h"
 #include "assay/input/bad_request.h"
@@ -110,6 +113,79 @@ std::vector<unsigned> order_of(const pinning& pinning, const topology& machine) 
   throw std::invalid_argument("unknown pinning policy");
 }
 
+// What an object of the topology is, with all below it: objects below one parent of which this is
+// the same can be exchanged. Memory counts by its kind alone, as a node has less of it where the
+// kernel lives.
+std::string signature_of(hwloc_obj_t object, const topology& machine) {
+  std::string signature(1, '(');
+  const auto add = [&](auto number) { signature.append(std::to_string(number)).push_back(','); };
+  add(static_cast<int>(object->type));
+  if (object->subtype != nullptr) signature += object->subtype;
+  if (hwloc_obj_type_is_cache(object->type) != 0 || object->type == HWLOC_OBJ_MEMCACHE) {
+    const auto& cache = object->attr->cache;
+    add(cache.depth);
+    add(cache.size);
+    add(cache.linesize);
+    add(cache.associativity);
+  }
+  if (object->type == HWLOC_OBJ_PU) {
+    add(hwloc_bitmap_isset(machine.allowed(), object->os_index));
+    add(hwloc_cpukinds_get_by_cpuset(machine.get(), object->cpuset, 0));  // -1: not known
+  }
+  std::vector<std::string> below;
+  for (hwloc_obj_t first : {object->first_child, object->memory_first_child}) {
+    for (hwloc_obj_t child = first; child != nullptr; child = child->next_sibling) {
+      below.push_back(signature_of(child, machine));
+    }
+  }
+  std::ranges::sort(below);
+  for (const std::string& child : below) signature += child;
+  signature.push_back(')');
+  return signature;
+}
+
+// For each processor below `from` the one that takes its place below `to`, an object with the same
+// signature.
+void exchange_below(hwloc_obj_t from, hwloc_obj_t to, const topology& machine,
+                    std::mt19937_64& random, std::map<unsigned, unsigned>& places) {
+  if (from->type == HWLOC_OBJ_PU) {
+    places[from->os_index] = to->os_index;
+    return;
+  }
+  std::map<std::string, std::vector<hwloc_obj_t>> alike;
+  for (hwloc_obj_t child = to->first_child; child != nullptr; child = child->next_sibling) {
+    alike[signature_of(child, machine)].push_back(child);
+  }
+  for (hwloc_obj_t child = from->first_child; child != nullptr; child = child->next_sibling) {
+    std::vector<hwloc_obj_t>& left = alike[signature_of(child, machine)];
+    std::swap(left[random() % left.size()], left.back());
+    exchange_below(child, left.back(), machine, random, places);
+    left.pop_back();
+  }
+}
+
+std::vector<unsigned> exchanged(std::vector<unsigned> order, const topology& machine,
+                                std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::map<unsigned, unsigned> places;
+  hwloc_obj* const root = hwloc_get_root_obj(machine.get());
+  exchange_below(root, root, machine, random, places);
+  for (unsigned& processor : order) processor = places.at(processor);
+  return order;
+}
+
+std::vector<unsigned> order_of(const pinning& pinning, const topology& machine,
+                               std::optional<std::uint64_t> exchange) {
+  std::vector<unsigned> order = order_of(pinning, machine);
+  if (!exchange || pinning.kind == pinning::policy::none) return order;
+  if (pinning.kind == pinning::policy::list) {
+    throw bad_request(
+        "placement: exchanges the processors of a policy, and pinning lists some; name a policy "
+        "(compact, scatter or cores_first), or leave placement out");
+  }
+  return exchanged(std::move(order), machine, *exchange);
+}
+
 using bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, decltype(&hwloc_bitmap_free)>;
 
 }  // namespace
@@ -139,11 +215,14 @@ pinning parse_pinning(const nlohmann::json& value) {
       (value.is_array() ? "an empty list" : input::shown(value)));
 }
 
-placement::placement(const pinning& pinning, unsigned threads)
-    : placement(pinning, threads, topology::this_machine()) {}
+placement::placement(const pinning& pinning, unsigned threads,
+                     std::optional<std::uint64_t> exchange)
+    : placement(pinning, threads, topology::this_machine(), exchange) {}
 
-placement::placement(const pinning& pinning, unsigned threads, const topology& machine)
-    : binds_(pinning.kind != pinning::policy::none), by_thread_(order_of(pinning, machine)) {
+placement::placement(const pinning& pinning, unsigned threads, const topology& machine,
+                     std::optional<std::uint64_t> exchange)
+    : binds_(pinning.kind != pinning::policy::none),
+      by_thread_(order_of(pinning, machine, exchange)) {
   const std::size_t used =
       binds_ ? std::min<std::size_t>(threads, by_thread_.size()) : by_thread_.size();
   for (std::size_t i = 0; i < used; ++i) {

@@ -14,6 +14,7 @@
 #ifndef ASSAY_HOST_PLACEMENT_H_
 #define ASSAY_HOST_PLACEMENT_H_
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
@@ -43,14 +44,22 @@ pinning parse_pinning(const nlohmann::json& value);
 
 // A pinning applied to this machine and the processors that this process may use. Threads may share
 // one.
+//
+// Which of several equivalent processors a policy takes is arbitrary. With `exchange`, a seed, they
+// are exchanged for each other at random: below each part of the machine, parts of it that are
+// alike (in caches, in kinds of cores, in the processors that may be used, and in all below them)
+// change places as wholes. So whatever two processors share, the two in their places share as well,
+// as far as the tree of parts tells: distances between NUMA nodes are not looked at. Policy `none`
+// binds no thread, and nothing is exchanged.
 class placement {
  public:
   // Throws bad_request, naming the processor and what is allowed, if a listed processor
-  // does not exist or this process may not use it.
-  placement(const pinning& pinning, unsigned threads);
+  // does not exist or this process may not use it, and if listed ones are to be exchanged.
+  placement(const pinning& pinning, unsigned threads, std::optional<std::uint64_t> exchange = {});
 
   // The same on a given machine, for tests.
-  placement(const pinning& pinning, unsigned threads, const topology& machine);
+  placement(const pinning& pinning, unsigned threads, const topology& machine,
+            std::optional<std::uint64_t> exchange = {});
 
   // Binds the calling thread to its processor; does nothing for policy `none`.
   // Throws std::system_error if the operating system refuses.

@@ -1,9 +1,13 @@
 #include "assay/host/placement.h"
 
 #include <gmock/gmock.h>
+#include <hwloc.h>
 
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -148,6 +152,121 @@ TEST(placement, binds_threads_to_this_machines_processors_in_turn) {
       EXPECT_THAT(bound_to(), ElementsAre(processors[i % processors.size()]));
       EXPECT_EQ(last_ran_on(), processors[i % processors.size()]);
     });
+  }
+}
+
+// --- Exchanges
+// ---------------------------------------------------------------------------------------------
+
+constexpr std::uint64_t exchanges = 300;
+
+// Which processor takes the place of which.
+std::map<unsigned, unsigned> exchange(policy kind, const topology& machine, std::uint64_t seed) {
+  const pinning pinning{.kind = kind, .processors = {}};
+  const auto before = placement(pinning, 1000, machine).processors();
+  const auto after = placement(pinning, 1000, machine, seed).processors();
+  EXPECT_EQ(before.size(), after.size());
+  std::map<unsigned, unsigned> places;
+  for (std::size_t i = 0; i < before.size(); ++i) places[before[i]] = after[i];
+  return places;
+}
+
+// The type of the smallest part that has both, and that part's depth.
+std::pair<int, int> shared_by(unsigned a, unsigned b, const topology& machine) {
+  const auto object = [&](unsigned number) {
+    return hwloc_get_pu_obj_by_os_index(machine.get(), number);
+  };
+  const hwloc_obj_t both = hwloc_get_common_ancestor_obj(machine.get(), object(a), object(b));
+  return {both->type, both->depth};
+}
+
+struct places_of {
+  const char* machine;
+  const char* allowed;
+  std::map<unsigned, std::set<unsigned>> of_some;  // each place that a processor comes to
+};
+
+TEST(exchange, is_among_equivalent_processors_of_which_each_comes_to_each_place) {
+  const std::set<unsigned> all{0, 1, 2, 3, 4, 5, 6, 7};
+  for (const auto& [synthetic, allowed, of_some] : std::initializer_list<places_of>{
+           {"package:2 numa:1 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", "", {{0, all}, {7, all}}},
+           {"package:2 l3:2 l2:1 core:1 pu:2", "", {{0, all}, {3, all}}},
+           {"package:2 pu:4", "", {{0, all}}},
+           // Package 0 has but one processor, and core 1 of package 1 as well.
+           {"package:2 core:2 pu:2", "0,4-6", {{0, {0}}, {4, {4, 5}}, {5, {4, 5}}, {6, {6}}}},
+           // Cores 1 and 2 are alike, and differ from core 0.
+           {"core:3 pu:2", "0,2-5", {{0, {0}}, {2, {2, 3, 4, 5}}}},
+           {"core:1 pu:1", "", {{0, {0}}}},
+       }) {
+    const topology machine(synthetic, allowed);
+    for (const policy kind : {policy::compact, policy::scatter, policy::cores_first}) {
+      std::map<unsigned, std::set<unsigned>> seen;
+      for (std::uint64_t seed = 0; seed < exchanges; ++seed) {
+        const auto places = exchange(kind, machine, seed);
+        std::vector<unsigned> taken;
+        for (const auto& [processor, place] : places) {
+          taken.push_back(place);
+          seen[processor].insert(place);
+          for (const auto& [other, other_place] : places) {
+            EXPECT_EQ(shared_by(place, other_place, machine), shared_by(processor, other, machine));
+          }
+        }
+        EXPECT_THAT(taken, ::testing::UnorderedElementsAreArray(to_vector(machine.allowed())));
+      }
+      for (const auto& [processor, comes_to] : of_some) {
+        EXPECT_EQ(seen.at(processor), comes_to) << synthetic << " " << processor;
+      }
+    }
+  }
+}
+
+TEST(exchange, is_never_between_kinds_of_cores) {
+  const topology machine("package:1 core:4 pu:2");
+  hwloc_bitmap_t big = hwloc_bitmap_alloc();
+  hwloc_bitmap_set_range(big, 0, 3);
+  ASSERT_EQ(hwloc_cpukinds_register(machine.get(), big, 1, 0, nullptr, 0), 0);
+  hwloc_bitmap_free(big);
+  std::set<unsigned> of_the_first, of_the_last;
+  for (std::uint64_t seed = 0; seed < exchanges; ++seed) {
+    const auto places = exchange(policy::compact, machine, seed);
+    of_the_first.insert(places.at(0));
+    of_the_last.insert(places.at(7));
+  }
+  EXPECT_THAT(of_the_first, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(of_the_last, ElementsAre(4, 5, 6, 7));
+}
+
+TEST(exchange, is_the_same_for_the_same_seed_and_for_fewer_threads) {
+  const pinning scatter{.kind = policy::scatter, .processors = {}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto all = placement(scatter, 8, two_packages(), seed).processors();
+    EXPECT_EQ(placement(scatter, 8, two_packages(), seed).processors(), all);
+    EXPECT_THAT(placement(scatter, 2, two_packages(), seed).processors(),
+                ElementsAre(all[0], all[1]));
+  }
+}
+
+TEST(exchange, is_none_where_no_thread_is_bound) {
+  const pinning none{.kind = policy::none, .processors = {}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_THAT(placement(none, 1, two_packages(), seed).processors(),
+                ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+}
+
+TEST(exchange, of_listed_processors_is_refused) {
+  EXPECT_THAT(
+      [] { placement({.kind = policy::list, .processors = {1}}, 1, two_packages(), 0); },
+      ThrowsMessage<bad_request>(
+          "placement: exchanges the processors of a policy, and pinning lists some; name a policy "
+          "(compact, scatter or cores_first), or leave placement out"));
+}
+
+TEST(exchange, of_this_machine_keeps_to_the_allowed_processors) {
+  const auto allowed = bound_to();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_THAT(placement({.kind = policy::cores_first, .processors = {}}, 4096, seed).processors(),
+                ::testing::UnorderedElementsAreArray(allowed));
   }
 }
 

@@ -37,8 +37,7 @@ topology::topology()
   // would visit every processor to ask its identity.
   hwloc_topology_set_flags(
       get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING |
-                 HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
-                 HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+                 HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS);
   load(get());
   if (hwloc_get_cpubind(get(), allowed_.get(), HWLOC_CPUBIND_PROCESS) != 0) {
     throw std::system_error(errno, std::generic_category(),

@@ -25,6 +25,9 @@
 
 namespace assay::input {
 
+// The highest whole number that every reader of JSON keeps as it is.
+constexpr std::uint64_t most_exact = (std::uint64_t{1} << 53) - 1;
+
 // A value as a message shows it: on one line, in printable ASCII, and short whatever it is.
 [[nodiscard]] std::string shown(const nlohmann::json& value);
 

@@ -13,7 +13,9 @@
 #ifndef ASSAY_SYNC_CREW_H_
 #define ASSAY_SYNC_CREW_H_
 
+#include <cassert>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -26,16 +28,25 @@
 
 namespace assay::sync {
 
+// Arbitrary choices in how threads are made, which can change how fast they are.
+struct making {
+  std::vector<unsigned> order{};  // of all thread indices, in which they are made; empty: 0, 1, ...
+  std::size_t stack_bytes = 0;    // of its stack that each thread leaves unused above all it does
+};
+
 class crew {
  public:
   using task = std::function<void(unsigned thread_index)>;
 
   // Throws std::system_error if the operating system gives too few threads.
-  explicit crew(unsigned threads) {
+  explicit crew(unsigned threads, const making& how = {}) {
+    assert(how.order.empty() || how.order.size() == threads);
     threads_.reserve(threads);
     for (unsigned i = 0; i < threads; ++i) {
+      const unsigned index = how.order.empty() ? i : how.order[i];
       try {
-        threads_.emplace_back([this, i] { serve(i); });
+        threads_.emplace_back(
+            [this, index, bytes = how.stack_bytes] { serve_below(bytes, index); });
       } catch (const std::system_error& error) {
         finish();
         throw std::system_error(error.code(), "cannot start thread " + std::to_string(i + 1) +
@@ -72,6 +83,15 @@ class crew {
   }
 
  private:
+  // Not inlined, and not left by a jump into serve(), so that the bytes stay above all that this
+  // calls.
+  [[gnu::noinline]] void serve_below(std::size_t bytes, unsigned thread_index) {
+    void* const unused = __builtin_alloca(bytes);
+    asm volatile("" : : "r"(unused) : "memory");
+    serve(thread_index);
+    asm volatile("" : : "r"(unused) : "memory");
+  }
+
   void serve(unsigned thread_index) {
     std::unique_lock lock(mutex_);
     for (std::uint64_t done = 0;; ++done) {

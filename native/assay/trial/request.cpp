@@ -24,7 +24,6 @@ using workload::distribution_kind;
 
 constexpr std::uint64_t longest_array = 1'000'000'000;  // 8 GB for each thread
 constexpr std::size_t most_roles = 32;
-constexpr std::uint64_t exact_in_json = (std::uint64_t{1} << 53) - 1;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 40;
 // 0 is not a key. Sparse ones are spread over 31 bits; of dense ones, a structure that keeps a key
 // and a value in one word, and a queue, whose keys grow, could not hold more.
@@ -62,7 +61,7 @@ random::engine_choice parse_engine(const json_node& node) {
   }
   if (node.has("array")) choice.array = node.at("array").whole_number(1, longest_array);
   if (node.has("reseed_every")) {
-    choice.reseed_every = node.at("reseed_every").whole_number(1, exact_in_json);
+    choice.reseed_every = node.at("reseed_every").whole_number(1, input::most_exact);
     if (engine->state_bits == 0) {
       node.at("reseed_every")
           .refuse(choice.name + " has no state of its own that could be reseeded");
@@ -391,6 +390,52 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   return roles;
 }
 
+perturbation parse_perturbation(const json_node& node) {
+  constexpr std::uint64_t alignment =
+      16;  // of a stack, by the calling convention of x86-64 and Arm
+  // Less than 64 KiB; and what malloc takes from its heap rather than from the system.
+  constexpr std::uint64_t most_on_stack = (1 << 16) - alignment;
+  constexpr std::uint64_t most_on_heap = 1 << 16;
+  node.require_keys({}, {"stack_bytes", "heap_bytes", "thread_order", "placement"});
+  perturbation drawn;
+  if (node.has("stack_bytes")) {
+    const json_node bytes = node.at("stack_bytes");
+    drawn.stack_bytes = bytes.whole_number(0, most_on_stack);
+    if (drawn.stack_bytes % alignment != 0) {
+      bytes.refuse("must be a multiple of 16, not " + input::shown(bytes.value()));
+    }
+  }
+  if (node.has("heap_bytes")) {
+    drawn.heap_bytes = node.at("heap_bytes").whole_number(0, most_on_heap);
+  }
+  if (node.has("thread_order")) {
+    drawn.thread_order = node.at("thread_order").whole_number(0, input::most_exact);
+  }
+  if (node.has("placement")) {
+    drawn.placement = node.at("placement").whole_number(0, input::most_exact);
+  }
+  return drawn;
+}
+
+std::vector<operation_counts> parse_operations(const json_node& node, unsigned threads) {
+  const std::size_t length = node.length_of_list();
+  if (length != threads) {
+    node.refuse("must be one pair for each of " + std::to_string(threads) + " threads, not " +
+                std::to_string(length));
+  }
+  std::vector<operation_counts> counts;
+  for (std::size_t i = 0; i < length; ++i) {
+    const json_node pair = node.at(i);
+    if (pair.length_of_list() != 2) {
+      pair.refuse("must be [operations in the warm-up, measured operations], not " +
+                  std::to_string(pair.length_of_list()) + " numbers");
+    }
+    counts.push_back({.warm_up = pair.at(std::size_t{0}).whole_number(0, input::most_exact),
+                      .measured = pair.at(1).whole_number(0, input::most_exact)});
+  }
+  return counts;
+}
+
 std::chrono::milliseconds milliseconds(const json_node& node, std::uint64_t least,
                                        std::uint64_t most) {
   return std::chrono::milliseconds(node.whole_number(least, most));
@@ -402,16 +447,16 @@ request parse_request(std::string_view text) {
   constexpr std::uint64_t hour_ms = 3'600'000;
   const json object = input::parse_object(text);
   const json_node node(object, "");
-  node.require_keys(
-      {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "duration_ms",
-       "interval_ms"},
-      {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type", "value_type",
-       "range", "arrivals", "latency", "batch", "probes", "allocator", "memory_policy", "roles"});
+  node.require_keys({"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys",
+                     "duration_ms", "interval_ms"},
+                    {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type",
+                     "value_type", "range", "arrivals", "latency", "batch", "probes", "allocator",
+                     "memory_policy", "roles", "perturbation", "operations"});
   node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
       .subject = node.at("subject").text(),
-      .seed = node.at("seed").whole_number(0, exact_in_json),
+      .seed = node.at("seed").whole_number(0, input::most_exact),
       .pinning = host::parse_pinning(object.at("pinning")),
       .key_range = key_range,
       .keys = node.at("keys").one_of<workload::key_layout>(
@@ -452,6 +497,10 @@ request parse_request(std::string_view text) {
     request.memory_policy =
         node.at("memory_policy")
             .one_of<const char*>({{"local", "local"}, {"interleave", "interleave"}});
+  }
+  if (node.has("perturbation")) request.perturbation = parse_perturbation(node.at("perturbation"));
+  if (node.has("operations")) {
+    request.operations = parse_operations(node.at("operations"), request.threads());
   }
   return request;
 }

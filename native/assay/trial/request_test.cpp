@@ -75,6 +75,11 @@ TEST(parse_request, without_optional_keys_asks_for_the_plain_trial) {
   EXPECT_TRUE(request.probes);
   EXPECT_EQ(request.allocator, "");
   EXPECT_EQ(request.memory_policy, "");
+  EXPECT_EQ(request.perturbation.stack_bytes, 0U);
+  EXPECT_EQ(request.perturbation.heap_bytes, 0U);
+  EXPECT_FALSE(request.perturbation.thread_order);
+  EXPECT_FALSE(request.perturbation.placement);
+  EXPECT_TRUE(request.operations.empty());
 }
 
 // The request with one more key.
@@ -486,12 +491,57 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"allocator", "\"tcmalloc\"",
             "allocator: must be \"glibc\", \"jemalloc\" or \"mimalloc\", not \"tcmalloc\""},
            {"memory_policy", "\"near\"", "memory_policy: must be \"local\" or \"interleave\""},
+           {"perturbation", "[]", "perturbation: must be an object"},
+           {"perturbation", R"({"heap": 1})", "perturbation: has no key \"heap\""},
+           {"perturbation", R"({"stack_bytes": 24})",
+            "perturbation.stack_bytes: must be a multiple of 16, not 24"},
+           {"perturbation", R"({"stack_bytes": 65536})",
+            "perturbation.stack_bytes: must be a whole number from 0 to 65520"},
+           {"perturbation", R"({"stack_bytes": -16})", "perturbation.stack_bytes: "},
+           {"perturbation", R"({"heap_bytes": 65537})",
+            "perturbation.heap_bytes: must be a whole number from 0 to 65536"},
+           {"perturbation", R"({"thread_order": 9007199254740992})", "perturbation.thread_order: "},
+           {"perturbation", R"({"thread_order": [1, 0]})", "perturbation.thread_order: "},
+           {"perturbation", R"({"placement": -1})", "perturbation.placement: "},
+           {"operations", "100", "operations: "},
+           {"operations", "[]", "operations: must be one pair for each of 4 threads, not 0"},
+           {"operations", "[[0, 1]]", "operations: must be one pair for each of 4 threads, not 1"},
+           {"operations", "[[0, 1], [0, 1], [1], [0, 1]]",
+            "operations[2]: must be [operations in the warm-up, measured operations], not 1 "
+            "numbers"},
+           {"operations", "[[0, 1], [0, 1], [0, 1], 1]", "operations[3]: "},
+           {"operations", "[[0, 1], [0, -1], [0, 1], [0, 1]]", "operations[1][1]: "},
+           {"operations", "[[0.5, 1], [0, 1], [0, 1], [0, 1]]", "operations[0][0]: "},
            {"parameters", "{}", "request: has no key \"parameters\""},
        }) {
     json request = good();
     request[key] = json::parse(value);
     EXPECT_THAT(refusal_of(request.dump()), StartsWith(refusal)) << key << ' ' << value;
   }
+}
+
+TEST(parse_request, takes_a_perturbation_in_whole_or_in_part) {
+  const perturbation all = parsed_with("perturbation", R"({"stack_bytes": 65520,
+      "heap_bytes": 65536, "thread_order": 9007199254740991, "placement": 0})")
+                               .perturbation;
+  EXPECT_EQ(all.stack_bytes, 65'520U);
+  EXPECT_EQ(all.heap_bytes, 65'536U);
+  EXPECT_EQ(all.thread_order, 9007199254740991U);
+  EXPECT_EQ(all.placement, 0U);
+  const perturbation part = parsed_with("perturbation", R"({"heap_bytes": 1})").perturbation;
+  EXPECT_EQ(part.heap_bytes, 1U);
+  EXPECT_EQ(part.stack_bytes, 0U);
+  EXPECT_FALSE(part.thread_order);
+  EXPECT_FALSE(part.placement);
+}
+
+TEST(parse_request, takes_the_operations_of_each_thread) {
+  const auto operations =
+      parsed_with("operations", "[[0, 1], [2, 3], [4, 0], [0, 9007199254740991]]").operations;
+  ASSERT_EQ(operations.size(), 4U);
+  EXPECT_EQ(operations[1].warm_up, 2U);
+  EXPECT_EQ(operations[1].measured, 3U);
+  EXPECT_EQ(operations[3].measured, 9007199254740991U);
 }
 
 TEST(parse_request, refuses_numbers_that_are_not_finite) {

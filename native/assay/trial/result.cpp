@@ -39,11 +39,15 @@ json to_json(const tally& sums, std::span<const workload::operation> kinds) {
 }
 
 json to_json(const thread_report& thread, const result& result, std::uint64_t operations) {
-  json report{
-      {"seed", hexadecimal(thread.seed)},  {"role", result.roles[thread.role].name},
-      {"bound_to", thread.bound_to},       {"last_ran_on", nullptr},
-      {"measured_ns", thread.measured_ns}, {"operations", to_json(thread.operations, result.kinds)},
-      {"longest_ns", thread.longest_ns},   {"series", thread.series}};
+  json report{{"seed", hexadecimal(thread.seed)},
+              {"role", result.roles[thread.role].name},
+              {"bound_to", thread.bound_to},
+              {"last_ran_on", nullptr},
+              {"measured_ns", thread.measured_ns},
+              {"warmed_up", thread.warmed_up},
+              {"longest_ns", thread.longest_ns},
+              {"operations", to_json(thread.operations, result.kinds)},
+              {"series", thread.series}};
   if (operations > 0) {
     report["share"] =
         static_cast<double>(thread.operations.operations()) / static_cast<double>(operations);

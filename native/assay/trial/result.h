@@ -29,6 +29,7 @@ struct thread_report {
   std::optional<unsigned> last_ran_on{};
   std::uint64_t measured_ns = 0;
   std::uint64_t processor_ns = 0;
+  std::uint64_t warmed_up = 0;  // operations before the measured interval
   tally operations{};
   std::vector<std::uint64_t> series{};
   std::optional<unfinished_operation> unfinished{};
@@ -72,7 +73,7 @@ struct result {
   std::optional<std::vector<probe::recorded>> probes{};  // none if they did not record
   memory_report memory{};
   host::energy energy{};
-  std::string not_replayable_because{};  // empty if the same request draws the same numbers again
+  std::string not_replayable_because{};  // empty if a replay performs the same operations again
 };
 
 // `environment` is host::environment().

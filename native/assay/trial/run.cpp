@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "assay/fixture/common_start.h"
+#include "assay/fixture/keep.h"
 #include "assay/host/allocator.h"
 #include "assay/host/clock.h"
 #include "assay/host/energy.h"
@@ -26,6 +29,7 @@
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/random/engine.h"
+#include "assay/random/permutation.h"
 #include "assay/sync/crew.h"
 #include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
@@ -115,20 +119,45 @@ std::string memory_policy() try {
   return "unknown";  // some containers forbid the question
 }
 
-// Why the same request would not draw the same numbers again; empty if it would.
-std::string not_replayable_because(const request& request) {
+// Why a replay would not perform the same operations again; empty if it would.
+std::string not_replayable_because(const request& request, std::span<const worker> workers) {
   std::string why = random::not_replayable_because(request.roles[0].work.engine, request.threads());
+  const auto add = [&](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
   const auto batches_as_time_has_it = [&](const role& role) {
     return role.work.keys.kind == workload::distribution_kind::latest && !request.batch &&
            !role.arrivals;
   };
   if (std::ranges::any_of(request.roles, batches_as_time_has_it)) {
-    why += why.empty() ? "" : "; ";
-    why +=
-        "the latest keys are those of the batches before, whose lengths depend on time unless the "
-        "request gives them (batch)";
+    add("the latest keys are those of the batches before, whose lengths depend on time unless the "
+        "request gives them (batch)");
+  }
+  const auto first = std::ranges::find_if(
+      workers, [](const worker& worker) { return worker.unfinished.has_value(); });
+  if (first != workers.end()) {
+    add("thread " + std::to_string(first - workers.begin()) + " gave up an operation (" +
+        to_string(first->unfinished->operation) + ") when time was over");
   }
   return why;
+}
+
+// Memory of the calling thread's heap that nobody uses.
+std::unique_ptr<void, decltype(&std::free)> heap_offset(std::size_t bytes) {
+  std::unique_ptr<void, decltype(&std::free)> taken(bytes > 0 ? std::malloc(bytes) : nullptr,
+                                                    &std::free);
+  if (bytes > 0 && !taken) throw std::bad_alloc();
+  fixture::keep(taken.get());  // or a compiler leaves the allocation out
+  return taken;
+}
+
+sync::making making_of(const request& request) {
+  sync::making how{.stack_bytes = request.perturbation.stack_bytes};
+  if (const auto seed = request.perturbation.thread_order) {
+    const random::permutation order(request.threads(), *seed);
+    for (unsigned i = 0; i < request.threads(); ++i) {
+      how.order.push_back(static_cast<unsigned>(order(i)));
+    }
+  }
+  return how;
 }
 
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
@@ -202,6 +231,7 @@ void prepare(sync::crew& threads, std::span<worker> workers, const request& requ
                             random::derive_seed(self.seed, workload::arrivals_stream));
     }
     if (request.probes) self.probes.emplace();
+    if (!request.operations.empty()) self.exactly = request.operations[i];
     self.series.resize(full_intervals + 1);
     self.meter.emplace();
   });
@@ -223,18 +253,16 @@ observed measure_together(sync::crew& threads, std::span<worker> workers, const 
     self.last_ran_on = host::last_ran_on();
   });
   const std::chrono::steady_clock::time_point start{nanoseconds(common_start.arrive())};
-  const auto end = [&] {
-    stop.request_stop();
-    threads.wait();
-  };
   observed seen;
   try {
     seen = observe_until_end(start + request.warm_up, request.duration);
   } catch (...) {
-    end();
+    stop.request_stop();
+    threads.wait();
     throw;
   }
-  end();
+  if (request.operations.empty()) stop.request_stop();  // a replay ends by itself
+  threads.wait();
   seen.resident.push_back(resident_since(start + request.warm_up));
   return seen;
 }
@@ -329,9 +357,10 @@ result run(const request& request, const subject_entry& subject) {
   }
   require_offered(subject, request);
   require_allocator(request);
+  const auto offset = heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
   bind_memory(request);
-  const host::placement place(request.pinning, request.threads());
+  const host::placement place(request.pinning, request.threads(), request.perturbation.placement);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, workload::key_space_stream),
                                   request.key.type == datum::kind::uint32 ? 31 : 63);
@@ -352,8 +381,9 @@ result run(const request& request, const subject_entry& subject) {
   result report;
   observed seen;
   {
-    sync::crew threads(request.threads());
+    sync::crew threads(request.threads(), making_of(request));
     threads.run([&](unsigned i) {
+      workers[i].heap_offset = heap_offset(request.perturbation.heap_bytes);
       workers[i].seed = workload::thread_seed(request.seed, i);
       pin(workers[i], i, request.pinning, place);
     });
@@ -406,6 +436,7 @@ result run(const request& request, const subject_entry& subject) {
                               .last_ran_on = worker.last_ran_on,
                               .measured_ns = worker.measured_ns,
                               .processor_ns = worker.processor_ns,
+                              .warmed_up = worker.warmed_up.operations(),
                               .operations = worker.measured,
                               .series = std::move(worker.series),
                               .unfinished = worker.unfinished,
@@ -424,7 +455,7 @@ result run(const request& request, const subject_entry& subject) {
   if (const auto joules = report.energy.total_joules(); joules && operations_of(report) > 0) {
     report.metrics["energy_uj_per_operation"] = *joules * 1e6 / operations_of(report);
   }
-  report.not_replayable_because = not_replayable_because(request);
+  report.not_replayable_because = not_replayable_because(request, workers);
 
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {

@@ -15,6 +15,8 @@
 namespace assay::trial {
 namespace {
 
+constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
 // The two loops work by steps, from one reading of the clock to another. `measure` lets them.
 
 // As fast as possible: a step is a batch, or of one with rare operations, one of these or those up
@@ -29,11 +31,13 @@ class closed_loop {
   [[nodiscard]] std::uint64_t now() const { return now_; }
   void look_at_clock() { now_ = host::now_ns(); }
 
-  // Performs operations, adds what came of them to `sums`, and returns how many it were.
-  std::size_t step(tally& sums) {
+  // Performs operations, at most as many as are `left`, adds what came of them to `sums`, and
+  // returns how many it were.
+  std::size_t step(std::uint64_t left, tally& sums) {
     if (next_ == self_.batch.size) generate();
     const std::size_t first = next_;
-    const std::size_t last = self_.any_rare ? end_of_stretch() : self_.batch.size;
+    const std::size_t end = self_.any_rare ? end_of_stretch() : self_.batch.size;
+    const std::size_t last = first + std::min<std::uint64_t>(end - first, left);
     if (self_.latency) {
       perform_timed(last, sums);
     } else {
@@ -43,7 +47,9 @@ class closed_loop {
     if (next_ == self_.batch.size || next_ < last) self_.operations->feedback(self_.batch, next_);
     return next_ - first;
   }
-  std::size_t step_until(std::uint64_t /*ns*/, tally& sums) { return step(sums); }
+  std::size_t step_until(std::uint64_t /*ns*/, std::uint64_t left, tally& sums) {
+    return step(left, sums);
+  }
 
   // What was done so far was the warm-up.
   void forget() {
@@ -126,12 +132,10 @@ class open_loop {
   [[nodiscard]] std::uint64_t now() const { return now_; }
   void look_at_clock() { now_ = host::now_ns(); }
 
-  std::size_t step(tally& sums) {
-    return step_until(std::numeric_limits<std::uint64_t>::max(), sums);
-  }
+  std::size_t step(std::uint64_t left, tally& sums) { return step_until(never, left, sums); }
 
-  // Does not wait beyond `ns`.
-  std::size_t step_until(std::uint64_t ns, tally& sums) {
+  // Does not wait beyond `ns`. There is at least one `left`.
+  std::size_t step_until(std::uint64_t ns, std::uint64_t /*left*/, tally& sums) {
     if (next_ == self_.batch.size) generate();
     const std::uint64_t due = due_at();
     if (now_ < due) {
@@ -232,7 +236,11 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
   bool under_way = false;
   loop.look_at_clock();
   std::uint64_t own_start = std::min(loop.now(), series_start);
-  while (loop.now() < series_start && !stop.stop_requested()) {
+  // Of a replay each ends by its operations, and not by time. Others never come to the end of these.
+  const auto [in_warm_up, in_measured] = self.exactly.value_or(operation_counts{never, never});
+  const std::uint64_t warm_up_end = self.exactly ? never : series_start;
+  std::uint64_t left = in_warm_up;
+  while (left > 0 && loop.now() < warm_up_end && !stop.stop_requested()) {
     own_start = loop.now();
     if (own_start >= next_reading) {
       processor_start = host::processor_time_ns();
@@ -240,8 +248,9 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
     }
     loop.forget();
     tally sums;
-    const std::size_t performed = loop.step_until(series_start, sums);
-    under_way = loop.now() >= series_start && (performed > 0 || self.unfinished);
+    const std::size_t performed = loop.step_until(warm_up_end, left, sums);
+    left -= performed;
+    under_way = loop.now() >= warm_up_end && (performed > 0 || self.unfinished);
     if (under_way) {
       self.measured += sums;
       add_to_series(performed);
@@ -263,7 +272,12 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
   loop.begin(own_start);
   processor_start += host::processor_time_ns() - pause;
   loop.look_at_clock();
-  while (!stop.stop_requested()) add_to_series(loop.step(self.measured));
+  left = in_measured;
+  while (left > 0 && !stop.stop_requested()) {
+    const std::size_t performed = loop.step(left, self.measured);
+    left -= performed;
+    add_to_series(performed);
+  }
   self.measured_ns = loop.now() - own_start;
   self.processor_ns = host::processor_time_ns() - processor_start;
   if (self.probes) self.probes = probe::end_recording();

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -66,6 +67,8 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<arrival_times> arrivals;    // none: a closed loop
   std::optional<probe::block> probes;       // none: they do not record
   std::optional<witness> seen;              // none: values depend on keys alone
+  std::optional<operation_counts> exactly;  // of a replay; none: what there is time for
+  std::unique_ptr<void, decltype(&std::free)> heap_offset{nullptr, &std::free};
 
   tally prefilled;
   tally warmed_up;
@@ -99,6 +102,10 @@ struct timetable {
 // start. The meter's counters and the probes begin when that operation has ended, as they cannot be
 // started before every operation. The worker needs a meter, which is used up, and at least one
 // entry in `series`, whose size is not changed.
+//
+// A replay (`exactly`) performs as many operations as it says in each of the two, whatever time that
+// takes, and needs no stop; they are the same ones as when time ended both, since batches are
+// generated as they were then, and only performed in part.
 //
 // In a closed loop it performs batch after batch, and reads the clock between batches and before
 // and after each rare operation. In an open loop (`arrivals`) it performs each operation when it is

@@ -12,7 +12,44 @@ from assay.experiment.schema import Document
 from assay.experiment.settings import HELD_BY_THE_RUNNER, Settings
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_WHOLE = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**53}
 _ALWAYS_REQUESTED = ("subject", "threads", "pinning", "key_range", "keys", "duration_ms", "interval_ms")
+
+_PERTURBATION = {
+    "type": "object",
+    "additionalProperties": False,
+    "description": "What is arbitrary and may change how fast the trial is, but nothing that it does.",
+    "properties": {
+        "stack_bytes": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 65520,
+            "multipleOf": 16,
+            "description": "Of its stack that each thread leaves unused above all it does.",
+        },
+        "heap_bytes": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 65536,
+            "description": "The first allocation of each thread, before the map is built; kept to the end.",
+        },
+        "thread_order": {
+            **_WHOLE,
+            "description": "From which the order is drawn in which threads are made, whatever their numbers.",
+        },
+        "placement": {
+            **_WHOLE,
+            "description": "By which processors of the pinning's policy are exchanged for equivalent ones.",
+        },
+    },
+}
+_OPERATIONS = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": 4096,
+    "description": "Of a replay, for each thread: its operations in the warm-up, and those measured.",
+    "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": _WHOLE},
+}
 
 
 def experiment_schema() -> dict[str, Any]:
@@ -63,13 +100,10 @@ def request_schema() -> dict[str, Any]:
         "anyOf": [{"required": ["mix"]}, {"required": ["roles"], "properties": {"roles": roles_with_mixes}}],
         "properties": {
             "protocol": {"const": 1},
-            "seed": {
-                "type": "integer",
-                "minimum": 0,
-                "exclusiveMaximum": 2**53,
-                "description": "The trial's seed, from which each thread's own is derived.",
-            },
+            "seed": {**_WHOLE, "description": "The trial's seed, from which each thread's own is derived."},
             **_tidied(settings, names=True),
+            "perturbation": _PERTURBATION,
+            "operations": _OPERATIONS,
         },
         "$defs": _tidied(tables, names=True),
     }

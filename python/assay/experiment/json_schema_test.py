@@ -75,6 +75,8 @@ _FILE = {"kind": "empirical", "file": "/a", "digest": f"0x{0:016x}"}
         {"key_type": {"bytes": {"from": 8, "to": 9}}, "value_type": "uint32"},
         {"value_type": {"uint64": {"from": 0, "to": 9, "distribution": _FILE}}},
         {"range": {"length": "all"}, "arrivals": {"rate": 1, "spacing": "even"}, "latency": 64},
+        {"perturbation": {"stack_bytes": 65520, "heap_bytes": 65536, "thread_order": 0, "placement": 1}},
+        {"perturbation": {"heap_bytes": 7}, "operations": [[0, 2**53 - 1], [1, 0]]},
     ],
 )
 def test_requests_are_accepted(changes: dict[str, Any]) -> None:
@@ -112,6 +114,16 @@ def test_requests_are_accepted(changes: dict[str, Any]) -> None:
         {"parameters": {}},
         {"parameters": {"a": None}},
         {"parameters": {"A": 1}},
+        {"perturbation": {"stack_bytes": 24}},
+        {"perturbation": {"stack_bytes": 65536}},
+        {"perturbation": {"heap_bytes": 65537}},
+        {"perturbation": {"thread_order": 2**53}},
+        {"perturbation": {"placement": -1}},
+        {"perturbation": {"environment": 1}},
+        {"operations": []},
+        {"operations": [[1]]},
+        {"operations": [[1, -1]]},
+        {"operations": [1, 2]},
     ],
 )
 def test_other_requests_are_refused(changes: dict[str, Any]) -> None:
