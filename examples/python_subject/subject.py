@@ -20,6 +20,7 @@ KNOWN = [
     "mix",
     "duration_ms",
     "interval_ms",
+    "perturbation",  # of stack, heap, threads and processors: it may be ignored
 ]
 
 request = json.load(sys.stdin)
