@@ -85,8 +85,8 @@ def about(condition: Condition) -> list[str]:
     if whole is not None:
         told.append(
             f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}. With the median "
-            f"of {_trials(whole.trials, whole.configurations)} each: by {_wrong(whole.repeated)}. Repeating a "
-            "configuration takes away chance and nothing else."
+            f"of {_trials(whole.trials, whole.configurations)} each: by {_wrong(whole.repeated)}. Repeating "
+            "a configuration takes away chance and nothing else."
         )
     found = condition.enough
     if found is not None:
