@@ -22,7 +22,7 @@ Promise = Literal["at most 5%", "at least 95%", "above 5%", ""]
 class Rate:
     """In how many of the simulated campaigns something happened, and what is promised of it."""
 
-    hits: int
+    hits: float
     campaigns: int
     promise: Promise = ""
 
@@ -30,6 +30,11 @@ class Rate:
     def of(cls, hits: ArrayLike, promise: Promise = "") -> "Rate":
         """Count what is true."""
         return cls(int(np.sum(np.asarray(hits, dtype=bool))), np.size(hits), promise)
+
+    @classmethod
+    def mean(cls, shares: ArrayLike, promise: Promise = "") -> "Rate":
+        """Return the mean of shares of 1, which scatter no more than as many zeros and ones of that mean."""
+        return cls(float(np.sum(shares)), np.size(shares), promise)
 
     @property
     def share(self) -> float:

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import exploration_tables
 import planted
 import sensitivity_tables
-from assay.analysis import HostModes, modes, summarise, summary, verdicts
+from assay.analysis import HostModes, exploration, modes, summarise, summary, verdicts
 from assay.analysis.sensitivity import Sensitivity, sensitivity
 from assay.experiment.types import Blocks, Experiment
 from assay.store.types import StoredTrial
@@ -107,6 +108,14 @@ def test_the_amounts_of_randomness_that_may_be_enough_hold_the_true_one(curve: s
     assert [cell.holds for cell in promises(row)] == [True], row
 
 
+@pytest.mark.parametrize("planted", exploration_tables.PLANTED)
+def test_exploring_holds_the_rate_of_false_discoveries_and_finds_what_is_planted(planted: str) -> None:
+    *_, found, first = row = exploration_tables.explored("normal", planted, 25)
+    assert [cell.holds for cell in promises(row)] == [True, True], row
+    for cell in (found, first):
+        assert cell == "" or (isinstance(cell, Rate) and cell.share == 1), row
+
+
 # The proof fails where verdicts are wrong
 
 
@@ -137,6 +146,11 @@ def test_replicates_taken_for_configurations_break_the_promises(monkeypatch: pyt
     monkeypatch.setattr(sensitivity_tables, "sensitivity", flat)
     row = sensitivity_tables.measured("two states", "t (1.5)", 20, 40)
     assert not all(cell.holds for cell in promises(row)), row
+
+
+def test_exploring_without_a_correction_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploration, "benjamini_yekutieli", list)
+    assert not promises(exploration_tables.explored("normal", "nothing", 25))[0].holds
 
 
 def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,11 +104,11 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
     )
 
 
-def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
+def binomial_interval(successes: float, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the exact interval of a probability (Clopper and Pearson 1934).
 
     Args:
-        successes: from 0 to `trials`.
+        successes: from 0 to `trials`; a sum of shares of 1 is as good, and then the interval is too wide.
         trials: at least 1.
         confidence: between 0 and 1.
     """

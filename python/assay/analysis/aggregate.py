@@ -74,7 +74,7 @@ def by_block(
     The value of a block is the weighted mean of its workloads' log ratios, the mean first of a workload's own
     where a group was repeated. A block in which a workload has none does not count.
     """
-    means = [_means(workload) for workload in workloads]
+    means = [means_by_block(workload) for workload in workloads]
     lacking: dict[int, str] = {}
     for workload, of_block in zip(workloads, means, strict=True):
         reasons = {pair.block: pair.reason for pair in workload.pairs if pair.reason}
@@ -127,7 +127,7 @@ def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str,
     return {name: level for name, level in context.items() if name not in across}
 
 
-def _means(pairs: Pairs) -> dict[int, float]:
+def means_by_block(pairs: Pairs) -> dict[int, float]:
     """Return block -> mean log ratio."""
     of_block: dict[int, list[float]] = defaultdict(list)
     for pair in pairs.counting:

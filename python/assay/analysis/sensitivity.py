@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.analysis.aa import binomial_interval
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
 from assay.analysis.types import Interval
-from assay.analysis.verdicts import Better
+from assay.analysis.verdicts import Better, as_ratio
 
 FEWEST = 6
 """Configurations that an interval takes, as elsewhere the fewest pairs that have one."""
@@ -298,7 +298,7 @@ def _spread(medians: NDArray[np.float64]) -> Spread:
 
     # What lies between the least and the greatest of n is distributed as Beta(n - 1, 2).
     share = float(betaincinv(len(medians) - 1, 2, 1 - CONFIDENCE))
-    return Spread(math.exp(variance.estimate / 2), interval, _factor(np.ptp(medians)), share)
+    return Spread(math.exp(variance.estimate / 2), interval, as_ratio(np.ptp(medians)), share)
 
 
 def _split(rows: Sequence[NDArray[np.float64]]) -> VarianceSplit | None:
@@ -362,7 +362,7 @@ def _misjudgement(matrix: NDArray[np.float64]) -> Misjudgement:
     ordered = np.sort(differences[present])
     typical, seldom = (_at(ordered, share) for share in (0.5, 1 - 1 / ONE_IN))
     if size < FEWEST:
-        return Misjudgement(_factor(typical), None, _factor(seldom))
+        return Misjudgement(as_ratio(typical), None, as_ratio(seldom))
     ends = np.stack([first, second])
     smaller, met = (
         np.bincount(ends.ravel(), np.tile(counts.sum(axis=0), 2), size)
@@ -371,7 +371,9 @@ def _misjudgement(matrix: NDArray[np.float64]) -> Misjudgement:
     error = 2 * float(np.std(smaller / met, ddof=1)) / math.sqrt(size)
     logit = 4 * _reach(size) * error  # the logit's derivative at one half is 4
     low, high = (_at(ordered, 1 / (1 + math.exp(end))) for end in (logit, -logit))
-    return Misjudgement(_factor(typical), Interval(_factor(low), _factor(high), CONFIDENCE), _factor(seldom))
+    return Misjudgement(
+        as_ratio(typical), Interval(as_ratio(low), as_ratio(high), CONFIDENCE), as_ratio(seldom)
+    )
 
 
 def _padded(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -426,8 +428,3 @@ def _at(ordered: NDArray[np.float64], share: float) -> float:
     """Return the least value that this share of the values does not exceed."""
     rank = math.ceil(share * len(ordered) - NEGLIGIBLE)
     return float(ordered[min(max(rank, 1), len(ordered)) - 1])
-
-
-def _factor(log_ratio: float) -> float:
-    """Return the ratio, short of where a double overflows."""
-    return math.exp(min(log_ratio, 700))

@@ -142,9 +142,9 @@ def _estimates(
         for row, index in enumerate(indices):
             interval = None
             if tests.low is not None and tests.high is not None:
-                interval = Interval(_exp(tests.low[row]), _exp(tests.high[row]), tests.confidence)
+                interval = Interval(as_ratio(tests.low[row]), as_ratio(tests.high[row]), tests.confidence)
             word = verdict(interval, better[index], question.smallest_effect_percent)
-            alone[index] = Estimate(_exp(tests.center[row]), interval, float(tests.p[row]), word, size)
+            alone[index] = Estimate(as_ratio(tests.center[row]), interval, float(tests.p[row]), word, size)
     return alone, p, p_equivalent
 
 
@@ -177,6 +177,6 @@ def fewest_pairs(family: int, confidence: float) -> int:
     return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
 
 
-def _exp(log_ratio: float) -> float:
+def as_ratio(log_ratio: float) -> float:
     """Return the ratio, short of where a double overflows."""
     return math.exp(min(max(log_ratio, -700), 700))

@@ -16,6 +16,7 @@ from assay.cli import (
     check,
     compare,
     engines,
+    explore,
     export,
     new,
     plan,
@@ -51,6 +52,7 @@ app.command("replay", cls=Command)(replay.replay)
 app.command("report", cls=Command)(report.report)
 app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
+app.command("explore", cls=Command)(explore.explore)
 app.command("engines", cls=Command)(engines.engines)
 app.command("check", cls=Command)(check.check)
 app.command("query", cls=Command)(browse.query)

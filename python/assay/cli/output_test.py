@@ -37,6 +37,7 @@ COMMANDS = {
     "report": ["--campaign", "1"],
     "audit": ["x.toml"],
     "compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
+    "explore": ["2"],
     "plan": ["x.toml"],
     "list campaigns": [],
     "list trials": [],
