@@ -26,7 +26,7 @@ from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import counted
+from assay.words import condition_name, counted
 
 RATE = 1 - CONFIDENCE
 """The share of what is found that is expected to be false, at most."""
@@ -178,8 +178,8 @@ def explore(trials: Iterable[StoredTrial], experiment: Experiment, analysis: Ana
     ratios, left_out = _ratios(list(trials), experiment, analysis)
     partitions, pairs_of_factors = search(ratios, factors, analysis.look.confidence)
     if not partitions:
-        reasons = "; ".join(left_out) or "no two contexts differ in one factor alone"
-        raise AssayError(f"no comparison of {name} can be searched: {reasons}")
+        reason = left_out[0] if left_out else "no two of its contexts differ in one factor alone"
+        raise AssayError(f"no comparison of {name} can be searched: {reason}")
     cost = _cost(len(partitions), analysis.look.confidence)
     blocks, takes = max(partition.blocks for partition in partitions), _fewest(cost)
     if blocks < takes:
@@ -243,7 +243,7 @@ def _ratios(
     for target in wanted(experiment):
         of_level = pairs(groups, target, analysis.metric, failed).without_mixed(analysis.host_modes)
         if of_level.withheld:
-            left_out.append(of_level.withheld)
+            left_out.append(f"{condition_name(target.context)}: {of_level.withheld}")
         else:
             together[target.level, target.baseline].append((target, means_by_block(of_level)))
     result = []
@@ -252,7 +252,7 @@ def _ratios(
         table = np.array([[means.get(block, math.nan) for _, means in members] for block in blocks])
         contexts = [target.context for target, _ in members]
         result.append(LogRatios(level, baseline, contexts, table.reshape(len(blocks), len(members))))
-    return result, list(dict.fromkeys(left_out))
+    return result, left_out
 
 
 def _all_parted(

@@ -225,10 +225,10 @@ def test_trials_that_fail_leave_out_their_context_and_say_so() -> None:
     failed = {"subject": "fast", "threads": 4, "mix": "updates"}
     broken = [replace(trial, status="invalid") if trial.levels == failed else trial for trial in trials]
     result = explored(asked, broken)
-    assert result.left_out == ("10 of 10 trials of fast were invalid",)
+    assert result.left_out == ("threads=4, mix=updates: 10 of 10 trials of fast were invalid",)
     assert named(result.found[0]) == {"threads": (2, 4)}
     everything = [replace(trial, status="invalid") for trial in trials]
-    with pytest.raises(AssayError, match="no comparison of maps can be searched: 10 of 10 trials"):
+    with pytest.raises(AssayError, match="maps can be searched: threads=1, mix=searches: 10 of 10 trials"):
         explored(asked, everything)
 
 

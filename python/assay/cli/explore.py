@@ -109,8 +109,9 @@ def _print(exploration: "Exploration", campaign: str, *, verbose: bool) -> None:
         typer.echo("Nothing found: no ratio is shown to differ between any two parts.")
     if exploration.blocks < exploration.fewest:
         typer.echo(f"What differs in one partition alone is found from {exploration.fewest} blocks on.")
-    for reason in exploration.left_out:
-        typer.echo(f"Left out: {reason}.")
+    if exploration.left_out:
+        others = f"; and {len(exploration.left_out) - 1} more" * (len(exploration.left_out) > 1)
+        typer.echo(f"Left out, {exploration.left_out[0]}{others}.")
 
 
 def strongest(found: "Sequence[Partition]") -> "list[Partition]":
