@@ -53,6 +53,7 @@ def example_report(
     *,
     status: Callable[[PlannedTrial], Status] = lambda _: "valid",
     calibration: Callable[[PlannedTrial], Mapping[str, float]] = lambda _: {"memory_ns": 90.0},
+    perturbation: Callable[[PlannedTrial], Mapping[str, float | str]] = lambda planned: planned.perturbation,
     example: Mapping[str, Any] | None = None,
 ) -> Report:
     """Return the report of a campaign all of whose trials have ended, five seconds apart."""
@@ -73,6 +74,8 @@ def example_report(
             started_at=START + timedelta(seconds=5 * planned.ordinal),
             wall_s=0.5,
             environment="digest",
+            seed=planned.request["seed"],
+            perturbation=perturbation(planned),
         )
         for planned in plan.trials
     ]

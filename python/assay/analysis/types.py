@@ -49,6 +49,24 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Pathological:
+    """How many outcomes of a condition are far worse than its median.
+
+    Attributes:
+        bound: what is worse than it is pathological.
+        worse, outcomes: how many are, and of how many.
+        share: the first over the second.
+        interval: of the probability, exact.
+    """
+
+    bound: float
+    worse: int
+    outcomes: int
+    share: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class ConditionSummary:
     """What is known of one metric in one condition.
 
@@ -61,6 +79,7 @@ class ConditionSummary:
         shape: whether the median is typical of the values.
         lost: the share of their processor time that its trials lost to other work, in the mean; None where
             that is unknown.
+        pathological: None where the experiment names no bound, or nothing has values above zero.
     """
 
     levels: Mapping[str, Level]
@@ -71,6 +90,7 @@ class ConditionSummary:
     interval: Interval | None
     shape: Shape = Shape()
     lost: float | None = None
+    pathological: Pathological | None = None
 
 
 @dataclass(frozen=True)
