@@ -3,19 +3,21 @@
 import json
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.analysis.aa import false_alarms
+from assay.analysis.meaningfulness import Elsewhere
 from assay.audit import RULES
 from assay.report import charts, sensitivity, words
 from assay.report.answer import answer
 from assay.report.charts.drawn import measured, unit_in
 from assay.report.gather import Report
 from assay.report.markdown import summary
+from assay.report.meaning import section
 from assay.report.metrics import anchor_of
 from assay.report.picture import picture
 from assay.report.records import chunks, packed, table
@@ -36,7 +38,11 @@ ENVIRONMENTS_AT_MOST = 5
 
 
 def campaign_files(
-    report: Report, store: Store, folder: Path, guide: frozenset[str]
+    report: Report,
+    store: Store,
+    folder: Path,
+    guide: frozenset[str],
+    elsewhere: Sequence[Elsewhere],
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of a campaign's report, index.html last.
 
@@ -45,6 +51,7 @@ def campaign_files(
         store: holds its raw records.
         folder: where the files will stand.
         guide: the rules that have a page in the guide.
+        elsewhere: the verdicts of the other campaigns of the experiment.
     """
     yield "experiment.toml", report.campaign.source
     yield "experiment.json", _with_seed(report)
@@ -91,6 +98,7 @@ def campaign_files(
             mode for mode in ("fast", "slow") if any(mode in answer.modes for answer in comparisons)
         ],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
+        meaning=section(report, store.path, folder / "experiment.json", elsewhere),
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
