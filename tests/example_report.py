@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis import summarise
-from assay.experiment import parse
+from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
@@ -55,9 +55,10 @@ def example_report(
     calibration: Callable[[PlannedTrial], Mapping[str, float]] = lambda _: {"memory_ns": 90.0},
     perturbation: Callable[[PlannedTrial], Mapping[str, float | str]] = lambda planned: planned.perturbation,
     example: Mapping[str, Any] | None = None,
+    changed: Callable[[Experiment], Experiment] = lambda experiment: experiment,
 ) -> Report:
     """Return the report of a campaign all of whose trials have ended, five seconds apart."""
-    experiment = parse(text, Path("example.toml"))
+    experiment = changed(parse(text, Path("example.toml")))
     plan = make_plan(experiment, 1, lambda _: "/bin/true", 1000)
     trials = [
         StoredTrial(

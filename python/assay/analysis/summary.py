@@ -19,7 +19,7 @@ from assay.analysis.pairs import (
     pairs,
     wanted,
 )
-from assay.analysis.pathological import pathological
+from assay.analysis.sensitivity import pathological
 from assay.analysis.sequential import reached, waits
 from assay.analysis.shape import shape
 from assay.analysis.types import (
@@ -30,6 +30,7 @@ from assay.analysis.types import (
     Estimate,
     HostMode,
     HostModes,
+    Pathology,
 )
 from assay.analysis.verdicts import Better, Question, decide
 from assay.experiment.types import ComparisonDesign, Experiment
@@ -114,7 +115,7 @@ def _summarise_condition(
 ) -> ConditionSummary:
     valid = [trial for trial in trials if trial.status == "valid"]
     values = _finite(valid, design.metric)
-    share = design.pathological
+    share, outcomes = design.pathological, _finite(representative(valid), design.metric)
     return ConditionSummary(
         levels=levels,
         counts=dict(Counter(trial.status for trial in trials)),
@@ -124,10 +125,27 @@ def _summarise_condition(
         interval=median_interval(values),
         shape=shape(values),
         lost=lost(trial for trial in trials if trial.ordinal in counting),
-        pathological=None
-        if share is None
-        else pathological(_finite(representative(valid), design.metric), share, design.better),
+        pathological=None if share is None else worse_than_share(outcomes, share, design.better),
     )
+
+
+def worse_than_share(values: Sequence[float], share: float, better: Better) -> Pathology | None:
+    """Return how probable it is that an outcome of a condition is worse than a share of their median.
+
+    No median shows that: Blackwell (1998, section 3.1) finds 7% of configurations in which one side starves.
+    Where less is better, worse than a share is more than the median over it.
+
+    Args:
+        values: finite ones.
+        share: above 0 and below 1.
+
+    Returns:
+        None without values, or where their median is not above 0: it has no share then.
+    """
+    center = median(values) if values else 0.0
+    if center <= 0:
+        return None
+    return pathological(values, center * share if better == "higher" else center / share, better)
 
 
 def _finite(trials: Iterable[StoredTrial], metric: str) -> list[float]:

@@ -49,20 +49,20 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Pathological:
-    """How many outcomes of a condition are far worse than its median.
+class Pathology:
+    """How probable it is that a trial is pathologically bad.
 
     Attributes:
         bound: what is worse than it is pathological.
-        worse, outcomes: how many are, and of how many.
-        share: the first over the second.
-        interval: of the probability, exact.
+        count, of: trials that are worse than the bound, and all.
+        probability: the share of these.
+        interval: exact, of the probability, if trials are independent (Clopper and Pearson 1934).
     """
 
     bound: float
-    worse: int
-    outcomes: int
-    share: float
+    count: int
+    of: int
+    probability: float
     interval: Interval
 
 
@@ -90,7 +90,7 @@ class ConditionSummary:
     interval: Interval | None
     shape: Shape = Shape()
     lost: float | None = None
-    pathological: Pathological | None = None
+    pathological: Pathology | None = None
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def sensitive(
                     "baseline": NOTHING,
                     "stand_ins": (),
                     "across": {CONFIGURATION: {}},
+                    "pathological": None,  # a condition's trials are replicates, which are not independent
                 }
             ),
             "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),

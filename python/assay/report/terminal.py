@@ -108,7 +108,7 @@ def _print_pathological(report: Report, console: Console) -> None:
         line = "no median above zero"
         if found := condition.pathological:
             share, ends = words.probability(found)
-            line = f"{found.worse} of {counted(found.outcomes, 'outcome')}, {share} (95%: {ends})"
+            line = f"{found.count} of {counted(found.of, 'outcome')}, {share} (95%: {ends})"
         console.print(Padding(_text(f"{condition_name(condition.levels)}: {line}"), (0, 0, 0, 2)))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Pathological, Verdict
+from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Pathology, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
@@ -175,9 +175,9 @@ def pathological_bound(experiment: Experiment) -> str:
     return f"{comparison.metric} above {1 / comparison.pathological:.4g} times the median of its condition"
 
 
-def probability(of: Pathological) -> tuple[str, str]:
+def probability(of: Pathology) -> tuple[str, str]:
     """Return the share of outcomes that are pathological, and the exact interval of its probability."""
-    return percent(of.share), f"{percent(of.interval.low)} to {percent(of.interval.high)}"
+    return percent(of.probability), f"{percent(of.interval.low)} to {percent(of.interval.high)}"
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

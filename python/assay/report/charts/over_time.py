@@ -8,6 +8,7 @@ from assay.experiment.types import Chart
 from assay.report.charts import drawings
 from assay.report.charts.axes import Up
 from assay.report.charts.chart import draw
+from assay.report.charts.configurations import configurations
 from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
 from assay.report.charts.panels import Panels, clock, cut, thinned
 from assay.report.charts.style import ONE, SIDES
@@ -22,7 +23,13 @@ CALIBRATED = 500  # trials at most in one figure, each with two calibrations
 
 
 def trials(panels: Panels) -> Iterator[Figure]:
-    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale."""
+    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale.
+
+    Of a campaign about sensitivity they are curves over its configurations.
+    """
+    if panels.experiment.varied:
+        yield from configurations(panels)
+        return
     metric = panels.report.analysis.metric
     unit, time = clock(panels.report)
     valued = [condition for condition in panels.conditions if condition.values(metric)]
