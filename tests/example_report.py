@@ -75,7 +75,6 @@ def example_report(
             started_at=START + timedelta(seconds=5 * planned.ordinal),
             wall_s=0.5,
             environment="digest",
-            seed=planned.request["seed"],
             perturbation=perturbation(planned),
         )
         for planned in plan.trials

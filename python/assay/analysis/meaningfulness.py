@@ -22,15 +22,17 @@ from assay.words import condition_name
 
 @dataclass(frozen=True)
 class Repeatability:
-    """How close identical trials are: of one condition, with the same seed and everything drawn alike.
+    """How close trials of one configuration are: of one condition, with everything moved alike.
+
+    Their seeds differ, unless a plan says otherwise: a workload's random numbers are part of the system.
 
     Attributes:
-        spread_percent: standard deviation of the metric within sets of identical trials, pooled.
-        sets, trials: of the level and the baseline together; a set has at least two.
+        spread_percent: standard deviation of the metric within configurations, pooled.
+        configurations, trials: of the level and the baseline together; each has two trials or more.
     """
 
     spread_percent: float
-    sets: int
+    configurations: int
     trials: int
 
 
@@ -124,6 +126,7 @@ def meanings(
     *,
     host: str,
     elsewhere: Sequence[Elsewhere],
+    replicates: Iterable[StoredTrial] = (),
 ) -> list[Meaning]:
     """Return how far the verdict of each comparison of the main metric holds that has a ratio.
 
@@ -131,9 +134,10 @@ def meanings(
         trials: those that `analysis` was made from.
         host: the name of the campaign's host.
         elsewhere: the verdicts of the other campaigns of the experiment.
+        replicates: the trials of a campaign about the sensitivity of the experiment's conditions.
     """
     trials = list(trials)
-    identical = _identical(trials, experiment)
+    repeated = _repeated([*trials, *replicates], experiment)
     groups = by_context(trials, experiment)
     of_comparisons = zip(analysis.comparisons, counting_pairs(trials, experiment, analysis), strict=True)
     found = []
@@ -150,7 +154,7 @@ def meanings(
         found.append(
             Meaning(
                 comparison,
-                _repeatability([values for side in sides for values in identical[key, side]]),
+                _repeatability([values for side in sides for values in repeated[key, side]]),
                 _robustness(perturbed, comparison.verdict, analysis),
                 _reproducibility(comparison, host, elsewhere),
                 _predictive_value(comparison, analysis),
@@ -164,30 +168,33 @@ def compared(metric: str, context: str, level: Level, baseline: Level) -> tuple[
     return metric, context, str(level), str(baseline)
 
 
-def _identical(
+def _repeated(
     trials: Iterable[StoredTrial], experiment: Experiment
 ) -> Mapping[tuple[Context, Level], list[list[float]]]:
-    """Return context and level -> the logarithms of the metric in each set of identical trials."""
+    """Return context and level -> logarithms of the metric in each configuration that ran twice or more."""
     comparison = experiment.comparison
-    sets: dict[tuple[Context, Level, str], list[float]] = defaultdict(list)
+    configurations: dict[tuple[Context, Level, str], list[float]] = defaultdict(list)
     for trial in trials:
         value = logarithm(trial, comparison.metric)
-        if trial.seed is not None and isinstance(value, float):
-            drawn = repr((trial.seed, sorted(trial.perturbation.items())))
-            sets[experiment.context(trial.levels), trial.levels[comparison.factor], drawn].append(value)
+        if isinstance(value, float):
+            drawn = repr(sorted(trial.perturbation.items()))
+            place = (experiment.context(trial.levels), trial.levels[comparison.factor], drawn)
+            configurations[place].append(value)
     by_side: dict[tuple[Context, Level], list[list[float]]] = defaultdict(list)
-    for (context, level, _), values in sets.items():
+    for (context, level, _), values in configurations.items():
         if len(values) > 1:
             by_side[context, level].append(values)
     return by_side
 
 
-def _repeatability(sets: Sequence[Sequence[float]]) -> Repeatability | None:
-    if not sets:
+def _repeatability(configurations: Sequence[Sequence[float]]) -> Repeatability | None:
+    if not configurations:
         return None
-    trials = sum(map(len, sets))
-    squares = sum(float(np.var(values)) * len(values) for values in sets)
-    return Repeatability(_in_percent(math.sqrt(squares / (trials - len(sets)))), len(sets), trials)
+    trials = sum(map(len, configurations))
+    squares = sum(float(np.var(values)) * len(values) for values in configurations)
+    return Repeatability(
+        _in_percent(math.sqrt(squares / (trials - len(configurations)))), len(configurations), trials
+    )
 
 
 def _robustness(log_ratios: Sequence[float], verdict: Verdict, analysis: Analysis) -> Robustness | None:

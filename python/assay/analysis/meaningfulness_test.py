@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.analysis import Verdict
 from assay.analysis.meaningfulness import Agreement, Elsewhere, Meaning, compared, meanings
+from assay.experiment.sensitivity import sensitive
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
 from example_report import example_report, experiment_text
@@ -44,34 +44,49 @@ def other(campaign: int, host: str, verdict: Verdict, level: str = "other") -> E
     return Elsewhere(campaign, host, compared("throughput", "", level, "noop"), verdict)
 
 
-def again(report: Report, seed: Callable[[int, str], int]) -> Report:
-    """Return a campaign whose trials have these seeds, by block and subject."""
-    trials = [replace(trial, seed=seed(trial.block, str(trial.levels["subject"]))) for trial in report.trials]
-    return replace(report, trials=trials)
-
-
 # Repeatability
 
 
-def test_the_spread_of_identical_trials_is_pooled_over_their_sets() -> None:
-    # Blocks 0 and 1 ran the same trial of each side, blocks 2 and 3 another one; the others differ.
-    report = campaign(lambda trial: {0: 1.0, 1: 1.21, 2: 2.0, 3: 2.0}.get(trial.block, 1.5))
-    seeds = dict.fromkeys((0, 1), 1) | dict.fromkeys((2, 3), 2)
-    same = again(report, lambda block, _: seeds.get(block, 10 + block))
-    [found] = told(same)
+def test_the_spread_of_a_configurations_trials_is_pooled() -> None:
+    # Blocks 0 and 1 ran one configuration of each side, blocks 2 and 3 another one; the others differ.
+    [found] = told(
+        campaign(
+            lambda trial: {0: 1.0, 1: 1.21, 2: 2.0, 3: 2.0}.get(trial.block, 1.5),
+            drawn=lambda trial: {"key_range": {0: 1, 1: 1, 2: 2, 3: 2}.get(trial.block, 10 + trial.block)},
+        )
+    )
     assert found.repeatability is not None
-    # the sets: 100 and 121, twice 200, and of the baseline twice twice 100
-    assert (found.repeatability.sets, found.repeatability.trials) == (4, 8)
+    # 100 and 121, twice 200, and of the baseline twice twice 100
+    assert (found.repeatability.configurations, found.repeatability.trials) == (4, 8)
     spread = math.sqrt(2 * (math.log(1.21) / 2) ** 2 / 4)
     assert found.repeatability.spread_percent == pytest.approx(100 * math.expm1(spread))
 
 
-def test_trials_that_differ_in_seed_or_draws_are_not_the_same_trial() -> None:
-    [every_seed_differs] = told(campaign(lambda _: 2.0))
-    assert every_seed_differs.repeatability is None
-    moved = again(campaign(lambda _: 2.0, drawn=lambda trial: {"key_range": trial.block}), lambda *_: 7)
-    [every_draw_differs] = told(moved)
-    assert every_draw_differs.repeatability is None
+def test_trials_that_were_moved_otherwise_are_not_of_one_configuration() -> None:
+    moved = campaign(lambda _: 2.0, drawn=lambda trial: {"key_range": float(trial.block)})
+    [found] = told(moved)
+    assert found.repeatability is None
+
+
+def test_a_campaign_about_sensitivity_tells_how_repeatable_its_conditions_are() -> None:
+    text = experiment_text(ONE_CONTEXT, "[perturb]\nkey_range = 0.05", trial=MIX)
+
+    def metrics(trial: PlannedTrial) -> dict[str, float]:
+        return {"throughput": 121.0 if trial.block else 100.0}
+
+    replicates = example_report(
+        text, metrics, changed=lambda of: sensitive(of, configurations=3, replicates=2, randomness=())
+    ).trials
+    report = campaign(lambda _: 2.0, drawn=lambda trial: {"key_range": trial.block / 1000 + 100})
+    [found] = meanings(
+        report.trials, report.experiment, report.analysis, host="", elsewhere=(), replicates=replicates
+    )
+    assert found.repeatability is not None
+    # of each side: what nothing moved is one configuration
+    things = {str(trial.levels["perturbed"]) for trial in replicates}
+    assert found.repeatability.trials == 2 * 2 * 3 * len(things)
+    assert found.repeatability.configurations <= 2 * (1 + 3 * (len(things) - 1))
+    assert found.repeatability.spread_percent > 10
 
 
 # Robustness

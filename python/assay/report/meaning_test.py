@@ -39,8 +39,11 @@ def campaign(
     text = experiment_text(factors, more, trial=trial).replace(
         "[comparison]", '[comparison]\nbetter = "higher"'
     )
-    moved = {"key_range": 1.0, "environment_bytes": 7} if drawn is None else drawn
-    return example_report(text, metrics, perturbation=lambda _: moved)
+
+    def moved(planned: PlannedTrial) -> Mapping[str, float | str]:
+        return {"key_range": 1.0 + planned.ordinal, "environment_bytes": 7} if drawn is None else drawn
+
+    return example_report(text, metrics, perturbation=moved)
 
 
 def told(report: Report, *elsewhere: Elsewhere) -> Section:

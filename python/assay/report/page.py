@@ -3,14 +3,13 @@
 import json
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.analysis.aa import false_alarms
-from assay.analysis.meaningfulness import Elsewhere
 from assay.audit import RULES
 from assay.report import charts, sensitivity, words
 from assay.report.answer import answer
@@ -23,6 +22,7 @@ from assay.report.picture import picture
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
 from assay.report.trust import trust
+from assay.report.verdicts import about_sensitivity, elsewhere
 from assay.store import Store
 from assay.store.types import StoredTrial
 from assay.words import condition_name
@@ -38,11 +38,7 @@ ENVIRONMENTS_AT_MOST = 5
 
 
 def campaign_files(
-    report: Report,
-    store: Store,
-    folder: Path,
-    guide: frozenset[str],
-    elsewhere: Sequence[Elsewhere],
+    report: Report, store: Store, folder: Path, guide: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of a campaign's report, index.html last.
 
@@ -51,13 +47,13 @@ def campaign_files(
         store: holds its raw records.
         folder: where the files will stand.
         guide: the rules that have a page in the guide.
-        elsewhere: the verdicts of the other campaigns of the experiment.
     """
     yield "experiment.toml", report.campaign.source
     yield "experiment.json", _with_seed(report)
     yield "summary.md", summary(report)
     drawn = [figure for figure in charts.figures(report) if figure.section != "ratios"]
     comparisons = report.analysis.comparisons
+    replicated = about_sensitivity(report.campaign, store)
     environments = Counter(trial.environment for trial in report.trials if trial.environment is not None)
     content = render(
         "campaign.html",
@@ -98,7 +94,13 @@ def campaign_files(
             mode for mode in ("fast", "slow") if any(mode in answer.modes for answer in comparisons)
         ],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
-        meaning=section(report, store.path, folder / "experiment.json", elsewhere),
+        meaning=section(
+            report,
+            store.path,
+            folder / "experiment.json",
+            elsewhere(report.campaign, store),
+            store.trials(replicated.id) if replicated else (),
+        ),
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),

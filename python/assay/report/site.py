@@ -40,7 +40,7 @@ from assay.report import metrics, words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
-from assay.report.verdicts import elsewhere, record
+from assay.report.verdicts import about_sensitivity, elsewhere, record
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary
 
@@ -68,7 +68,7 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
     for campaign in store.campaigns():
         written = _summary(directory, campaign) or {}
         changed = written.get("made_from") != _made_from(campaign, store, directory)
-        if changed or written.get("beside") != _digest(elsewhere(campaign, store)):
+        if changed or written.get("beside") != _beside(campaign, store):
             with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
                 report = known.get(campaign.id) or gather(store, campaign.id)
                 _write_campaign(report, store, directory, page_alone=not changed)
@@ -124,11 +124,10 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
 
     record(report, store)
     folder = directory / f"campaign-{report.campaign.id}"
-    beside = elsewhere(report.campaign, store)
     summary = {
         "begun": report.campaign.started_at.isoformat(),
         "made_from": _made_from(report.campaign, store, directory),
-        "beside": _digest(beside),
+        "beside": _beside(report.campaign, store),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
         "verdicts": words.verdicts(report),
@@ -136,7 +135,7 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
     of_trials = () if page_alone else (record_files(report, store), page.trial_files(report))
     for files in (
         *of_trials,
-        page.campaign_files(report, store, folder, guide_pages(), beside),
+        page.campaign_files(report, store, folder, guide_pages()),
         [("summary.json", json.dumps(summary))],
     ):
         for name, text in files:
@@ -147,7 +146,7 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
 def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
     """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added.
 
-    What other campaigns say, of which its page tells too, has a digest of its own.
+    What other campaigns say, of which its page tells too, is in `_beside`.
     """
     decisions = store.decisions(campaign.id)
     return _digest(
@@ -157,6 +156,12 @@ def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
             *(campaign.planned, campaign.ended, len(decisions)),
         )
     )
+
+
+def _beside(campaign: CampaignSummary, store: Store) -> str:
+    """Return a digest of what a campaign's page tells of other campaigns."""
+    replicated = about_sensitivity(campaign, store)
+    return _digest([*elsewhere(campaign, store), *((replicated.id, replicated.ended) if replicated else ())])
 
 
 def _digest(parts: Iterable[object]) -> str:

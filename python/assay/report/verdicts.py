@@ -6,6 +6,7 @@ from typing import Any
 from assay.analysis.meaningfulness import Elsewhere, compared
 from assay.analysis.types import Aggregate, Verdict
 from assay.analysis.verdicts import verdict_word
+from assay.experiment import sensitivity
 from assay.report import words
 from assay.report.gather import Report
 from assay.store import Store
@@ -40,6 +41,12 @@ def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
         for row in rows
         if row["ratio"] is not None
     ]
+
+
+def about_sensitivity(campaign: CampaignSummary, store: Store) -> CampaignSummary | None:
+    """Return the latest campaign about the sensitivity of a campaign's conditions; None without one."""
+    name = sensitivity.name_of(campaign.experiment)
+    return next((other for other in reversed(store.campaigns()) if other.experiment == name), None)
 
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:

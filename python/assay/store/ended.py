@@ -41,7 +41,6 @@ def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredT
         group=trial.group,
         levels=trial.levels,
         repeats=trial.repeats,
-        seed=trial.request.get("seed"),
         perturbation=trial.perturbation,
         environment=None,
         **kept_of(outcome),

@@ -304,10 +304,7 @@ class Store:
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         statement = (
-            select(
-                *_columns(StoredTrial, trial, planned_trial, record),
-                planned_trial.c.request["seed"].as_integer().label("seed"),
-            )
+            select(*_columns(StoredTrial, trial, planned_trial, record))
             .select_from(trial)
             .join(planned_trial)
             .join(record, record.c.trial_id == trial.c.id)

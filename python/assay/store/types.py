@@ -21,8 +21,7 @@ class StoredTrial:
             failed.
         environment: digest of what it reported of machine and program; None where it reported nothing.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
-        seed: of its random numbers; None where its process was told none.
-        perturbation: what else was drawn for it, as `PlannedTrial` has it.
+        perturbation: what was drawn for it besides its seed, as `PlannedTrial` has it.
     """
 
     id: int
@@ -39,7 +38,6 @@ class StoredTrial:
     wall_s: float
     environment: str | None
     repeats: int | None = None
-    seed: int | None = None
     perturbation: Mapping[str, float | str] = field(default_factory=dict)
 
     @property
