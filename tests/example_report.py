@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis import summarise
-from assay.experiment import parse
+from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
@@ -53,10 +53,12 @@ def example_report(
     *,
     status: Callable[[PlannedTrial], Status] = lambda _: "valid",
     calibration: Callable[[PlannedTrial], Mapping[str, float]] = lambda _: {"memory_ns": 90.0},
+    perturbation: Callable[[PlannedTrial], Mapping[str, float | str]] = lambda planned: planned.perturbation,
     example: Mapping[str, Any] | None = None,
+    changed: Callable[[Experiment], Experiment] = lambda experiment: experiment,
 ) -> Report:
     """Return the report of a campaign all of whose trials have ended, five seconds apart."""
-    experiment = parse(text, Path("example.toml"))
+    experiment = changed(parse(text, Path("example.toml")))
     plan = make_plan(experiment, 1, lambda _: "/bin/true", 1000)
     trials = [
         StoredTrial(
@@ -73,6 +75,7 @@ def example_report(
             started_at=START + timedelta(seconds=5 * planned.ordinal),
             wall_s=0.5,
             environment="digest",
+            perturbation=perturbation(planned),
         )
         for planned in plan.trials
     ]

@@ -566,6 +566,39 @@ def test_only_what_has_changed_is_written_again(other_store: Store, monkeypatch:
     assert (site / "vega.js").stat().st_size > 100_000
 
 
+def test_a_page_tells_what_other_campaigns_say_of_its_verdicts(tmp_path: Path) -> None:
+    with fill_sided(tmp_path / "assay.sqlite") as store:
+        site = write_site(store).parent
+        page, table = site / "campaign-1" / "index.html", site / "campaign-1" / "trials-1.js"
+        assert "no other campaign compares the same" in page.read_text(encoding="utf-8")
+        compared = gather(store, 1).analysis.comparisons[0]
+        verdict = {
+            "metric": compared.metric,
+            "context": words.condition_name(compared.context),
+            "level": str(compared.level),
+            "baseline": str(compared.baseline),
+            "verdict": compared.verdict,
+            "ratio": compared.ratio,
+        }
+        store.write_verdicts(second_campaign(store), [verdict])
+        table.write_text("not written again", encoding="utf-8")
+        write_site(store)
+    assert "1 of 1 other campaign agrees" in page.read_text(encoding="utf-8")
+    assert table.read_text(encoding="utf-8") == "not written again"
+
+
+def test_what_has_not_been_measured_of_verdicts_has_a_command(sided: tuple[Report, str]) -> None:
+    report, page = sided
+    shown = part(page, 'id="meaning"', "</details>")
+    rows = len(report.analysis.comparisons)
+    table = shown.partition(" predictive ")[2]
+    assert table.count("not measured") == 2 * rows  # nothing ran twice, and there is no other campaign
+    for command in ("assay replay 1 --store", "assay run "):
+        assert command in shown
+    assert "What moving changes" not in shown  # it was measured
+    assert shown.count("pairs agree") + shown.count(" pairs; spread") == rows
+
+
 def test_pages_of_a_store_that_was_deleted_are_not_listed(tmp_path: Path) -> None:
     with fill(tmp_path / "assay.sqlite") as old:
         write_site(old)

@@ -208,9 +208,18 @@ def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, faile
 def ratios_of_pairs(
     trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
 ) -> list[list[float]]:
-    """Return for each comparison of the main metric the ratios of the pairs that count, the least first.
+    """Return for each comparison of the main metric the ratios of `counting_pairs`, the least first.
 
     They show how far single pairs lie apart, whereas the interval of a comparison is that of their mean.
+    """
+    of_comparisons = counting_pairs(trials, experiment, analysis)
+    return [sorted(np.exp([pair.log_ratio for pair in counting]).tolist()) for counting in of_comparisons]
+
+
+def counting_pairs(
+    trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
+) -> list[list[Pair]]:
+    """Return for each comparison of the main metric the pairs that its verdict rests on.
 
     Args:
         trials: those that `analysis` was made from.
@@ -219,7 +228,4 @@ def ratios_of_pairs(
     contexts = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
     failed = failures(trials, experiment)
     of_comparisons = (pairs(contexts, target, analysis.metric, failed) for target in wanted(experiment))
-    return [
-        sorted(np.exp(of_level.without_mixed(analysis.host_modes).log_ratios).tolist())
-        for of_level in of_comparisons
-    ]
+    return [of_level.without_mixed(analysis.host_modes).counting for of_level in of_comparisons]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.analysis.aa import binomial_interval
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
-from assay.analysis.types import Interval
+from assay.analysis.types import Interval, Pathology
 from assay.analysis.verdicts import Better, as_ratio
 
 FEWEST = 6
@@ -141,22 +141,6 @@ class Enough:
         return self.high < self.measured[-1]
 
 
-@dataclass(frozen=True)
-class Pathology:
-    """How probable it is that a trial is pathologically bad.
-
-    Attributes:
-        count, of: trials that are worse than the bound, and all.
-        probability: the share of these.
-        interval: exact, of the probability, if trials are independent (Clopper and Pearson 1934).
-    """
-
-    count: int
-    of: int
-    probability: float
-    interval: Interval
-
-
 def sensitivity(values: Sequence[ArrayLike]) -> Sensitivity:
     """Return how sensitive a system is to one set of perturbed parameters.
 
@@ -228,14 +212,14 @@ def pathological(values: ArrayLike, bound: float, better: Better) -> Pathology:
     """Return how probable it is that a trial is worse than a bound.
 
     Args:
-        values: logarithms of the metric of independent trials, at least one. Replicates of one configuration
-            are not independent: give one value for each configuration.
-        bound: a logarithm. For a tenth of the median it is the median of `values` plus log(0.1).
+        values: the metric of independent trials, at least one, or its logarithms. Replicates of one
+            configuration are not independent: give one value for each configuration.
+        bound: on the same scale. For a tenth of the median it is that, of logarithms plus log(0.1).
         better: below the bound is worse where higher is better, else above it.
     """
     data = np.asarray(values, dtype=np.float64)
     count = int(np.sum(data < bound if better == "higher" else data > bound))
-    return Pathology(count, data.size, count / data.size, binomial_interval(count, data.size))
+    return Pathology(bound, count, data.size, count / data.size, binomial_interval(count, data.size))
 
 
 @dataclass(frozen=True)

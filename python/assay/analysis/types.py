@@ -49,6 +49,24 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Pathology:
+    """How probable it is that a trial is pathologically bad.
+
+    Attributes:
+        bound: what is worse than it is pathological.
+        count, of: trials that are worse than the bound, and all.
+        probability: the share of these.
+        interval: exact, of the probability, if trials are independent (Clopper and Pearson 1934).
+    """
+
+    bound: float
+    count: int
+    of: int
+    probability: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class ConditionSummary:
     """What is known of one metric in one condition.
 
@@ -61,6 +79,7 @@ class ConditionSummary:
         shape: whether the median is typical of the values.
         lost: the share of their processor time that its trials lost to other work, in the mean; None where
             that is unknown.
+        pathological: None where the experiment names no bound, or nothing has values above zero.
     """
 
     levels: Mapping[str, Level]
@@ -71,6 +90,7 @@ class ConditionSummary:
     interval: Interval | None
     shape: Shape = Shape()
     lost: float | None = None
+    pathological: Pathology | None = None
 
 
 @dataclass(frozen=True)

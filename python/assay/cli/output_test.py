@@ -30,6 +30,7 @@ metric = "throughput"
 factor = "subject"
 baseline = "std_map_mutex"
 smallest_effect_percent = 3
+pathological = 0.1
 """
 COMMANDS = {
     "run": ["x.toml", "--only", "threads=1"],

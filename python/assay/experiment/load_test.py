@@ -638,6 +638,8 @@ MISTAKES = {
         ),
         ("percent = 3\nacross = { mix = { searches = 1, updates = 0 } }", "20 comparison.across.mix.updates"),
         ('percent = 3\ncorrection = "bonferroni"', "20 comparison.correction"),
+        ("percent = 3\npathological = 0", "20 comparison.pathological: more than 0"),
+        ("percent = 3\npathological = 1", "20 comparison.pathological: less than 1"),
     ],
     # Design and perturbation.
     "[design]": [

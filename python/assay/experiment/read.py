@@ -166,6 +166,7 @@ def _comparison(
         across=_across(table, factor, factors),
         correction=table.correction,
         accept_invalid=table.accept_invalid,
+        pathological=table.pathological,
         stand_ins=tuple(stand_ins),
     )
 

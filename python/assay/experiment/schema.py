@@ -29,6 +29,7 @@ from assay.experiment.types import (
     ExtractTable,
     Minutes,
     Output,
+    PathologicalShare,
     Pattern,
     RepeatMs,
     Repetitions,
@@ -116,6 +117,8 @@ class ComparisonTable(Table):
     """How the p-values of a family are corrected for their number."""
     accept_invalid: bool = False
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
+    pathological: PathologicalShare | None = None
+    """An outcome is pathological if it is worse than this share of the median of its condition."""
 
 
 class SubjectTable(Table):

@@ -58,7 +58,7 @@ def sensitive(
     metric = experiment.comparison.metric
     return experiment.model_copy(
         update={
-            "name": f"{experiment.name[:52]}-sensitivity",
+            "name": name_of(experiment.name),
             "question": f"How sensitive is {metric} to what is arbitrary? In: {experiment.question}",
             "comparison": experiment.comparison.model_copy(
                 update={
@@ -66,6 +66,7 @@ def sensitive(
                     "baseline": NOTHING,
                     "stand_ins": (),
                     "across": {CONFIGURATION: {}},
+                    "pathological": None,  # a condition's trials are replicates, which are not independent
                 }
             ),
             "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),
@@ -75,6 +76,11 @@ def sensitive(
             "charts": (),
         }
     )
+
+
+def name_of(experiment: str) -> str:
+    """Return what the experiment is called that measures the sensitivity of one of this name."""
+    return f"{experiment[:52]}-sensitivity"
 
 
 def with_randomness(scale: float) -> str:

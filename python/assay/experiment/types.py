@@ -47,6 +47,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**53)]
 Repetitions = Annotated[int, Field(ge=0, le=5)]
 RepeatMs = Annotated[int, Field(ge=0, le=3_600_000)]
 Weight = Annotated[float, Field(gt=0, le=1e6)]
+PathologicalShare = Annotated[float, Field(gt=0, lt=1)]
 
 Level = str | int | float
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
@@ -67,6 +68,8 @@ class ComparisonDesign(Part):
             weight of each level by its name; empty where all weigh the same.
         correction: how the p-values of a family are corrected for their number.
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
+        pathological: an outcome is pathological if it is worse than this share of the median of its
+            condition; None where nobody asks.
     """
 
     metric: Metric
@@ -78,6 +81,7 @@ class ComparisonDesign(Part):
     across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
     correction: Literal["holm", "none"] = "holm"
     accept_invalid: bool = False
+    pathological: PathologicalShare | None = None
     stand_ins: tuple[Level, ...] = ()
 
     def baselines(self) -> tuple[Level, ...]:
@@ -285,6 +289,7 @@ AXES: Mapping[str, Mapping[str, Literal["factor", "metric", "either"]]] = {
     "lines": {"x": "either", "y": "metric"},
     "bars": {"x": "factor", "y": "metric"},
     "histogram": {"x": "metric"},
+    "cumulative": {"x": "metric"},
     "heat_map": {"x": "factor", "y": "factor", "value": "metric"},
     "box": {"x": "factor", "y": "metric"},
 }
@@ -292,6 +297,7 @@ _HEADINGS = {
     "lines": "{y} over {x}",
     "bars": "{y} by {x}",
     "histogram": "distribution of {x}",
+    "cumulative": "cumulative distribution of {x}",
     "heat_map": "{value} by {x} and {y}",
     "box": "{y} by {x}",
 }
@@ -300,11 +306,11 @@ _HEADINGS = {
 class Chart(Table):
     """A chart of the user's own: one [[chart]]. Names are factors or metrics."""
 
-    kind: Literal["lines", "bars", "histogram", "heat_map", "box"]
+    kind: Literal["lines", "bars", "histogram", "cumulative", "heat_map", "box"]
     title: Annotated[str, Field(min_length=1)] | None = None
     x: str
     y: str | None = None
-    """A metric; of a heat map a factor. A histogram has none."""
+    """A metric; of a heat map a factor. A histogram and a cumulative chart have none."""
     value: str | None = None
     """The metric that the colours of a heat map show."""
     color: str | None = None

@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
@@ -40,9 +40,9 @@ from assay.report import metrics, words
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
-from assay.report.verdicts import record
+from assay.report.verdicts import about_sensitivity, elsewhere, record
 from assay.store import Store, UnreadableError
-from assay.store.types import CampaignSummary, Decision
+from assay.store.types import CampaignSummary
 
 SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
 
@@ -66,10 +66,12 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
     directory = _prepared(store, directory)
     known = {report.campaign.id: report for report in gathered}
     for campaign in store.campaigns():
-        made_from = _made_from(campaign, store.decisions(campaign.id), store, directory)
-        if (_summary(directory, campaign) or {}).get("made_from") != made_from:
+        written = _summary(directory, campaign) or {}
+        changed = written.get("made_from") != _made_from(campaign, store, directory)
+        if changed or written.get("beside") != _beside(campaign, store):
             with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
-                _write_campaign(known.get(campaign.id) or gather(store, campaign.id), store, directory)
+                report = known.get(campaign.id) or gather(store, campaign.id)
+                _write_campaign(report, store, directory, page_alone=not changed)
     return _write_index(store, directory)
 
 
@@ -116,21 +118,23 @@ def _prepared(store: Store, directory: Path | None) -> Path:
     return directory
 
 
-def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
+def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone: bool = False) -> Path:
+    """Write the pages of a campaign; `page_alone` where those of its trials are there as they should be."""
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
     record(report, store)
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {
         "begun": report.campaign.started_at.isoformat(),
-        "made_from": _made_from(report.campaign, report.decisions, store, directory),
+        "made_from": _made_from(report.campaign, store, directory),
+        "beside": _beside(report.campaign, store),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
         "verdicts": words.verdicts(report),
     }
+    of_trials = () if page_alone else (record_files(report, store), page.trial_files(report))
     for files in (
-        record_files(report, store),
-        page.trial_files(report),
+        *of_trials,
         page.campaign_files(report, store, folder, guide_pages()),
         [("summary.json", json.dumps(summary))],
     ):
@@ -139,15 +143,28 @@ def _write_campaign(report: Report, store: Store, directory: Path) -> Path:
     return folder / "index.html"
 
 
-def _made_from(
-    campaign: CampaignSummary, decisions: Sequence[Decision], store: Store, directory: Path
-) -> str:
-    """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added."""
-    parts = (
-        _version(),
-        *(directory, store.path.absolute(), campaign.started_at, campaign.seed),
-        *(campaign.planned, campaign.ended, len(decisions)),
+def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
+    """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added.
+
+    What other campaigns say, of which its page tells too, is in `_beside`.
+    """
+    decisions = store.decisions(campaign.id)
+    return _digest(
+        (
+            _version(),
+            *(directory, store.path.absolute(), campaign.started_at, campaign.seed),
+            *(campaign.planned, campaign.ended, len(decisions)),
+        )
     )
+
+
+def _beside(campaign: CampaignSummary, store: Store) -> str:
+    """Return a digest of what a campaign's page tells of other campaigns."""
+    replicated = about_sensitivity(campaign, store)
+    return _digest([*elsewhere(campaign, store), *((replicated.id, replicated.ended) if replicated else ())])
+
+
+def _digest(parts: Iterable[object]) -> str:
     return hashlib.sha256(repr([str(part) for part in parts]).encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
 from assay.report import sensitivity, words
 from assay.report.gather import Report
-from assay.words import condition_name, number, printable, ratio
+from assay.words import condition_name, counted, number, printable, ratio
 
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -86,6 +86,7 @@ def print_report(report: Report, console: Console) -> None:
     alarms = [false_alarms(analysis).summary] if report.experiment.identical else []
     for line in (*words.further(report), *alarms):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
+    _print_pathological(report, console)
     _print_inside(report, console)
     console.print()
 
@@ -96,6 +97,19 @@ def _print_sensitivity(report: Report, console: Console) -> None:
         console.print()
         for line in (*sensitivity.table(condition), *sensitivity.about(condition)):
             console.print(_text(line))
+
+
+def _print_pathological(report: Report, console: Console) -> None:
+    """Print how many outcomes of each condition are pathological, where the experiment says what is."""
+    if report.experiment.comparison.pathological is None:
+        return
+    console.print(_text(f"Pathological: {words.pathological_bound(report.experiment)}", "bold"))
+    for condition in report.analysis.conditions:
+        line = "no median above zero"
+        if found := condition.pathological:
+            share, ends = words.probability(found)
+            line = f"{found.count} of {counted(found.of, 'outcome')}, {share} (95%: {ends})"
+        console.print(Padding(_text(f"{condition_name(condition.levels)}: {line}"), (0, 0, 0, 2)))
 
 
 def _print_inside(report: Report, console: Console) -> None:

@@ -4,6 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
+from assay.plan.types import PlannedTrial
 from assay.report.terminal import print_report
 from example_report import example_report, experiment_text
 
@@ -36,6 +37,25 @@ def test_roles_and_latencies_stand_under_the_verdicts_within_80_columns() -> Non
     assert [row[0] for row in rows[3:]] == ["subject=std_map_mutex", "updaters"]
     assert text.index("Verdicts") < text.index("Roles and latency")
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_pathological_outcomes_have_their_probability_where_the_experiment_names_a_bound() -> None:
+    # one outcome of 12 is below a tenth of the median
+    def throughput(trial: PlannedTrial) -> dict[str, float]:
+        return {
+            "throughput": 9.0
+            if (trial.block, trial.levels["subject"]) == (3, "noop")
+            else 100.0 + trial.block
+        }
+
+    asked = experiment_text(FACTORS, trial=MIX).replace("[comparison]", "[comparison]\npathological = 0.1")
+    report = example_report(asked, throughput)
+    text = StringIO()
+    print_report(report, Console(width=120, file=text))
+    assert "Pathological: throughput below 0.1 times the median of its condition" in text.getvalue()
+    assert "subject=noop: 1 of 12 outcomes, 8.33% (95%: 0.211% to 38.5%)" in text.getvalue()
+    assert "subject=std_map_mutex: 0 of 12 outcomes, 0% (95%: 0% to 26.5%)" in text.getvalue()
+    assert "Pathological" not in printed()
 
 
 def test_latencies_alone_are_a_row_for_each_condition() -> None:

@@ -1,20 +1,52 @@
 """What a campaign says now, for the store's views `findings` and `verdicts`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.analysis.types import Aggregate
+from assay.analysis.meaningfulness import Elsewhere, compared
+from assay.analysis.types import Aggregate, Verdict
 from assay.analysis.verdicts import verdict_word
+from assay.experiment import sensitivity
 from assay.report import words
 from assay.report.gather import Report
 from assay.store import Store
+from assay.store.types import CampaignSummary
 from assay.words import condition_name
+
+_VERDICTS: Mapping[str, Verdict] = {"better": "faster", "worse": "slower"}
+"""What `verdict_word` makes of verdicts, the other way."""
 
 
 def record(report: Report, store: Store) -> None:
     """Store what the findings and the verdicts of a campaign are now."""
     store.write_findings(report.campaign.id, report.findings)
     store.write_verdicts(report.campaign.id, list(_rows(report)))
+
+
+def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
+    """Return the verdicts of the other campaigns of a campaign's experiment, as they were recorded last.
+
+    Comparisons that have no ratio are not among them.
+    """
+    hosts = {other.id: other.host.get("name", "") for other in store.campaigns()}
+    return [
+        Elsewhere(
+            number,
+            hosts[number],
+            compared(row["metric"], row["context"], row["level"], row["baseline"]),
+            _VERDICTS.get(row["verdict"], row["verdict"]),
+        )
+        for number, rows in store.verdicts(campaign.experiment).items()
+        if number != campaign.id
+        for row in rows
+        if row["ratio"] is not None
+    ]
+
+
+def about_sensitivity(campaign: CampaignSummary, store: Store) -> CampaignSummary | None:
+    """Return the latest campaign about the sensitivity of a campaign's conditions; None without one."""
+    name = sensitivity.name_of(campaign.experiment)
+    return next((other for other in reversed(store.campaigns()) if other.experiment == name), None)
 
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Verdict
+from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Pathology, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
@@ -164,6 +164,20 @@ def workloads(whole: Aggregate) -> str:
     """Return how many workloads an aggregate puts together, with their weights where they differ."""
     weights = list(map(percent, whole.weights))
     return counted(whole.weights, "workload") + (f" ({listed(weights)})" if len(set(weights)) > 1 else "")
+
+
+def pathological_bound(experiment: Experiment) -> str:
+    """Return what the experiment calls a pathological outcome."""
+    comparison = experiment.comparison
+    assert comparison.pathological is not None
+    if comparison.better == "higher":
+        return f"{comparison.metric} below {comparison.pathological:g} times the median of its condition"
+    return f"{comparison.metric} above {1 / comparison.pathological:.4g} times the median of its condition"
+
+
+def probability(of: Pathology) -> tuple[str, str]:
+    """Return the share of outcomes that are pathological, and the exact interval of its probability."""
+    return percent(of.probability), f"{percent(of.interval.low)} to {percent(of.interval.high)}"
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

@@ -41,6 +41,7 @@ def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredT
         group=trial.group,
         levels=trial.levels,
         repeats=trial.repeats,
+        perturbation=trial.perturbation,
         environment=None,
         **kept_of(outcome),
     )

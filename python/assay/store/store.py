@@ -200,6 +200,19 @@ class Store:
         """
         self._write_latest(schema.conclusion, "concluded_at", campaign_id, verdicts)
 
+    def verdicts(self, experiment: str) -> dict[int, list[dict[str, Any]]]:
+        """Return campaign -> what `write_verdicts` wrote last, of the campaigns of an experiment."""
+        conclusion = schema.conclusion
+        statement = (
+            select(conclusion.c.campaign_id, conclusion.c.verdicts)
+            .join_from(conclusion, campaign)
+            .join_from(campaign, experiments)
+            .where(experiments.c.name == experiment)
+            .order_by(conclusion.c.id)
+        )
+        with self._database.read() as connection:
+            return dict(connection.execute(statement).all())
+
     def _write_latest(self, table: Table, moment: str, campaign_id: int, rows: Sequence[Any]) -> None:
         """Write what was found of a campaign now, unless it is what was found the last time."""
         content = json.loads(_storable(json_text(rows)))

@@ -22,7 +22,7 @@ from assay.plan.types import Level, Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import Store, query
 from assay.store.ended import ended_trial
-from assay.store.types import Decision
+from assay.store.types import Decision, representative
 from assay.store.views import FIXED, Kind, expressible, view_columns
 
 WHEN = datetime(2025, 1, 31, 12, 30, tzinfo=UTC)
@@ -777,3 +777,44 @@ def test_a_short_file_that_is_not_a_store_is_left_as_it_is(tmp_path: Path) -> No
         with pytest.raises(AssayError, match="is not a store"):
             Store.open(file)
         assert file.read_bytes() == b"x" * size
+
+
+# Perturbation
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "unperturbed"),
+    [
+        ({}, True),
+        ({"key_range": 0.0, "environment_bytes": 0}, True),
+        ({"key_range": 0.0, "environment_bytes": 16}, False),
+        ({"key_range": -1.5}, False),
+        ({"address_space": "fixed"}, False),
+        ({"thread_order": 12345}, False),
+    ],
+)
+def test_a_trial_is_unperturbed_if_nothing_was_moved(
+    store: Store, perturbation: dict[str, float | str], *, unperturbed: bool
+) -> None:
+    campaign = begin(store)
+    store.record(campaign, 0, measured(1))
+    [kept] = store.trials(campaign)
+    assert replace(kept, perturbation=perturbation).unperturbed == unperturbed
+
+
+def test_a_stored_trial_has_what_was_drawn_for_it(store: Store) -> None:
+    trials = [replace(planned(0), perturbation={"key_range": 1.5, "address_space": "fixed"})]
+    campaign = begin(store, trials)
+    store.record(campaign, 0, measured(1))
+    [kept] = store.trials(campaign)
+    assert kept.perturbation == {"key_range": 1.5, "address_space": "fixed"}
+
+
+def test_perturbed_trials_represent_a_condition_if_there_are_any(store: Store) -> None:
+    trials = [replace(planned(number), perturbation={"key_range": float(number)}) for number in range(3)]
+    campaign = begin(store, trials)
+    for number in range(3):
+        store.record(campaign, number, measured(1))
+    kept = store.trials(campaign)
+    assert representative(kept) == kept[1:]
+    assert representative(kept[:1]) == kept[:1]

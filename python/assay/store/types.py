@@ -1,7 +1,7 @@
 """The plain types that the store hands to analysis, audit and report."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ class StoredTrial:
             failed.
         environment: digest of what it reported of machine and program; None where it reported nothing.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
+        perturbation: what was drawn for it besides its seed, as `PlannedTrial` has it.
     """
 
     id: int
@@ -37,6 +38,17 @@ class StoredTrial:
     wall_s: float
     environment: str | None
     repeats: int | None = None
+    perturbation: Mapping[str, float | str] = field(default_factory=dict)
+
+    @property
+    def unperturbed(self) -> bool:
+        """Whether nothing was moved: every percent and number of bytes is 0, and nothing was chosen."""
+        return all(drawn == 0 for drawn in self.perturbation.values())
+
+
+def representative(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
+    """Return the trials of the distribution over perturbed configurations: all where none was perturbed."""
+    return [trial for trial in trials if not trial.unperturbed] or [*trials]
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ SECTIONS: Mapping[str, tuple[Callable[[Panels], Iterable[Figure]], str, str]] = 
     "trials": (
         trials,
         TRIALS_HEADING,
-        "The share of trials with at most each value (Blackwell 1998, figure 1), and the same trials over "
-        "the time of the campaign. Click a point to see its trial.",
+        "The share of trials, or of perturbed configurations, with at most each value (Blackwell 1998, "
+        "figure 1), and the same trials over the time of the campaign. Click a point to see its trial.",
     ),
     "pairs": (
         pairs,

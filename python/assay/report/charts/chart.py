@@ -11,7 +11,7 @@ from functools import partial
 from assay.experiment.types import Chart
 from assay.plan.types import Level
 from assay.report.charts.drawn import Figure, Row, noted, titled, together
-from assay.report.charts.kinds import KINDS, Drawing
+from assay.report.charts.kinds import KINDS, Drawing, of_curves
 from assay.report.charts.panels import Condition, Panels, cut
 
 TRIALS_HEADING = "Every valid trial"
@@ -73,7 +73,8 @@ def draw(
             continue
         more, about = beside(members)
         hollow = HOLLOW if chart.kind == "lines" and any(row["part"] == "hollow" for row in rows) else ""
-        figures.append(Figure(kind, title, [*more, *rows], noted(note, about, hollow)))
+        curves = of_curves(rows, chart.x, members) if chart.kind == "cumulative" else ""
+        figures.append(Figure(kind, title, [*more, *rows], noted(note, about, hollow, curves)))
     return together(figures, partial(specification, drawing))
 
 

@@ -11,6 +11,7 @@ import vl_convert
 from assay.analysis import median, median_interval
 from assay.experiment import parse
 from assay.plan.types import PlannedTrial
+from assay.report.charts import figures
 from assay.report.charts.chart import own
 from assay.report.charts.drawn import Figure
 from assay.report.charts.panels import Panels
@@ -54,6 +55,7 @@ def charted(chart: str) -> tuple[Report, list[Figure]]:
         'kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
         'kind="box"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
         'kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }',
+        'kind="cumulative"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }',
         'kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"',
     ],
 )
@@ -64,7 +66,10 @@ def test_every_kind_is_valid_and_its_marks_lead_to_their_trials(chart: str) -> N
     complete = {**specification, "width": 400, "datasets": {"rows": list(drawn.rows)}}
     svg = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
     for point in drawn.rows:
-        assert f'trials.html#condition-{point["condition"]}"' in svg
+        if "condition" in point:
+            assert f'trials.html#condition-{point["condition"]}"' in svg
+        elif point["trial"] is not None:  # a curve begins at no trial
+            assert f'trial.html#{point["trial"]}"' in svg
 
 
 def test_two_facets_share_their_axes() -> None:
@@ -115,6 +120,51 @@ def test_nothing_is_pooled_what_a_chart_does_not_name_gets_figures() -> None:
     assert len(drawn) == 6  # two mixes by three numbers of threads
     conditions = [point["condition"] for figure in drawn for point in figure.rows]
     assert sorted(conditions) == list(range(1, len(report.analysis.conditions) + 1))
+
+
+def curve_of(figure: Figure, series: str) -> tuple[list[tuple[float, float]], list[tuple[float, float, int]]]:
+    """Return the steps (value, share) of a curve, and the marks on it (at, share, trials)."""
+    rows = [row for row in figure.rows if row["series"] == series]
+    steps = [(row["value"], row["share"]) for row in rows if "value" in row]
+    return steps, [(row["at"], row["share"], row["trials"]) for row in rows if "at" in row]
+
+
+def test_a_cumulative_chart_marks_the_unperturbed_system_on_the_curve_of_the_others() -> None:
+    # Of 12 trials of each condition, the last two were not perturbed; their noop is as fast as the median.
+    def metrics(trial: PlannedTrial) -> dict[str, float]:
+        return {"throughput": 5.0 if trial.block >= 10 else float(trial.block)}
+
+    chart = '[[chart]]\nkind="cumulative"\nx="throughput"\ncolor="subject"\nfilter={ subject = "noop" }'
+    report = example_report(
+        experiment_text('subject = ["noop", "std_map_mutex"]', chart, trial="mix = { find = 100 }"),
+        metrics,
+        perturbation=lambda trial: {"key_range": 0.0} if trial.block >= 10 else {"key_range": 1.0},
+    )
+    (figure,) = own(Panels(report))
+    steps, marks = curve_of(figure, "noop")
+    assert steps == [(0, 0), *((value, (value + 1) / 10) for value in range(10))]
+    assert marks == [(5, 0.6, 2)]  # 6 of 10 perturbed trials have at most 5
+    assert "median of the 2 unperturbed" in figure.note
+    specification = figure.specification()
+    altair.Chart.from_dict(specification, validate=True)
+    complete = {**specification, "width": 400, "datasets": {"rows": list(figure.rows)}}
+    assert vl_convert.vegalite_to_svg(complete, allowed_base_urls=[]).count("mark-rule") > 1
+
+
+@pytest.mark.parametrize("drawn", [{}, {"key_range": 0.5}])
+def test_where_all_trials_are_alike_in_that_nothing_is_marked(drawn: dict[str, float | str]) -> None:
+    report = example_report(
+        experiment_text('subject = ["noop", "std_map_mutex"]', trial="mix = { find = 100 }"),
+        lambda trial: {"throughput": 1.0 + trial.block},
+        perturbation=lambda _: drawn,
+    )
+    (figure,) = (figure for figure in figures(report) if figure.kind == "distribution")
+    for series in ("noop", "std_map_mutex"):
+        steps, marks = curve_of(figure, series)
+        assert len(steps) == 13
+        assert marks == []
+    assert figure.note == ""
+    assert '"at"' not in str(figure.specification())
 
 
 def test_a_filter_leaves_some_levels() -> None:

@@ -220,6 +220,7 @@ def pairs(panels: Panels) -> Iterator[Figure]:
     def specification(rows: Sequence[Row]) -> Specification:
         up = _ratio_axis(panels, numbers(rows, "value"))
         series = panels.levels.only({row["series"] for row in rows})
-        return drawings.cumulative(up, series, analysis.smallest_effect_percent)
+        smallest = analysis.smallest_effect_percent
+        return drawings.cumulative(up, series, "pairs", smallest_effect_percent=smallest)
 
     yield from together(figures, specification)

@@ -4,7 +4,7 @@ Each function says which columns of the table `rows` it draws.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -155,32 +155,53 @@ def forest(
     return style.to_dict(alt.layer(*layers), {"step": step}, verdicts)
 
 
-def cumulative(up: Up, series: Series, smallest_effect_percent: float | None = None) -> Specification:
-    """Draw distributions as cumulative curves: the share of trials, or of pairs, with at most each value.
+def cumulative(
+    up: Up,
+    series: Series,
+    of: Literal["trials", "pairs", "configurations"] = "trials",
+    *,
+    smallest_effect_percent: float | None = None,
+    marked: bool = False,
+) -> Specification:
+    """Draw distributions as cumulative curves: the share of all that have at most each value.
 
-    Columns: series, value, share, trial (of a trial). Curves of pairs are those of ratios, over the band of
-    the smallest effect.
+    Columns: series, value, share, trial (of a trial). Ratios lie over the band of their smallest effect. If
+    `marked`, rows with `at` instead of a value mark the unperturbed system on the curve: at, share, trial,
+    trials (their number).
     """
-    of_pairs = smallest_effect_percent is not None
-    title = f"share of {'pairs' if of_pairs else 'trials'}"
-    legend = style.LINES if of_pairs else {}  # without points, the legend has to show lines
+    title = f"share of {of}"
+    legend = {} if of == "trials" else style.LINES  # without points, the legend has to show lines
     base = table(
-        TO_TRIAL,
-        x=up.on("x", "value"),
+        TO_TRIAL if of == "trials" else TO_CONDITION,
         y=alt.Y("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
         **series.by("color", **legend),
     )
+    values = base.encode(x=up.on("x", "value"))
+    curve = values.transform_filter("isValid(datum.value)") if marked else values
     median = alt.Chart().mark_rule(color=style.GREY, strokeWidth=0.8, strokeDash=[1, 2])
     layers = [
         median.encode(y=alt.YDatum(0.5, title=title)),
-        base.mark_line(interpolate="step-after", strokeWidth=1.3).encode(**series.by("strokeDash", **legend)),
+        curve.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
+            **series.by("strokeDash", **legend)
+        ),
     ]
+    about = {"series": series.title}
     if smallest_effect_percent is not None:
         layers = [*_band(smallest_effect_percent, up.title), *layers]
-    else:
-        marks = base.transform_filter("isValid(datum.trial)").mark_point(filled=True, size=22, opacity=0.9)
+    if of == "trials":
         numbers = {"value": up.what, "share": "share", "trial": "trial"}
-        layers.append(marks.encode(**series.by("shape"), **clickable({"series": series.title}, numbers)))
+        marks = curve.transform_filter("isValid(datum.trial)").mark_point(filled=True, size=22, opacity=0.9)
+        layers.append(marks.encode(**series.by("shape"), **clickable(about, numbers)))
+    if marked:
+        system = base.transform_filter("isValid(datum.at)").encode(x=up.on("x", "at"))
+        shapes = series.by("shape") if of == "trials" else {}
+        numbers = {"at": f"{up.what}, unperturbed", "share": "share of perturbed", "trials": "trials"}
+        layers += [
+            system.mark_rule(strokeWidth=1, strokeDash=[3, 2]).encode(y2=alt.datum(0)),
+            system.mark_point(filled=False, size=140, strokeWidth=2, opacity=1).encode(
+                **shapes, **clickable(about, numbers)
+            ),
+        ]
     return style.to_dict(alt.layer(*layers), HEIGHT, series)
 
 

@@ -21,12 +21,13 @@ from assay.report.charts.drawings import (
     TO_CONDITION,
     clickable,
     clickable_median,
+    cumulative,
     lines,
     points,
     table,
 )
-from assay.report.charts.drawn import Row, Specification, measured, numbers
-from assay.report.charts.panels import QUARTILES, Condition, Panels, quartiles, summary
+from assay.report.charts.drawn import Row, Specification, measured, noted, numbers
+from assay.report.charts.panels import QUARTILES, Condition, Panels, in_order, quartiles, steps, summary
 from assay.report.charts.style import ONE, Series
 
 BINS = 40  # at most in a histogram
@@ -211,6 +212,40 @@ def _histogram(drawing: Drawing, rows: Sequence[Row]) -> Specification:
     return style.to_dict(alt.layer(*layers), HEIGHT, series)
 
 
+def _curve(drawing: Drawing, condition: Condition) -> Iterator[Row]:
+    """Yield the steps of a condition's curve, and where its unperturbed system lies on it.
+
+    Where some trials were perturbed and some were not, the curve is of those that were.
+    """
+    values, series = condition.values(drawing.chart.x), drawing.of(condition)
+    unperturbed = in_order([value for value in values if value[1].unperturbed])
+    curve = [value for value in values if not value[1].unperturbed]
+    for value, share, trial in steps(curve or values):
+        yield {"series": series, "value": value, "share": share, "trial": trial}
+    if curve and unperturbed:
+        at, typical = unperturbed[(len(unperturbed) - 1) // 2]
+        share = sum(value <= at for value, _ in curve) / len(curve)
+        yield {"series": series, "at": at, "share": share, "trial": typical.id, "trials": len(unperturbed)}
+
+
+def of_curves(rows: Sequence[Row], metric: str, conditions: Sequence[Condition]) -> str:
+    """Return what is marked on some curves, and how many of their trials are not drawn."""
+    counted = sum(row.get("trials", 0) for row in rows)
+    every = sum(len(condition.values(metric)) for condition in conditions)
+    between = every - counted - len({row["trial"] for row in rows if row.get("value") is not None} - {None})
+    return noted(
+        f"{between} trials between those drawn are left out; the shares count all." * bool(between),
+        f"Curves: trials in perturbed configurations. Large hollow: median of the {counted} unperturbed."
+        * bool(counted),
+    )
+
+
+def _cumulative(drawing: Drawing, rows: Sequence[Row]) -> Specification:
+    values = numbers(rows, "value", "at")
+    up = drawing.up(drawing.chart.x, values, log=min(values) > 0, zero=False)
+    return cumulative(up, drawing.series, marked=any("at" in row for row in rows))
+
+
 def _edges(samples: Sequence[Sequence[float]]) -> list[float]:
     """Return the edges of bins for all samples together, the width that the narrowest sample needs.
 
@@ -277,6 +312,7 @@ KINDS: Mapping[
     "bars": (_medians, _bars),
     "box": (_quartiles, _boxes),
     "histogram": (_counts, _histogram),
+    "cumulative": (_curve, _cumulative),
     "heat_map": (_cells, _heat_map),
 }
 """Kind of chart -> the rows of a condition, and what draws the rows of all."""

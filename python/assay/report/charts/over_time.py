@@ -1,12 +1,16 @@
 """The trials one by one, as cumulative curves and over the time of the campaign, and the host over it."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from assay.analysis.types import HostModes
+from assay.experiment.types import Chart
 from assay.report.charts import drawings
 from assay.report.charts.axes import Up
+from assay.report.charts.chart import draw
+from assay.report.charts.configurations import configurations
 from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
-from assay.report.charts.panels import Panels, clock, steps, thinned
+from assay.report.charts.panels import Panels, clock, cut, thinned
 from assay.report.charts.style import ONE, SIDES
 
 POINTS = 300  # at most of one level over time
@@ -19,48 +23,41 @@ CALIBRATED = 500  # trials at most in one figure, each with two calibrations
 
 
 def trials(panels: Panels) -> Iterator[Figure]:
-    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale."""
+    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale.
+
+    Of a campaign about sensitivity they are curves over its configurations.
+    """
+    if panels.experiment.varied:
+        yield from configurations(panels)
+        return
     metric = panels.report.analysis.metric
     unit, time = clock(panels.report)
-    distributions, over_time = [], []
-    for shared, conditions in panels.apart_from(panels.factor):
-        curves: list[Row] = []
+    valued = [condition for condition in panels.conditions if condition.values(metric)]
+    apart = tuple(name for name in panels.experiment.factors if name != panels.factor)
+    title = f"Distribution of {metric}"
+    chart = Chart(kind="cumulative", title=title, x=metric, color=panels.factor, facet=apart)
+    over_time = []
+    for shared, conditions in cut(valued, apart):
         points: list[Row] = []
-        every, between = 1, 0
+        every = 1
         for condition in conditions:
-            values = condition.values(metric)
-            level = panels.level(condition)
-            curve = steps(values)
-            between += max(len(values) - len(curve) + 1, 0)
-            curves += [
-                {"series": level, "value": value, "share": share, "trial": trial}
-                for value, share, trial in curve
-            ]
-            kept, n = thinned(values, POINTS)
+            kept, n = thinned(condition.values(metric), POINTS)
             every = max(every, n)
             points += [
-                {"time": time(trial), "value": value, "series": level, "trial": trial.id}
+                {"time": time(trial), "value": value, "series": panels.level(condition), "trial": trial.id}
                 for value, trial in kept
             ]
-        if points:
-            note = f"{between} trials between those drawn are left out; the shares count all."
-            title = titled(f"Distribution of {metric}", shared)
-            distributions.append(Figure("distribution", title, curves, note if between else ""))
-            note = f"Every {every}th trial is drawn." if every > 1 else ""
-            over_time.append(Figure("over_time", titled(f"{metric} over time", shared), points, note))
+        note = f"Every {every}th trial is drawn." if every > 1 else ""
+        over_time.append(Figure("over_time", titled(f"{metric} over time", shared), points, note))
 
-    series, about = panels.levels, {"series": panels.levels.title}
-
-    def up(rows: Sequence[Row]) -> Up:
+    def specification(rows: Sequence[Row]) -> Specification:
         values = numbers(rows, "value")
-        return Up.sharing(measured(panels.experiment, metric), values, log=min(values) > 0, zero=False)
+        up = Up.sharing(measured(panels.experiment, metric), values, log=min(values) > 0, zero=False)
+        series = panels.levels
+        return drawings.over_time(up, unit, series, about={"series": series.title})
 
-    figures = (
-        together(distributions, lambda rows: drawings.cumulative(up(rows), series)),
-        together(over_time, lambda rows: drawings.over_time(up(rows), unit, series, about=about)),
-    )
-    for pair in zip(*figures, strict=True):
-        yield from pair
+    pairs = zip(draw(panels, chart, valued, "distribution"), together(over_time, specification), strict=True)
+    yield from chain.from_iterable(pairs)
 
 
 def host(panels: Panels) -> Iterator[Figure]:

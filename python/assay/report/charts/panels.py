@@ -195,11 +195,16 @@ def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, floa
     It begins at the smallest value with a share of 0 and no trial. Where there are more values, every n-th is
     kept and both extremes.
     """
-    ordered = sorted(values, key=lambda value: (value[0], value[1].id))
+    ordered = in_order(values)
     every = ceil(len(ordered) / STEPS)
     kept = sorted({0, len(ordered) - 1, *range(every - 1, len(ordered), every)}) if ordered else []
     curve = [(ordered[place][0], (place + 1) / len(ordered), ordered[place][1].id) for place in kept]
     return [(curve[0][0], 0.0, None), *curve] if curve else []
+
+
+def in_order(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, StoredTrial]]:
+    """Return values with their trials, the least first."""
+    return sorted(values, key=lambda value: (value[0], value[1].id))
 
 
 def quartiles(values: Sequence[float]) -> Row:

@@ -1,0 +1,246 @@
+"""How far a verdict holds beyond the trials that gave it: Blackwell 1998, section 3.5.
+
+Four questions, each about a larger change than the one before: the same trial again, a configuration almost
+the same, another campaign or host, another level of the other factors. Each is answered from what has been
+measured; where nothing has, the answer is None.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.pairs import Context, by_context, counting_pairs, logarithm
+from assay.analysis.types import Analysis, Comparison, Verdict
+from assay.experiment.types import Experiment
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+from assay.words import condition_name
+
+
+@dataclass(frozen=True)
+class Repeatability:
+    """How close trials of one configuration are: of one condition, with everything moved alike.
+
+    Their seeds differ, unless a plan says otherwise: a workload's random numbers are part of the system.
+
+    Attributes:
+        spread_percent: standard deviation of the metric within configurations, pooled.
+        configurations, trials: of the level and the baseline together; each has two trials or more.
+    """
+
+    spread_percent: float
+    configurations: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """What becomes of the verdict in single configurations: pairs, both trials of which were perturbed.
+
+    Attributes:
+        spread_percent: standard deviation of the pairs' ratios.
+        pairs: their number, at least two.
+        agreeing: whose ratio alone points the verdict's way, or lies within the smallest effect where the
+            verdict is equivalent; None where it is undecided.
+    """
+
+    spread_percent: float
+    pairs: int
+    agreeing: int | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How other verdicts compare with one.
+
+    Attributes:
+        of: their number.
+        agreeing: those that are the same; None where the one is undecided.
+        contradicting: those that are faster where it is slower, or the other way.
+    """
+
+    of: int
+    agreeing: int | None
+    contradicting: int
+
+
+@dataclass(frozen=True)
+class Reproducibility:
+    """The same comparison in other campaigns of the experiment.
+
+    Attributes:
+        verdicts: theirs.
+        hosts: the other hosts among those that they ran on.
+    """
+
+    verdicts: Agreement
+    hosts: int
+
+
+@dataclass(frozen=True)
+class PredictiveValue:
+    """The same level in the other contexts.
+
+    Attributes:
+        verdicts: theirs.
+        predicted: the geometric mean of their ratios; None where none has one.
+    """
+
+    verdicts: Agreement
+    predicted: float | None
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A verdict of another campaign of the same experiment.
+
+    Attributes:
+        host: the name of its host.
+        compared: what was compared, as `compared` has it.
+    """
+
+    campaign: int
+    host: str
+    compared: tuple[str, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """How far the verdict of a comparison holds; None where that has not been measured."""
+
+    comparison: Comparison
+    repeatability: Repeatability | None
+    robustness: Robustness | None
+    reproducibility: Reproducibility | None
+    predictive_value: PredictiveValue | None
+
+
+def meanings(
+    trials: Iterable[StoredTrial],
+    experiment: Experiment,
+    analysis: Analysis,
+    *,
+    host: str,
+    elsewhere: Sequence[Elsewhere],
+    replicates: Iterable[StoredTrial] = (),
+) -> list[Meaning]:
+    """Return how far the verdict of each comparison of the main metric holds that has a ratio.
+
+    Args:
+        trials: those that `analysis` was made from.
+        host: the name of the campaign's host.
+        elsewhere: the verdicts of the other campaigns of the experiment.
+        replicates: the trials of a campaign about the sensitivity of the experiment's conditions.
+    """
+    trials = list(trials)
+    repeated = _repeated([*trials, *replicates], experiment)
+    groups = by_context(trials, experiment)
+    of_comparisons = zip(analysis.comparisons, counting_pairs(trials, experiment, analysis), strict=True)
+    found = []
+    for comparison, pairs in of_comparisons:
+        if comparison.ratio is None:
+            continue
+        key = tuple(comparison.context.values())
+        sides = (comparison.level, comparison.baseline)
+        perturbed = [
+            pair.log_ratio
+            for pair in pairs
+            if not any(groups[key][pair.group][side].unperturbed for side in sides)
+        ]
+        found.append(
+            Meaning(
+                comparison,
+                _repeatability([values for side in sides for values in repeated[key, side]]),
+                _robustness(perturbed, comparison.verdict, analysis),
+                _reproducibility(comparison, host, elsewhere),
+                _predictive_value(comparison, analysis),
+            )
+        )
+    return found
+
+
+def compared(metric: str, context: str, level: Level, baseline: Level) -> tuple[str, ...]:
+    """Return what tells a comparison from the others of an experiment, the context by its name."""
+    return metric, context, str(level), str(baseline)
+
+
+def _repeated(
+    trials: Iterable[StoredTrial], experiment: Experiment
+) -> Mapping[tuple[Context, Level], list[list[float]]]:
+    """Return context and level -> logarithms of the metric in each configuration that ran twice or more."""
+    comparison = experiment.comparison
+    configurations: dict[tuple[Context, Level, str], list[float]] = defaultdict(list)
+    for trial in trials:
+        value = logarithm(trial, comparison.metric)
+        if isinstance(value, float):
+            drawn = repr(sorted(trial.perturbation.items()))
+            place = (experiment.context(trial.levels), trial.levels[comparison.factor], drawn)
+            configurations[place].append(value)
+    by_side: dict[tuple[Context, Level], list[list[float]]] = defaultdict(list)
+    for (context, level, _), values in configurations.items():
+        if len(values) > 1:
+            by_side[context, level].append(values)
+    return by_side
+
+
+def _repeatability(configurations: Sequence[Sequence[float]]) -> Repeatability | None:
+    if not configurations:
+        return None
+    trials = sum(map(len, configurations))
+    squares = sum(float(np.var(values)) * len(values) for values in configurations)
+    return Repeatability(
+        _in_percent(math.sqrt(squares / (trials - len(configurations)))), len(configurations), trials
+    )
+
+
+def _robustness(log_ratios: Sequence[float], verdict: Verdict, analysis: Analysis) -> Robustness | None:
+    if len(log_ratios) < 2:
+        return None
+    agreeing = None
+    if verdict == "equivalent":
+        bound = math.log1p(analysis.smallest_effect_percent / 100)
+        agreeing = sum(abs(log_ratio) <= bound for log_ratio in log_ratios)
+    elif verdict != "undecided":
+        above = (verdict == "faster") == (analysis.better == "higher")
+        agreeing = sum(log_ratio > 0 if above else log_ratio < 0 for log_ratio in log_ratios)
+    return Robustness(_in_percent(float(np.std(log_ratios, ddof=1))), len(log_ratios), agreeing)
+
+
+def _reproducibility(
+    comparison: Comparison, host: str, elsewhere: Sequence[Elsewhere]
+) -> Reproducibility | None:
+    context = condition_name(comparison.context) if comparison.context else ""
+    same = compared(comparison.metric, context, comparison.level, comparison.baseline)
+    others = [other for other in elsewhere if other.compared == same]
+    if not others:
+        return None
+    verdicts = _agreement(comparison.verdict, [other.verdict for other in others])
+    return Reproducibility(verdicts, len({other.host for other in others} - {host}))
+
+
+def _predictive_value(comparison: Comparison, analysis: Analysis) -> PredictiveValue | None:
+    others = [
+        other
+        for other in analysis.comparisons
+        if other.level == comparison.level and other.context != comparison.context and not other.withheld
+    ]
+    if not others:
+        return None
+    logs = [math.log(other.ratio) for other in others if other.ratio is not None]
+    predicted = math.exp(sum(logs) / len(logs)) if logs else None
+    return PredictiveValue(_agreement(comparison.verdict, [other.verdict for other in others]), predicted)
+
+
+def _agreement(verdict: Verdict, others: Sequence[Verdict]) -> Agreement:
+    agreeing = None if verdict == "undecided" else others.count(verdict)
+    opposite = {"faster": "slower", "slower": "faster"}.get(verdict)
+    return Agreement(len(others), agreeing, sum(other == opposite for other in others))
+
+
+def _in_percent(log_spread: float) -> float:
+    """Return a standard deviation of logarithms as one of the values themselves, short of an overflow."""
+    return 100 * math.expm1(min(log_spread, 700))

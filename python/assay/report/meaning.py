@@ -1,0 +1,165 @@
+"""What a page says of how far verdicts hold, and how to measure what has not been (Blackwell 1998, 3.5)."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from assay.analysis import Comparison
+from assay.analysis.meaningfulness import (
+    Agreement,
+    Elsewhere,
+    Meaning,
+    PredictiveValue,
+    Repeatability,
+    Reproducibility,
+    Robustness,
+    meanings,
+)
+from assay.experiment import Experiment
+from assay.report.gather import Report
+from assay.store.types import StoredTrial
+from assay.words import counted, number, ratio
+
+QUALITIES = ("repeatable", "robust", "reproducible", "predictive")
+"""Of a verdict, by ever larger changes that it survives."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one verdict.
+
+    Attributes:
+        cells: for each of QUALITIES what was measured; empty where nothing was.
+    """
+
+    comparison: Comparison
+    cells: tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a page says of how far verdicts hold.
+
+    Attributes:
+        moved: what was moved at random in some trial, by the names of `[perturb]`.
+        commands: quality -> what measures it, of those that have not been measured of every verdict.
+    """
+
+    rows: tuple[Row, ...]
+    moved: tuple[str, ...]
+    commands: Mapping[str, str]
+
+
+def section(
+    report: Report,
+    store: Path,
+    resolved: Path,
+    elsewhere: Sequence[Elsewhere],
+    replicates: Iterable[StoredTrial] = (),
+) -> Section:
+    """Return what there is to say of the verdicts of a campaign.
+
+    Args:
+        store: the file that holds it.
+        resolved: the file of the campaign's resolved experiment.
+        elsewhere: the verdicts of the other campaigns of the experiment.
+        replicates: the trials of the latest campaign about the sensitivity of its conditions.
+    """
+    host = str(report.campaign.host.get("name", ""))
+    every = meanings(
+        report.trials,
+        report.experiment,
+        report.analysis,
+        host=host,
+        elsewhere=elsewhere,
+        replicates=replicates,
+    )
+    rows = tuple(Row(of.comparison, _cells(of)) for of in every)
+    drawn = chain.from_iterable(trial.perturbation.items() for trial in report.trials)
+    moved = dict.fromkeys(
+        name.removesuffix("_bytes").replace("_", " ") for name, value in drawn if value != 0
+    )
+    commands = {
+        name: command
+        for place, (name, command) in enumerate(_commands(report, store, resolved).items())
+        if not all(row.cells[place] for row in rows)
+    }
+    return Section(rows, tuple(moved), commands)
+
+
+def _cells(of: Meaning) -> tuple[str, str, str, str]:
+    return (
+        _repeatable(of.repeatability),
+        _robust(of.robustness),
+        _reproducible(of.reproducibility),
+        _predictive(of.predictive_value),
+    )
+
+
+def _repeatable(of: Repeatability | None) -> str:
+    if of is None:
+        return ""
+    configurations = counted(of.configurations, "configuration")
+    return f"spread {_percent(of.spread_percent)}; {of.trials} trials of {configurations}"
+
+
+def _robust(of: Robustness | None) -> str:
+    if of is None:
+        return ""
+    agree = counted(of.pairs, "pair") if of.agreeing is None else f"{of.agreeing} of {of.pairs} pairs agree"
+    return f"{agree}; spread {_percent(of.spread_percent)}"
+
+
+def _reproducible(of: Reproducibility | None) -> str:
+    if of is None:
+        return ""
+    hosts = f"on {counted(of.hosts, 'other host')}" if of.hosts else "all on this host"
+    return f"{_agree(of.verdicts, 'campaign')}; {hosts}"
+
+
+def _predictive(of: PredictiveValue | None) -> str:
+    if of is None:
+        return ""
+    return f"{_agree(of.verdicts, 'context')}; they predict {ratio(of.predicted)}"
+
+
+def _agree(of: Agreement, what: str) -> str:
+    if of.agreeing is None:
+        return f"{counted(of.of, f'other {what}')}, no verdict here"
+    contradict = {0: "none contradicts", 1: "1 contradicts"}.get(of.contradicting)
+    agree = f"{of.agreeing} of {counted(of.of, f'other {what}')} {'agrees' if of.agreeing == 1 else 'agree'}"
+    return f"{agree}, {contradict or f'{of.contradicting} contradict'}"
+
+
+def _percent(value: float) -> str:
+    return f"{number(value, 2)}%"
+
+
+def _commands(report: Report, store: Path, resolved: Path) -> dict[str, str]:
+    """Return for each of QUALITIES what measures it."""
+    experiment = report.experiment
+    file = shlex.quote(str(experiment.path if experiment.path.exists() else resolved))
+    where = f" --store {shlex.quote(str(store.absolute()))}"
+    valid = (str(trial.id) for trial in report.trials if trial.status == "valid")
+    again = f"assay {'aa' if experiment.identical else 'run'} {file}"
+    values = (
+        f"assay replay {next(valid, 'TRIAL')}{where}",
+        f"assay sensitivity {file}{where}",
+        f"{again}{where}",
+        f"{again}{_another_factor(experiment)}{where}",
+    )
+    return dict(zip(QUALITIES, values, strict=True))
+
+
+def _another_factor(experiment: Experiment) -> str:
+    """Return the option that makes a factor of a setting; empty where only commands are measured."""
+    if all(experiment.is_command(subject) for subject in experiment.subjects()):
+        return ""
+    threads, key_range = (experiment.fixed.get(name) for name in ("threads", "key_range"))
+    if isinstance(threads, int):
+        return f" --set threads=1,{max(threads, 2)}"
+    if isinstance(key_range, int):
+        return f" --set key_range={key_range},{key_range // 10 if key_range >= 20 else 10 * key_range}"
+    return ""

@@ -1,0 +1,113 @@
+"""Tests of what a page says of how far verdicts hold."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.analysis.meaningfulness import Elsewhere, compared
+from assay.experiment import overridden
+from assay.plan.types import PlannedTrial
+from assay.report.gather import Report
+from assay.report.meaning import Section, section
+from example_report import example_report, experiment_text
+
+STORE, RESOLVED = Path("/results/my store.sqlite"), Path("/site/experiment.json")
+ONE_CONTEXT = 'subject = ["noop", "other"]'
+COMMANDS = """
+[subjects.noop]
+program = "true"
+protocol = false
+[subjects.other]
+program = "true"
+protocol = false
+"""
+
+
+def campaign(
+    factors: str = ONE_CONTEXT,
+    *,
+    more: str = "",
+    trial: str = "mix = { find = 100 }",
+    drawn: Mapping[str, float | str] | None = None,
+) -> Report:
+    def metrics(planned: PlannedTrial) -> dict[str, float]:
+        ratio = 2.0 if planned.block != 3 else 0.9
+        return {"throughput": 100.0 * (ratio if planned.levels["subject"] == "other" else 1)}
+
+    text = experiment_text(factors, more, trial=trial).replace(
+        "[comparison]", '[comparison]\nbetter = "higher"'
+    )
+
+    def moved(planned: PlannedTrial) -> Mapping[str, float | str]:
+        return {"key_range": 1.0 + planned.ordinal, "environment_bytes": 7} if drawn is None else drawn
+
+    return example_report(text, metrics, perturbation=moved)
+
+
+def told(report: Report, *elsewhere: Elsewhere) -> Section:
+    return section(report, STORE, RESOLVED, elsewhere)
+
+
+def other(number: int, host: str, verdict: str) -> Elsewhere:
+    same = compared("throughput", "", "other", "noop")
+    return Elsewhere(number, host, same, verdict)  # type: ignore[arg-type]
+
+
+def test_what_was_measured_is_told_and_the_rest_has_its_command() -> None:
+    shown = told(campaign(), other(2, "beta", "faster"), other(3, "", "slower"))
+    [row] = shown.rows
+    assert row.cells == (
+        "",
+        "11 of 12 pairs agree; spread 26%",
+        "1 of 2 other campaigns agrees, 1 contradicts; on 1 other host",
+        "",
+    )
+    assert shown.moved == ("key range", "environment")
+    where = "--store '/results/my store.sqlite'"
+    assert shown.commands == {
+        "repeatable": f"assay replay 1 {where}",
+        "predictive": f"assay run {RESOLVED} --set key_range=100,10 {where}",
+    }
+
+
+def test_of_an_undecided_verdict_the_numbers_are_told_without_agreement() -> None:
+    report = campaign('subject = ["noop", "other"]\nthreads = [1, 2]')
+    undecided = replace(
+        report,
+        analysis=replace(
+            report.analysis,
+            comparisons=tuple(replace(of, verdict="undecided") for of in report.analysis.comparisons),
+        ),
+    )
+    for row in told(undecided).rows:
+        assert row.cells[3] == "1 other context, no verdict here; they predict 1.871"
+
+
+def test_where_nothing_was_moved_sensitivity_is_the_command() -> None:
+    shown = told(campaign(drawn={}))
+    assert shown.moved == ()
+    assert shown.rows[0].cells[1] == ""
+    assert shown.commands["robust"].startswith(f"assay sensitivity {RESOLVED} --store ")
+    assert shown.commands["reproducible"].startswith(f"assay run {RESOLVED} --store ")
+
+
+@pytest.mark.parametrize(
+    ("trial", "option"),
+    [
+        ("mix = { find = 100 }\nthreads = 4", "threads=1,4"),
+        ("mix = { find = 100 }\nthreads = 1", "threads=1,2"),
+        ("mix = { find = 100 }", "key_range=100,10"),
+    ],
+)
+def test_the_option_makes_more_contexts(trial: str, option: str) -> None:
+    report = campaign(trial=trial)
+    assert f" --set {option} " in told(report).commands["predictive"]
+    changed = overridden(report.experiment, settings=[option])
+    assert len(changed.groups()) == 2
+
+
+def test_commands_get_no_setting_that_they_may_not_know() -> None:
+    shown = told(campaign(more=COMMANDS, trial=""))
+    assert "--set" not in shown.commands["predictive"]
