@@ -20,8 +20,12 @@ import numpy as np
 
 import race as beside_hyperfine
 import store
+from assay import programs
 from assay.analysis import Analysis, median
 from assay.analysis.sensitivity import enough, sensitivity
+from assay.experiment import parse
+from assay.layout import Layouts
+from assay.plan.make_plan import make_plan
 from assay.report.gather import gather
 from assay.store import Store
 from harness import Groups, Variants, by_turns, compared, figure, line, measure, medians, variants_of
@@ -59,6 +63,17 @@ QUEUES_OF_OTHERS = (
     "cds_ms_priority_queue",
     "cds_skip_list_queue",
 )
+LAYOUTS_OF = """
+[factors]
+subject = ["noop", "std_map_mutex"]
+[trial]
+key_range = 100
+mix = { find = 100 }
+[design]
+blocks = 20
+[perturb]
+layout = true
+"""
 
 
 def main() -> None:
@@ -72,6 +87,7 @@ def main() -> None:
         bt_map,
         elb_trees,
         trials,
+        layouts,
         stores,
         race,
         analysis,
@@ -101,6 +117,31 @@ def trials() -> None:
             times(title, gather(opened, 1).analysis, "std::map")
         with measured("probes_recorded.toml", folder) as opened:
             probes_recorded(opened)
+
+
+def layouts() -> None:
+    """Print what a fresh layout adds to a block: linking `assay-trial`, and its first start."""
+    experiment = parse(LAYOUTS_OF, HERE / "layouts.toml")
+    program = programs.find("assay-trial")
+    plan = make_plan(experiment, 1, lambda _: str(program), memory_limit_mb=1000)
+    blocks = {trial.block: trial for trial in plan.trials}
+    added = []
+    with Layouts(experiment, print) as drawn:
+        drawn.fixed(plan.trials)
+        for trial in blocks.values():
+            began = time.monotonic()
+            fresh = drawn.binary(trial).program
+            linked_s = time.monotonic() - began
+            added.append(linked_s + started_s(fresh) - started_s(str(program)))
+    print("\ntime that a fresh layout of assay-trial adds to a block, s (goal: at most 0.5)")
+    figure("linking it and starting it, less starting what was built", added, "layouts")
+
+
+def started_s(program: str) -> float:
+    """Return how long a program takes to start, list its subjects and end, seconds."""
+    began = time.monotonic()
+    subprocess.run([program, "--list"], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    return time.monotonic() - began
 
 
 def stores() -> None:

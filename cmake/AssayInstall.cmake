@@ -27,6 +27,7 @@ install(TARGETS assay_input assay_host assay_fixture assay_subject assay_trial_l
   EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-calibrate assay-engines assay-meter assay-rig)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
+install(FILES "$<TARGET_FILE:assay-trial>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
 
 # The sources of these libraries, which projects with sanitizers compile anew.
 set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")
@@ -45,12 +46,13 @@ configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
-  cmake/AssayDependencies.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
+  cmake/AssayDependencies.cmake cmake/AssayLayout.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME consumer COMMAND "${CMAKE_COMMAND}"
     "-DBUILD=${PROJECT_BINARY_DIR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DGENERATOR=${CMAKE_GENERATOR}"
+    "-DLLD=${ASSAY_LLD}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/test.cmake")
   string(REPLACE ";" "\\;" launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
   set_tests_properties(consumer PROPERTIES TIMEOUT 300 COST 100  # the longest begin first

@@ -15,6 +15,12 @@ else()
   set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)  # a warning in Assay is not the project's mistake
 endif()
 
+# For what is measured: each function and variable in a section of its own, which a linker can move (AssayLayout.cmake).
+set(ASSAY_SECTIONS "")
+if(NOT ASSAY_LINT AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  set(ASSAY_SECTIONS -ffunction-sections -fdata-sections)
+endif()
+
 # assay_library(name SOURCE... LIBRARIES lib...): one static library that is installed with the package.
 # LIBRARIES are those that its headers need too; what only its sources need is linked PRIVATE afterwards.
 function(assay_library name)
@@ -22,6 +28,7 @@ function(assay_library name)
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC assay::assay ${arg_LIBRARIES}
     PRIVATE "$<BUILD_INTERFACE:assay_warnings>")
+  target_compile_options(${name} PRIVATE ${ASSAY_SECTIONS})
 endfunction()
 
 # Which sanitizer this build has: address, thread, or empty where code is as it is measured.

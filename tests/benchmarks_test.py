@@ -57,6 +57,16 @@ def test_every_part_runs_and_gives_an_interval_for_each_figure(
     assert all(line.endswith(" processes") and "   [" in line for line in shown)
 
 
+def test_what_a_fresh_layout_takes_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "LAYOUTS_OF", run.LAYOUTS_OF.replace("blocks = 20", "blocks = 6"))
+    run.layouts()
+    title, line = capsys.readouterr().out.strip().splitlines()
+    assert "assay-trial" in title
+    assert line.endswith("   6 layouts")
+
+
 def test_turns_are_passes_over_all_in_random_order() -> None:
     taken: list[str] = []
 

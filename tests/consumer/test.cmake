@@ -2,7 +2,7 @@
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
 # that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map, elb_trees and
 # randomness of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
-# Run by ctest with -D: BUILD, COMPILER, GENERATOR.
+# Run by ctest with -D: BUILD, COMPILER, GENERATOR, LLD.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
 set(work "${BUILD}/consumer")
@@ -95,6 +95,16 @@ foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work
   if(NOT status STREQUAL "valid")
     message(FATAL_ERROR "the trial of ${program} is ${status}: ${result}")
   endif()
+endforeach()
+# Each can be linked in another layout, the installed program of ours too: from what lld recorded, with nothing else.
+foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work}/prefix/bin/assay-trial")
+  set(inputs "${work}/inputs")
+  file(REMOVE_RECURSE "${inputs}")
+  file(MAKE_DIRECTORY "${inputs}")
+  run(tar -xf "${program}.link.tar" --strip-components=1 -C "${inputs}")
+  execute_process(COMMAND "${LLD}" @response.txt "--shuffle-sections=.text*=1" -o "${inputs}/drawn"
+    WORKING_DIRECTORY "${inputs}" COMMAND_ERROR_IS_FATAL ANY)
+  run("${inputs}/drawn" --list)
 endforeach()
 # The latter by the judge, wherever it is.
 foreach(project subject subdirectory)

@@ -9,7 +9,7 @@ from typing import Any
 from assay.analysis import HostModes, median
 from assay.analysis.busy import is_busy
 from assay.audit.limits import limited
-from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, WRONG_DATA
+from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.findings import Finding, Severity
 from assay.runner.load import BUSY
@@ -379,6 +379,35 @@ def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
         f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
         " chance, the one layout that all trials have.",
         "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
+    )
+
+
+@rule("one-layout", "Layouts could not be drawn", f"{WRONG_DATA}; {STABILIZER}")
+def one_layout(evidence: Evidence) -> Iterator[Finding]:
+    """Find verdicts on programs that were linked once, where their layout was to be drawn for each block."""
+    reasons = evidence.host.get("one_layout", {}) if evidence.experiment.perturb.layout else {}
+    baselines = evidence.experiment.baseline_by_context()
+    where, comparisons = [], 0
+    for condition in evidence.experiment.conditions():
+        baseline = baselines[evidence.experiment.context(condition)]
+        factor = evidence.experiment.comparison.factor
+        if condition[factor] == baseline:
+            continue
+        comparisons += 1
+        sides = (condition, {**condition, factor: baseline})
+        subjects = dict.fromkeys(str(evidence.experiment.settings(side)["subject"]) for side in sides)
+        fixed = [
+            f"{subject}: {one_line(str(reasons[subject]))}" for subject in subjects if subject in reasons
+        ]
+        if fixed:
+            where.append(f"{condition_name(condition)} ({', '.join(fixed)})")
+    yield from of_places(
+        where,
+        "comparisons",
+        f"{len(where)} of {counted(comparisons, 'verdict')} rest on one layout of code and data, which may"
+        " decide them by chance.",
+        "Give the program a link command ([subjects.NAME] link), or build it with assay_subject() where lld"
+        " is installed.",
     )
 
 

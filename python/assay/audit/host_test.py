@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.audit import audit
+from assay.audit import Evidence, audit
+from assay.audit.host import one_layout
 from assay.audit.testing import (
     CALIBRATION,
     ENVIRONMENT,
@@ -347,6 +348,26 @@ def test_processes_that_all_have_the_same_layout() -> None:
     (finding,) = by_rule.pop("fixed-layout")
     assert finding.where == ("other",)
     assert by_rule == {}
+
+
+ONE_LAYOUT = {"other": "there is no other.link.tar beside it, and no link command"}
+
+
+@pytest.mark.parametrize(("baseline", "verdicts"), [("base", 2), ("other", 4), ("third", 2)])
+def test_verdicts_that_rest_on_one_layout(baseline: str, verdicts: int) -> None:
+    planned = experiment(
+        subjects='["base", "other", "third"]', baseline=f'"{baseline}"', more="[perturb]\nlayout = true"
+    )
+    (finding,) = one_layout.check(Evidence(planned, (), {"one_layout": ONE_LAYOUT}))
+    assert finding.message.startswith(f"{verdicts} of 4 verdicts rest on one layout")
+    assert all("other: there is no other.link.tar" in place for place in finding.where)
+    assert len(finding.where) == verdicts
+
+
+@pytest.mark.parametrize(("host", "layout"), [({"one_layout": ONE_LAYOUT}, "false"), ({}, "true")])
+def test_layouts_that_nobody_asked_for_or_that_were_drawn(host: dict[str, Any], layout: str) -> None:
+    planned = experiment(more=f"[perturb]\nlayout = {layout}")
+    assert not list(one_layout.check(Evidence(planned, (), host)))
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.paged,
     host.frequency_scaling,
     host.fixed_layout,
+    host.one_layout,
     results.memory_use,
     workload.overloaded,
     workload.starved,

@@ -11,7 +11,8 @@ from assay import programs
 from assay.campaign.course import Course
 from assay.campaign.progress import ProgressDisplay
 from assay.experiment import Experiment, check, check_listed
-from assay.plan.make_plan import make_plan
+from assay.layout import Layouts
+from assay.plan.make_plan import make_plan, without_layouts
 from assay.plan.types import Plan
 from assay.runner.build import run_builds, run_cleanups
 from assay.runner.local import LocalExecutor
@@ -87,20 +88,26 @@ class Campaign:
         experiment, store = self._experiment, self._store
         folder = experiment.path.parent.absolute()
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
-        executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, patience_s, say)
         if not self._built:
             run_builds(experiment, show, say, stop)
         listed = listings(experiment, stop)
         check_listed(experiment, listed)
-        if self._plan is not None and self.number is None:
-            known = {**host(), "subjects": kinds(experiment, listed)}
-            self.number = store.begin_campaign(experiment=experiment, plan=self._plan, host=known)
-        assert self.number is not None
-        try:
-            self._run(executor, console, show, pilot)
-        finally:
-            if not self._built:
-                run_cleanups(experiment, say)
+        with Layouts(experiment, say, stop) as layouts:
+            if self._plan is not None and self.number is None:
+                fixed = layouts.fixed(self._plan.trials)
+                for subject, reason in fixed.items():
+                    show(f"{subject} runs in one layout: {reason}")
+                known = {**host(), "subjects": kinds(experiment, listed), "one_layout": fixed}
+                plan = without_layouts(self._plan, fixed)
+                self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
+            assert self.number is not None
+            calibrate = programs.find("assay-calibrate")
+            executor = LocalExecutor(calibrate, stop, folder, patience_s, say, layouts.binary)
+            try:
+                self._run(executor, console, show, pilot)
+            finally:
+                if not self._built:
+                    run_cleanups(experiment, say)
         return self.number
 
     def _run(

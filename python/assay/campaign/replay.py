@@ -6,6 +6,7 @@ from typing import Any
 
 from assay import programs
 from assay.errors import AssayError
+from assay.layout import Layouts
 from assay.plan.types import PlannedTrial
 from assay.runner.local import LocalExecutor, digest_of
 from assay.runner.process import StopSignals, check_startable
@@ -57,15 +58,18 @@ def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], 
     """
     record = store.record_of(trial_id)
     (trial,) = store.planned(record["campaign"], [record["ordinal"]])
-    _check_repeatable(record, trial)
+    experiment = store.experiment(record["campaign"])
     result = record["result"]
     because = _nothing_because(record, trial)
     if not because:
         operations = [[thread["warmed_up"], measured(thread)] for thread in result["threads"]]
         trial = replace(trial, request={**trial.request, "operations": operations})
-    folder = store.experiment(record["campaign"]).path.parent.absolute()
-    executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, say=say)
-    (outcome,) = executor.execute([trial])
+    folder = experiment.path.parent.absolute()
+    with Layouts(experiment, say, stop) as layouts:
+        _check_repeatable(record, trial, layouts)
+        calibrate = programs.find("assay-calibrate")
+        executor = LocalExecutor(calibrate, stop, folder, say=say, binary_of=layouts.binary)
+        (outcome,) = executor.execute([trial])
     if because:
         return Replay(record, outcome, (), (), because)
     before = dict(must_be_equal(result))
@@ -122,13 +126,13 @@ def _nothing_because(record: Mapping[str, Any], trial: PlannedTrial) -> str:
     return ""
 
 
-def _check_repeatable(record: Mapping[str, Any], trial: PlannedTrial) -> None:
+def _check_repeatable(record: Mapping[str, Any], trial: PlannedTrial, layouts: Layouts) -> None:
     number = record["trial"]
     result = record["result"] or {}
     if result.get("replayable") is False:
         raise AssayError(f"trial {number} cannot be repeated: {result['not_replayable_because']}")
     check_startable(trial.program)
-    digest = digest_of(trial.program)
+    digest = digest_of(layouts.binary(trial).measured)
     if digest != record["program_sha256"]:
         raise AssayError(
             f"trial {number} cannot be repeated: {trial.program} has changed since (SHA-256 {digest[:12]},"

@@ -101,6 +101,8 @@ class PerturbTable(Table):
     """Whether threads are started in random order."""
     placement: StrictBool = False
     """Whether threads are exchanged among equivalent processors."""
+    layout: StrictBool = False
+    """Whether each block runs programs linked anew, functions and data in an order drawn for it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -124,6 +126,8 @@ class Perturb(Part):
         address_space: how the kernel places a process in memory.
         thread_order: threads are started in random order.
         placement: threads are exchanged among equivalent processors.
+        layout: each block runs programs that are linked anew, in an order of their functions and data that is
+            drawn for it.
     """
 
     amounts: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
@@ -134,6 +138,7 @@ class Perturb(Part):
     address_space: AddressSpace = "system"
     thread_order: bool = False
     placement: bool = False
+    layout: bool = False
 
     def names(self) -> tuple[str, ...]:
         """Return what is moved, by the names of the file."""
@@ -184,7 +189,7 @@ def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
                 choices[at] = moved
             elif moved is not None:
                 amounts[at] = moved
-    process = {name: given[name] for name in (*_PROCESS, "address_space") if name in given}
+    process = {name: given[name] for name in (*_PROCESS, "address_space", "layout") if name in given}
     return Perturb(amounts=amounts, choices=choices, **process)
 
 

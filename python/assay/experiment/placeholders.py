@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+LINKED = "linked"
+"""Stands for the file that the program's link command has made, which is known when its block begins."""
+
 _BRACE = re.compile(r"\{\{|\{([^{}]*)\}|\{")
 
 
@@ -22,9 +25,9 @@ def names(argument: str) -> Iterator[str]:
 
 
 def values_of(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return what the placeholders stand for in a trial: name -> value."""
+    """Return what the placeholders stand for in a trial: name -> value; `LINKED` for itself."""
     named = {name: value for name, value in settings.items() if name != "parameters"}
-    return {"seed": seed, **settings.get("parameters", {}), **named}
+    return {"seed": seed, LINKED: f"{{{LINKED}}}", **settings.get("parameters", {}), **named}
 
 
 def fill(argument: str, values: Mapping[str, Any]) -> str:

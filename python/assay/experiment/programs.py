@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.experiment import placeholders
+from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import MistakeError
 from assay.experiment.schema import SubjectTable
 from assay.experiment.settings import Settings
@@ -62,6 +63,7 @@ def _program(folder: Path, name: str, table: SubjectTable) -> Program:
         path=path,
         arguments=tuple(table.arguments),
         build=table.build,
+        link=table.link,
         extract=extract,
         run=_run(folder, name, table, extract),
         cleanup=table.cleanup,
@@ -166,8 +168,17 @@ def _check_arguments(experiment: Experiment, subject: str, values: Mapping[str, 
             missing = [name for name in placeholders.names(argument) if name not in values]
         except ValueError as error:
             raise MistakeError(at, f"{show(argument)}: {error}") from error
+        if placeholders.LINKED in placeholders.names(argument):
+            _check_linked(at, experiment, program)
         if missing:
             raise MistakeError(at, _no_value(missing[0], values))
+
+
+def _check_linked(at: KeyPath, experiment: Experiment, program: Program | None) -> None:
+    if program is None or program.link is None:
+        raise MistakeError(at, "{linked} is the file that a link command makes; give this program one: link")
+    if not experiment.perturb.layout:
+        raise MistakeError(at, "{linked} is linked for each block; write layout = true in [perturb]")
 
 
 def _no_value(name: str, values: Mapping[str, object]) -> str:

@@ -27,6 +27,7 @@ from assay.experiment.types import (
     Chart,
     ExperimentName,
     ExtractTable,
+    LinkCommand,
     Minutes,
     Output,
     PathologicalShare,
@@ -132,6 +133,8 @@ class SubjectTable(Table):
     """Of its command line, with placeholders such as {threads}."""
     build: NonEmptyWord | None = None
     """A command for the shell that runs once, before the campaign."""
+    link: LinkCommand | None = None
+    """A command for the shell that links the program to {output} in the order of the seed {layout}."""
     cleanup: NonEmptyWord | None = None
     """A command for the shell that runs once, when the campaign ends."""
     prepare: NonEmptyWord | None = None

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
+from assay.experiment.placeholders import LINKED
 from assay.experiment.tables import Metric, Name, Table, explained
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
@@ -31,7 +32,7 @@ Pinning = Annotated[
 
 
 def _free(name: str) -> str:
-    if name in {*Settings.model_fields, "seed", "protocol"}:
+    if name in {*Settings.model_fields, "seed", "protocol", LINKED}:
         raise ValueError("cannot be the name of a parameter, because it means something else; choose another")
     return name
 

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from assay.experiment import placeholders
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -159,6 +160,21 @@ def _pointer(text: str) -> str:
     )
 
 
+_LINK_PLACEHOLDERS = {"output": "the file to be written", "layout": "the seed of the order of its sections"}
+
+
+def _link_command(command: str) -> str:
+    named = set(placeholders.names(command))
+    if unknown := sorted(named - _LINK_PLACEHOLDERS.keys()):
+        shown = show("{" + unknown[0] + "}")
+        raise ValueError(f"{shown} is neither {{output}} nor {{layout}}; write {{{{ for a brace of the shell")
+    for placeholder, meaning in _LINK_PLACEHOLDERS.items():
+        if placeholder not in named:
+            raise ValueError(f"does not say {{{placeholder}}}, {meaning}; put it in its place")
+    return command
+
+
+LinkCommand = Annotated[NonEmptyWord, AfterValidator(_link_command)]
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
 Pointer = Annotated[str, Field(max_length=200), AfterValidator(_pointer)]
 
@@ -227,8 +243,11 @@ class Program(Part):
     Attributes:
         table: NAME of the [subjects.NAME] that describes it, perhaps for several subjects.
         path: the executable, absolute; the bare name of a command that is not on the PATH.
-        arguments: of its command line; `{name}` stands for the setting or parameter of that name.
+        arguments: of its command line; `{name}` stands for the setting or parameter of that name, `{linked}`
+            for the file that `link` has made.
         build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
+        link: a command for the shell that links it in that folder, `{output}` in it standing for the file and
+            `{layout}` for the seed of a layout; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
             else the rules for each metric, none where only time and memory are measured.
         run: how it is run, where it is a command.
@@ -239,6 +258,7 @@ class Program(Part):
     path: Annotated[Path, WithoutNul]
     arguments: tuple[Word, ...] = ()
     build: NonEmptyWord | None = None
+    link: LinkCommand | None = None
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
     run: CommandRun = CommandRun()
     cleanup: NonEmptyWord | None = None

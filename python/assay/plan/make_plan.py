@@ -5,7 +5,7 @@ What is arbitrary is perturbed for every trial: Blackwell, Applications of Rando
 Measurement, section 3.1, principle P1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from random import Random
@@ -17,10 +17,11 @@ from assay.experiment.settings import HELD_BY_THE_RUNNER
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import perturbed
-from assay.plan.types import Plan, PlannedTrial
+from assay.plan.types import LAYOUT, Plan, PlannedTrial
 
 COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
+_LAYOUTS = 2**31  # seeds of a layout are from 1 on and below it: lld takes 0 for a draw of its own
 _REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
 _OF_THE_PROCESS = ("stack_bytes", "heap_bytes", "thread_order", "placement")
 """Draws that a trial's process carries out itself."""
@@ -43,7 +44,10 @@ def make_plan(
     seeds = iter(random.sample(range(_SEEDS), count))
     trials: list[PlannedTrial] = []
     group_number = 0
+    # A generator of its own: with layouts or without, all else is drawn alike.
+    layouts = Random(f"{seed} layout")  # noqa: S311  # repeatable on purpose
     for block in range(experiment.design.blocks.most):
+        layout = {LAYOUT: layouts.randrange(1, _LAYOUTS)} if experiment.perturb.layout else {}
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):
                 trial = PlannedTrial(
@@ -54,13 +58,24 @@ def make_plan(
                     program=program_of(str(experiment.settings(levels)["subject"])),
                     memory_limit_mb=memory_limit_mb,
                     request={},
-                    perturbation={},
+                    perturbation=layout,
                     timeout_s=0,
                 )
                 drawn = _perturbed(experiment, levels, seed, random)
                 trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, drawn))
             group_number += 1
     return Plan(seed, tuple(trials))
+
+
+def without_layouts(plan: Plan, subjects: Container[str]) -> Plan:
+    """Return a plan in which no layout is drawn for some subjects."""
+    trials = (
+        replace(trial, perturbation={name: by for name, by in trial.perturbation.items() if name != LAYOUT})
+        if trial.request["subject"] in subjects
+        else trial
+        for trial in plan.trials
+    )
+    return replace(plan, trials=tuple(trials))
 
 
 def repeat_group(
@@ -74,7 +89,7 @@ def repeat_group(
 ) -> tuple[PlannedTrial, ...]:
     """Return the trials of a repetition of a whole group: the same conditions, with all chance drawn anew.
 
-    The same arguments give the same repetition.
+    The layout alone is that of their block. The same arguments give the same repetition.
 
     Args:
         experiment: what is run.
@@ -133,7 +148,10 @@ def _drawn(
     moved: tuple[dict[str, Any], dict[str, int | float | str]],
 ) -> PlannedTrial:
     """Return a trial of settings that are moved, with all that its process is told."""
-    settings, perturbation = moved
+    settings, drawn = moved
+    # The layout is that of the block, in a repetition too.
+    of_block = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
+    perturbation = of_block | drawn
     subject = settings["subject"]
     own = experiment.programs.get(subject)
     timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)

@@ -49,6 +49,7 @@ def print_report(report: Report, console: Console) -> None:
         )
     )
     console.print(_text(words.look(analysis)))
+    console.print(_text(words.layout(report.experiment)))
     if campaign.stopped:
         console.print(_text(f"Stopped: {campaign.stopped}."))
     for context, rows in words.by_context(report):

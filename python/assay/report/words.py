@@ -105,6 +105,16 @@ def look(analysis: Analysis) -> str:
     )
 
 
+def layout(experiment: Experiment) -> str:
+    """Return how many layouts of code and data the verdicts rest on."""
+    if experiment.perturb.layout:
+        return "Layouts of code and data were drawn for each block, where programs could be linked anew."
+    return (
+        "Every program ran in one layout of its code and data, which may favour it by chance: layout = true"
+        " in [perturb] draws one for each block."
+    )
+
+
 def estimate(value: Estimate, metric: str, unit: str = "") -> str:
     """Return a verdict on a metric with what it rests on, in one line."""
     word = verdict_word(value.verdict, metric, unit)

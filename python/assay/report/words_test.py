@@ -3,6 +3,7 @@ from functools import partial
 
 from assay.analysis import Comparison, ConditionSummary, Estimate, Interval
 from assay.analysis.types import Cluster, Shape
+from assay.audit.testing import experiment
 from assay.report import words
 
 ALL = Estimate(1.0, None, 1.0, "undecided", 6)
@@ -34,6 +35,12 @@ def test_what_does_not_count_is_noted() -> None:
     assert failed == "2 timed out"
     assert "2 not valid" in pairs
     assert reason == "too few"
+
+
+def test_layouts_are_one_or_drawn() -> None:
+    said = {text: words.layout(experiment(more=f"[perturb]\nlayout = {text}")) for text in ("true", "false")}
+    assert "drawn for each block" in said["true"]
+    assert "Every program ran in one layout" in said["false"]
 
 
 def test_where_all_counts_there_is_nothing_to_note() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from assay.experiment.types import Experiment, Program
-from assay.runner.process import CannotStartError, StopSignals, run_process
+from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
 from assay.words import printable, show
 
 _SHOWN_LINES = 40
@@ -73,11 +73,16 @@ def run_shell(
     )
     if ended.exit_code != 0:
         how = "exited with" if ended.exit_code > 0 else "was ended by signal"
-        for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
-            show_output(printable(line[-_SHOWN_OF_A_LINE:]))
+        show_end(ended, show_output)
         raise CannotStartError(
             f"the {what} {show(command)} in {folder} {how} {abs(ended.exit_code)}; correct it"
         )
+
+
+def show_end(ended: Ended, show_output: Callable[[str], None]) -> None:
+    """Show the last lines that a process wrote to standard error."""
+    for line in ended.stderr.decode(errors="replace").splitlines()[-_SHOWN_LINES:]:
+        show_output(printable(line[-_SHOWN_OF_A_LINE:]))
 
 
 def _measured(experiment: Experiment) -> Iterator[Program]:

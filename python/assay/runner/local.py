@@ -18,15 +18,21 @@ from assay.plan.types import PlannedTrial
 from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
 from assay.runner.build import run_shell
+from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
-from assay.runner.types import Outcome, Status
+from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, listed, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
 _STDOUT_KEPT = 2**16
 _PLACES_TRIED = 100  # at which a result may begin in what a program printed
 _BELONGS = "standard output belongs to the result: print to standard error instead"
+
+
+def as_built(trial: PlannedTrial) -> Binary:
+    """Return what a trial is started from where nothing is linked for it."""
+    return Binary(trial.program, trial.arguments, trial.program)
 
 
 @dataclass
@@ -39,6 +45,7 @@ class LocalExecutor:
         directory: where commands run, the folder of the experiment's file; needed for them alone.
         patience_s: how long it waits, in all, for a busy host to become quiet.
         say: is told that it waits, and given what a preparation printed that failed.
+        binary_of: makes what a trial is started from, where it is not to be the program as it was built.
     """
 
     calibrate: Path
@@ -46,6 +53,7 @@ class LocalExecutor:
     directory: Path | None = None
     patience_s: float = 0
     say: Callable[[str], None] = print
+    binary_of: Callable[[PlannedTrial], Binary] = as_built
     _busy: bool = field(default=False, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
@@ -54,7 +62,7 @@ class LocalExecutor:
         Raises:
             Interrupted: the user asked to stop.
             CannotStartError: a trial's program, or the one that calibrates, did not start, or its
-                allocator is not installed.
+                allocator is not installed, or it cannot be linked.
         """
         if self._busy and self.patience_s > 0:
             self.say(f"the host is busy; waiting until it is quiet, for {duration(self.patience_s)} at most")
@@ -70,17 +78,18 @@ class LocalExecutor:
         if run.prepare:
             assert self.directory is not None
             run_shell("preparation", run.prepare, self.directory, self.say, self.stop)
+        binary = self.binary_of(trial)
         environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
         before, error_before = self._calibration(trial, environment)
         started_at = datetime.now(UTC)
         counts_before = load.counts()
         is_command = trial.extract != "protocol"
         ended = run_process(
-            trial.program,
+            binary.program,
             "" if is_command else json.dumps(trial.request),
             environment=environment,
-            arguments=trial.arguments,
-            directory=self.directory if is_command else None,
+            arguments=binary.arguments,
+            directory=self.directory if is_command else Path(trial.program).parent,
             meter=programs.find("assay-meter") if is_command else None,
             repeat_ms=run.repeat_ms,
             stdin_file=run.input,
@@ -118,7 +127,8 @@ class LocalExecutor:
             started_at=started_at,
             wall_s=ended.wall_s,
             derived=of_host,
-            program_sha256=digest_of(trial.program),
+            program_sha256=digest_of(binary.measured),
+            build_id=build_id(Path(binary.measured)),
         )
 
     def _calibration(

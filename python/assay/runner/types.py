@@ -11,6 +11,21 @@ Status = Literal["valid", "invalid", "crashed", "timed_out"]
 
 
 @dataclass(frozen=True)
+class Binary:
+    """What the process of a trial is started from.
+
+    Attributes:
+        program: the executable, an absolute path.
+        arguments: of its command line.
+        measured: the program that is measured, where another one starts it; else the same.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    measured: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of one trial.
 
@@ -28,7 +43,8 @@ class Outcome:
         started_at: when its process was started, UTC.
         wall_s: how long its process lived, seconds.
         derived: metrics that the laboratory computed, beside those of the result.
-        program_sha256: digest of the bytes of its program, by which a replay knows it again.
+        program_sha256: digest of the bytes of the program that ran, by which a replay knows it again.
+        build_id: that of the same program, in hexadecimal; empty where it has none.
     """
 
     status: Status
@@ -44,6 +60,7 @@ class Outcome:
     wall_s: float
     derived: Mapping[str, float] = field(default_factory=dict)
     program_sha256: str = ""
+    build_id: str = ""
 
 
 class Executor(Protocol):

@@ -1,0 +1,172 @@
+"""The programs of one campaign, linked anew for each of its blocks.
+
+Where functions and data lie moves results by several percent, and one binary is one accident (Mytkowicz et
+al., 2009; Curtsinger and Berger, Stabilizer, 2013). The linker draws a layout, not the program while it runs:
+what is measured is as fast as any build, and a seed brings its layout back. It is drawn once a block: both
+sides of a comparison meet the same distribution of layouts, and blocks are independent draws from it.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.experiment import Experiment, placeholders
+from assay.layout.link import RECORD, Command, Link, Recorded, lld
+from assay.plan.types import LAYOUT, PlannedTrial
+from assay.runner.elf import layout_of
+from assay.runner.local import as_built
+from assay.runner.process import StopSignals
+from assay.runner.types import Binary
+
+_TRIED = (1, 2, 3)
+"""Seeds whose layouts are compared before a campaign: five sections have the same order for all by chance in
+one of 14,400 cases."""
+
+
+class Layouts:
+    """What trials are started from: where their plan names a layout, a program linked in it.
+
+    While entered it has a folder for them, in which each program is there once, in its latest layout.
+    """
+
+    def __init__(
+        self, experiment: Experiment, show_output: Callable[[str], None], stop: StopSignals | None = None
+    ) -> None:
+        """Take an experiment whose programs are built.
+
+        Args:
+            experiment: whose trials are to be run.
+            show_output: is given the last lines of a link that failed, safe for a terminal.
+            stop: ends a link that is running.
+        """
+        self._experiment = experiment
+        self._show_output = show_output
+        self._stop = stop
+        self._linked: dict[str, _Linked] = {}
+
+    def __enter__(self) -> "Layouts":
+        """Make the folder; under TMPDIR where that is set."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="assay-layouts-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the folder."""
+        self._temporary.cleanup()
+
+    def fixed(self, trials: Iterable[PlannedTrial]) -> dict[str, str]:
+        """Link each program a few times; return subject -> why it cannot be linked, where there is no way to.
+
+        Raises:
+            CannotStartError: a link failed.
+            AssayError: a program has the same layout whatever the seed.
+            Interrupted: the user asked to stop.
+        """
+        reasons: dict[str, str] = {}
+        first = {trial.request["subject"]: trial for trial in trials if LAYOUT in trial.perturbation}
+        for subject, trial in first.items():
+            link = self._link(trial)
+            if isinstance(link, str):
+                reasons[subject] = link
+            elif not link.has_been_tried:
+                link.try_out()
+        return reasons
+
+    def binary(self, trial: PlannedTrial) -> Binary:
+        """Return what a trial is started from, linked if it is not there yet.
+
+        Raises:
+            CannotStartError: its program cannot be linked.
+            Interrupted: the user asked to stop.
+        """
+        if LAYOUT not in trial.perturbation:
+            return as_built(trial)
+        linked = self._link(trial)
+        if isinstance(linked, str):
+            raise AssayError(f"{trial.program} ran in layouts of its own, and now cannot be linked: {linked}")
+        linked.link(int(trial.perturbation[LAYOUT]))
+        path = str(linked.output)
+        own = self._experiment.programs.get(trial.request["subject"])
+        templates = own.arguments if own else ()
+        named = [placeholders.LINKED in placeholders.names(template) for template in templates]
+        if not any(named):
+            return Binary(path, trial.arguments, path)
+        arguments = [
+            argument.replace(f"{{{placeholders.LINKED}}}", path) if is_named else argument
+            for argument, is_named in zip(trial.arguments, named, strict=True)
+        ]
+        return Binary(trial.program, tuple(arguments), path)
+
+    def _link(self, trial: PlannedTrial) -> "_Linked | str":
+        """Return the program of a trial, or why it cannot be linked."""
+        own = self._experiment.programs.get(trial.request["subject"])
+        key = own.table if own and own.link else trial.program
+        if key in self._linked:
+            return self._linked[key]
+        program = Path(trial.program)
+        folder = Path(self._temporary.name) / str(len(self._linked))
+        record = program.with_name(program.name + RECORD)
+        link: Link
+        if own and own.link:
+            at = self._experiment.path.parent.absolute()
+            link = Command(own.table, own.link, at, self._show_output, self._stop)
+            name = f"subjects.{own.table}.link"
+        elif own and own.is_command and not record.is_file():
+            return "it has no link command"
+        elif not record.is_file():
+            return f"there is no {record.name} beside it, and no link command"
+        elif lld() is None:
+            return "lld is not installed"
+        else:
+            link = Recorded(record, folder / "inputs", self._show_output, self._stop)
+            name = str(record)
+        folder.mkdir()
+        self._linked[key] = _Linked(name, link, folder / program.name)
+        return self._linked[key]
+
+
+@dataclass
+class _Linked:
+    """A program that can be linked.
+
+    Attributes:
+        name: of its link, for messages.
+        output: the program, which has the same path in every layout: its length moves the stack.
+    """
+
+    name: str
+    link_to: Link
+    output: Path
+    layout: int | None = None
+    has_been_tried: bool = False
+
+    def link(self, layout: int) -> None:
+        """Have the program in a layout."""
+        if self.layout == layout:
+            return
+        self.layout = None
+        self.output.unlink(missing_ok=True)
+        self.link_to(layout, self.output)
+        self.output.chmod(0o755)
+        # Now, not by the kernel some seconds later, while a trial is measured.
+        descriptor = os.open(self.output, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self.layout = layout
+
+    def try_out(self) -> None:
+        """See that it can be linked, and has another layout with another seed."""
+        seen = set()
+        for layout in _TRIED:
+            self.link(layout)
+            seen.add(layout_of(self.output))
+        if len(seen) == 1:
+            raise AssayError(
+                f"{self.name}: gives the same layout whatever the seed; compile with -ffunction-sections, and"
+                " have lld shuffle by the seed: -fuse-ld=lld -Wl,--shuffle-sections='.text*={layout}'"
+            )
+        self.has_been_tried = True
