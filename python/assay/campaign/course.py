@@ -1,10 +1,11 @@
 """The course of a campaign: what runs next, what is repeated, when results are looked at, when it ends."""
 
+import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Literal
 
 from assay.analysis import summarise
@@ -85,7 +86,7 @@ class Course:
         blocks = experiment.design.blocks
         self._looks = {look.blocks for look in looks(blocks)} if blocks.until is not None else set()
         self._began = clock()
-        self._before_s = sum(map(_took_s, self._ended))
+        self._before_s = _took_s(self._ended)
         compared = {experiment.comparison.metric, *experiment.comparison.also}
         # Subjects that have been seen to give every compared metric; what single trials lack later is
         # for the audit.
@@ -286,7 +287,17 @@ class Course:
                     )
 
 
-def _took_s(trial: StoredTrial) -> float:
-    """Return the seconds that the processes of a trial ran, those of its calibrations among them."""
-    calibrations = (trial.calibration_before, trial.calibration_after)
-    return trial.wall_s + sum(calibration.get("elapsed_ms", 0) for calibration in calibrations) / 1000
+def _took_s(trials: Sequence[StoredTrial]) -> float:
+    """Return the seconds that the processes of trials ran, those of their calibrations among them.
+
+    A trial that began sooner after the one before it than these take shares a calibration with it.
+    """
+    took = 0.0
+    for trial, following in zip_longest(trials, trials[1:]):
+        calibrations = (trial.calibration_before, trial.calibration_after)
+        alone = trial.wall_s + sum(calibration.get("elapsed_ms", 0) for calibration in calibrations) / 1000
+        until_next = (
+            math.inf if following is None else (following.started_at - trial.started_at).total_seconds()
+        )
+        took += min(alone, max(0, until_next))
+    return took

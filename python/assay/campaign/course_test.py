@@ -106,7 +106,7 @@ class Laboratory:
             calibration_before={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
             calibration_after={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
             calibration_error="",
-            started_at=datetime.now(UTC),
+            started_at=datetime.fromtimestamp(self.now, UTC),
             wall_s=0.8 * self.trial_s,
             derived={"lost_share": self.lost[trial.group]} if trial.group in self.lost else {},
         )
