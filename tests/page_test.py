@@ -186,7 +186,7 @@ def test_the_tables_of_trials_have_every_trial_under_its_condition(site: Path, s
         (table,) = unpacked(site / "campaign-1" / f"trials-{number}.js")
         for values in zip(*table["values"], strict=True):
             row = dict(zip(table["columns"], values, strict=True))
-            listed[row["trial"]] = (number, row["status"], row[f"{METRIC} (operations / s)"])
+            listed[row["trial"]] = (number, row["status"], row[f"{METRIC} (op/s)"])
     report = gather(store, 1)
     assert listed == {
         trial.id: (

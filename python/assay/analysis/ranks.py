@@ -7,7 +7,7 @@ import numpy as np
 
 
 def rank_correlation_p(values: Sequence[float]) -> float:
-    """Return the p-value of the rank correlation of at least three values with their order; 1 if none differs.
+    """Return the p-value of the rank correlation of three values or more with their order; 1 of equal ones.
 
     It is Spearman's, by Student's distribution as `scipy.stats.spearmanr` computes it; to load that would
     take most of a second at the end of every campaign.

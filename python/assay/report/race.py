@@ -6,8 +6,9 @@ from assay.analysis import Comparison, ConditionSummary
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.gather import Report
+from assay.report.metrics import unit_in
 from assay.report.trust import short, trust
-from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, ratio
+from assay.words import condition_name, counted, elapsed, in_unit, percent, printable
 
 _NAMES = {
     "wall_ms": "time",
@@ -58,19 +59,20 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     word = said.get(comparison.verdict, comparison.verdict)
     if comparison.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
-    value, interval = _ratio(comparison, inverse)
+    value, interval = _ratio(report, comparison, inverse)
     if by_speed:
         return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
     return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
 
 
-def _ratio(comparison: Comparison, inverse: bool) -> tuple[str, str]:
+def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, str]:
     """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
     ends = [] if interval is None else [interval.low, interval.high]
     values = [1 / end for end in (value, *reversed(ends))] if inverse else [value, *ends]
-    return ratio(values[0]), f" ({ratio(values[1])} to {ratio(values[2])})" if ends else ""
+    said = [words.glance(value, report.experiment) for value in values]
+    return said[0], f" ({said[1]} to {said[2]})" if ends else ""
 
 
 def _medians(report: Report, comparisons: list[Comparison]) -> Iterator[str]:
@@ -91,7 +93,7 @@ def _median(report: Report, summary: ConditionSummary) -> str:
     """Return the median of the compared metric with its unit, and with its interval where there is one."""
     if summary.median is None:
         return "-"
-    unit = words.short_unit(report.analysis.metric, report.experiment)
+    unit = unit_in(report.experiment, report.analysis.metric)
     median = in_unit(summary.median, unit, 4)
     if summary.interval is None:
         return median

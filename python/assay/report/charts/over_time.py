@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.types import HostModes
 from assay.report.charts import drawings
 from assay.report.charts.axes import Up
-from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
+from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels, clock, steps, thinned
 from assay.report.charts.style import ONE, SIDES
+from assay.report.metrics import measured
 
 POINTS = 300  # at most of one level over time
 CALIBRATIONS = {
