@@ -130,7 +130,7 @@ class Laboratory:
         blocks = max(trial.block for trial in ended) + 1
         return analysis("equivalent" if self.settle(blocks) else "undecided", blocks)
 
-    def run(self) -> None:
+    def run(self, display: Any = None) -> None:
         """Run what is pending until the end, or until the runner is killed."""
         with patch.multiple(
             "assay.campaign.course",
@@ -146,7 +146,7 @@ class Laboratory:
             course = Course(
                 store, self.number, self.experiment, clock=lambda: self.now, say=self.lines.append
             )
-            course.run(self, ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
+            course.run(self, display or ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
 
     def decided(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
         return [
@@ -305,6 +305,37 @@ def until_verdict() -> Experiment:
     fixed = experiment()
     blocks = fixed.design.blocks.model_copy(update={"until": "verdict", "fewest": 2})
     return fixed.model_copy(update={"design": fixed.design.model_copy(update={"blocks": blocks})})
+
+
+@dataclass
+class Display:
+    """Writes down what it is told to expect."""
+
+    shares: list[float] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: None
+
+    def expects(self, share: float) -> None:
+        self.shares.append(share)
+
+
+@pytest.mark.parametrize(
+    ("design", "looks", "shares"),
+    [
+        # Equal results need the fewest pairs. After 6 blocks the next look decides, or the one after that.
+        ('blocks = 20\nuntil = "verdict"\nat_least = 6', {12, 20}, [6 / 14, 3 / 11, 1.0]),
+        ('blocks = 20\nuntil = "verdict"\nat_least = 6', {8, 16, 20}, [2 / 14, 7 / 11, 2 / 6]),
+        ("blocks = 10", {}, []),  # never ends early
+    ],
+)
+def test_the_look_that_will_probably_end_it_is_foreseen(
+    store: Store, design: str, looks: set[int], shares: list[float]
+) -> None:
+    laboratory = Laboratory(store, experiment(design), looks=frozenset(looks))
+    display = Display()
+    laboratory.run(display)
+    assert display.shares == pytest.approx(shares)
 
 
 def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:
