@@ -326,7 +326,7 @@ class Display:
         # Equal results need the fewest pairs. After 6 blocks the next look decides, or the one after that.
         ('blocks = 20\nuntil = "verdict"\nat_least = 6', {12, 20}, [6 / 14, 3 / 11, 1.0]),
         ('blocks = 20\nuntil = "verdict"\nat_least = 6', {8, 16, 20}, [2 / 14, 7 / 11, 2 / 6]),
-        ("blocks = 10", {}, []),  # never ends early
+        ("blocks = 10", set(), []),  # never ends early
     ],
 )
 def test_the_look_that_will_probably_end_it_is_foreseen(
