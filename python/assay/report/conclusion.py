@@ -27,6 +27,9 @@ def conclusion(report: Report) -> str:
         return false_alarms(analysis).summary
     if analysis.look is None:
         return f"Nothing is decided yet: {analysis.waits}."
+    undecided = sum(comparison.verdict == "undecided" for comparison in analysis.comparisons)
+    if undecided == len(analysis.comparisons) > 1:
+        return f"Nothing is decided: all {undecided} comparisons with {analysis.baseline} are undecided."
     by_level: dict[Level, list[Comparison]] = defaultdict(list)
     for comparison in analysis.comparisons:
         by_level[comparison.level].append(comparison)

@@ -69,6 +69,14 @@ def test_of_a_cost_the_sentence_says_of_what_the_ratio_is() -> None:
     assert [panel.context for panel in picture(given).panels] == [""]
 
 
+def test_where_nothing_is_decided_no_level_is_named() -> None:
+    def scattered(trial: PlannedTrial) -> dict[str, float]:
+        return {"throughput": 1e6 * 1.5 ** (trial.ordinal * 7919 % 13)}
+
+    sentence = conclusion(example_report(experiment_text(FACTORS, trial=MIX), scattered))
+    assert sentence == "Nothing is decided: all 4 comparisons with noop are undecided."
+
+
 def test_nothing_decided_says_why() -> None:
     given = report()
     half = example_report(given.campaign.source, metrics)
