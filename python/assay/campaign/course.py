@@ -43,6 +43,9 @@ MOST_REPEATED = 0.5
 FORECAST_DRAWS = 20
 """A fifth of those of `assay plan`, which nobody waits for: a forecast of 15 comparisons takes 0.3 s."""
 
+SHORTEST_FORECAST_S = 10
+"""Less time needs no forecast, which itself takes up to half a second at first, to load SciPy."""
+
 AT_FIRST = 3
 """This many repetitions are always allowed: `MOST_REPEATED` of the first few groups is less than one."""
 
@@ -244,7 +247,11 @@ class Course:
         """Tell the display at which look the campaign will probably end by its results, where it may."""
         until = self._experiment.design.blocks.until
         last = self._last_block + 1
-        if until is None or not self._next_forecast <= ended < last:
+        if (
+            until is None
+            or not self._next_forecast <= ended < last
+            or progress.left_s() < SHORTEST_FORECAST_S
+        ):
             return
         self._next_forecast = math.ceil(GROWTH * ended)
         width = None if until == "verdict" else until

@@ -319,6 +319,9 @@ class Display:
     def expects(self, share: float) -> None:
         self.shares.append(share)
 
+    def left_s(self) -> float:
+        return 60
+
 
 @pytest.mark.parametrize(
     ("design", "looks", "shares"),

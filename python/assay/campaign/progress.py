@@ -121,6 +121,10 @@ class ProgressDisplay:
         self._repeated += 1
         self._bar.update(self._task, total=self._planned, state=self._state(), refresh=True)
 
+    def left_s(self) -> float:
+        """Return the most seconds that are left."""
+        return min(time_left(self._conditions.values()), max(self._budget_s, 0))
+
     def expects(self, share: float) -> None:
         """Take note of the share of the planned trials left after which the campaign will probably end."""
         self._expected = self._ended + share * (self._planned - self._ended) if share < 1 else math.inf
@@ -131,8 +135,7 @@ class ProgressDisplay:
         failures = "".join(f"{count} {what}, " for count, what in counts if count)
         if self._ended == self._planned:
             return f"{failures}none left"
-        planned_s = time_left(self._conditions.values())
-        most_s = min(planned_s, max(self._budget_s, 0))
+        planned_s, most_s = time_left(self._conditions.values()), self.left_s()
         most = f"{self._at_most}{duration(most_s)}"
         probable_s = planned_s * (self._expected - self._ended) / (self._planned - self._ended)
         if not 0 < probable_s < most_s or (probable := duration(probable_s)) == duration(most_s):

@@ -30,7 +30,7 @@ _METRICS = {
 }
 _OPERATIONS = ("insert", "erase", "find")
 _REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
-_SHARE_OF_TIME = 0.8  # of what is left, that blocks are planned for: some groups are repeated
+_SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
 _MOST_BLOCKS = 1000
 _FEWEST_BLOCKS = 6
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
