@@ -274,14 +274,14 @@ class Course:
             intervals = [answer.interval for answer in answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
-                f"{undecided} of {len(analysis.answers)} comparisons are undecided"
+                f"{undecided} of {len(analysis.answers)} comparisons undecided"
                 if self._experiment.design.blocks.until == "verdict"
                 else "some intervals are missing"
                 if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"
             )
             if withheld:
-                reason += f", and {withheld} have no verdict, as trials were not valid or the host was busy"
+                reason += f", {withheld} withheld"
             content = {
                 "number": look.number,
                 "of": look.of,

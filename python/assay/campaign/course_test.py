@@ -349,8 +349,8 @@ def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -
         ("look", 3, 2),
     ]
     first, second = laboratory.lines
-    assert re.search("^look 1 .* 2 blocks: 1 of 1 comparisons are undecided$", first)
-    assert re.search("^look 2 .* 3 blocks: 1 of 1 comparisons are undecided$", second)
+    assert re.search("^look 1 .* 2 blocks: 1 of 1 comparisons undecided$", first)
+    assert re.search("^look 2 .* 3 blocks: 1 of 1 comparisons undecided$", second)
     assert laboratory.decided()[0][3] == {
         "number": 1,
         "of": 2,

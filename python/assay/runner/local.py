@@ -23,7 +23,7 @@ from assay.runner.build import run_shell
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
 from assay.runner.types import Outcome, Status
-from assay.words import duration, listed, quoted
+from assay.words import duration, elapsed, listed, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
 _CALIBRATION_LASTS_S = 0.25
@@ -298,7 +298,7 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     if len(ended.stdout) > STDOUT_LIMIT:
         return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
     if ended.timed_out:
-        return "timed_out", f"still ran after its time-out of {timeout_s:g} s"
+        return "timed_out", f"still ran after its time-out of {elapsed(timeout_s)}"
     last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
     why = f": {last_words}" if last_words else ""
     if ended.exit_code < 0:
