@@ -281,7 +281,7 @@ def test_a_workload_that_goes_the_other_way_stands_beside_the_whole(sided: tuple
 def test_further_metrics_and_decisions_have_their_tables(sided: tuple[Report, str]) -> None:
     report, page = sided
     also = part(page, '<h3 id="also-1">', "</table>")
-    assert "latency_ns of each subject over that of a" in also
+    assert "latency_ns (ns) of each subject over that of a" in also
     assert "lower is better" in also
     assert "Holm's correction for all comparisons of further metrics, a family of their own" in also
     for comparison in report.analysis.also:
