@@ -177,7 +177,7 @@ def test_an_address_unfolds_what_it_names(visitor: Visitor) -> None:
 
 def test_the_first_screen_has_the_answer_and_how_far_to_trust_it(visitor: Visitor) -> None:
     page = visitor.open(CAMPAIGN, ".picture")
-    for part in ("h1", ".conclusion", ".trust", ".picture >> nth=0"):
+    for part in ("h1", ".headline", ".trust", ".picture >> nth=0"):
         box = page.locator(part).first.bounding_box()
         assert box
         assert box["y"] + box["height"] < 800, part

@@ -8,15 +8,15 @@ from assay.analysis.types import Aggregate
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.report import words
-from assay.report.conclusion import conclusion
 from assay.report.gather import Report
+from assay.report.headline import headline
 from assay.report.metrics import measured, unit_in
 from assay.report.trust import trust
 from assay.words import condition_name, printable
 
 
 def summary(report: Report) -> str:
-    """Return question, conclusion, trust, verdicts and findings of a campaign, and which campaign it was."""
+    """Return question, headline, trust, verdicts and findings of a campaign, and which campaign it was."""
     campaign, analysis = report.campaign, report.analysis
     trusted = trust(report)
     unit = unit_in(report.experiment, analysis.metric)
@@ -32,7 +32,7 @@ def summary(report: Report) -> str:
     )
     parts = [
         f"## {_text(campaign.question)}",
-        _text(conclusion(report)),
+        _text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
         _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
         _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),

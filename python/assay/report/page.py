@@ -12,8 +12,9 @@ from typing import Any
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
 from assay.report import charts, sensitivity, words
-from assay.report.conclusion import conclusion
+from assay.report.headline import headline
 from assay.report.gather import Report
+from assay.report.headline import headline
 from assay.report.markdown import summary
 from assay.report.metrics import anchor_of, measured, unit_in
 from assay.report.picture import picture
@@ -62,7 +63,7 @@ def campaign_files(
             for name, figures in groupby(drawn, attrgetter("section"))
         ],
         **charts.page_content(drawn),
-        conclusion=conclusion(report),
+        headline=headline(report),
         sensitivity=[
             {
                 "name": sensitivity.name_of(condition),

@@ -18,7 +18,7 @@ NAMED_AT_MOST = 4
 """Levels that the sentence names one by one; of more it says how many there are of each kind."""
 
 
-def conclusion(report: Report) -> str:
+def headline(report: Report) -> str:
     """Return what the verdicts come to, in a sentence."""
     analysis = report.analysis
     if report.experiment.varied:
