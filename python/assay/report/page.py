@@ -12,7 +12,6 @@ from typing import Any
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
 from assay.report import charts, sensitivity, words
-from assay.report.headline import headline
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.markdown import summary

@@ -185,7 +185,9 @@ def _run_of(trial: PlannedTrial) -> CommandRun:
 
 def _placement(trial: PlannedTrial) -> dict[str, Any]:
     """Return what a calibration depends on: of a request to calibrate, all but the protocol."""
-    drawn = {name: value for name, value in trial.request.get("perturbation", {}).items() if name == "placement"}
+    drawn = {
+        name: value for name, value in trial.request.get("perturbation", {}).items() if name == "placement"
+    }
     return {name: trial.request[name] for name in ("threads", "pinning")} | drawn
 
 
