@@ -2,9 +2,11 @@
 
 Both compare a command with itself, so that the ratio is 1. hyperfine runs as it does by default, and the
 race for as long as that took. Errors and widths shrink with the square root of time, so that the time to an
-equal interval follows from both widths. hyperfine gives no interval of a ratio: it is made from its runs, as
-if they were independent. They are not, because all runs of a command follow each other: how often either
-interval holds the truth says whether their widths may be compared.
+equal interval follows from both widths, and the time to an equal error from both errors. hyperfine gives no
+interval of a ratio: it is made from its runs, as if they were independent. They are not, because all runs of
+a command follow each other: how often either interval holds the truth says whether their widths may be
+compared. Errors always may: an interval of either that holds the truth as often as it says is as wide as
+they are large.
 """
 
 import json
@@ -70,6 +72,10 @@ def _beside(length: str, rounds: Sequence[tuple[Raced, Raced]]) -> None:
     print(f"time to an equally narrow interval, assay race / hyperfine, {length} (goal: at most 1)")
     times = [(race.width / other.width) ** 2 * race.took_s / other.took_s for race, other in rounds]
     figure("whatever the intervals hold", times, "races", digits=2)
+    race, other = (
+        fmean(one.error_percent**2 * one.took_s for one in tool) for tool in zip(*rounds, strict=True)
+    )
+    print(f"  {'to an equal error, so with intervals that hold it equally often':<58}{race / other:>8.2f}")
 
 
 def _both(command: str, folder: Path) -> tuple[Raced, Raced]:

@@ -27,7 +27,7 @@ from assay.plan.types import PlannedTrial
 from assay.report import Report, gather, records
 from assay.report.site import write_page, write_site
 from assay.report.terminal import print_report
-from assay.report.words import interval
+from assay.report.words import interval, verdicts
 from assay.store import Store
 from assay.store.types import Decision
 from conftest import assay_in, run_assay
@@ -186,7 +186,7 @@ def test_the_tables_of_trials_have_every_trial_under_its_condition(site: Path, s
         (table,) = unpacked(site / "campaign-1" / f"trials-{number}.js")
         for values in zip(*table["values"], strict=True):
             row = dict(zip(table["columns"], values, strict=True))
-            listed[row["trial"]] = (number, row["status"], row[f"{METRIC} (operations / s)"])
+            listed[row["trial"]] = (number, row["status"], row[f"{METRIC} (op/s)"])
     report = gather(store, 1)
     assert listed == {
         trial.id: (
@@ -281,7 +281,7 @@ def test_a_workload_that_goes_the_other_way_stands_beside_the_whole(sided: tuple
 def test_further_metrics_and_decisions_have_their_tables(sided: tuple[Report, str]) -> None:
     report, page = sided
     also = part(page, '<h3 id="also-1">', "</table>")
-    assert "latency_ns of each subject over that of a" in also
+    assert "latency_ns (ns) of each subject over that of a" in also
     assert "lower is better" in also
     assert "Holm's correction for all comparisons of further metrics, a family of their own" in also
     for comparison in report.analysis.also:
@@ -480,8 +480,8 @@ def test_the_index_lists_a_campaign_that_is_not_written_without_a_link(other_sto
 def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: Store) -> None:
     report = gather(store, 1)
     index = (site / "index.html").read_text(encoding="utf-8")
-    faster = sum(comparison.verdict == "faster" for comparison in report.analysis.comparisons)
-    assert f">{faster} faster<" in index
+    for word, count in verdicts(report).items():
+        assert f">{count} {word}<" in index
     worst = [finding for finding in report.findings if finding.severity == report.findings[0].severity]
     assert re.search(rf">{len(worst)} {worst[0].severity}s?<", index)
 

@@ -177,7 +177,7 @@ def test_an_address_unfolds_what_it_names(visitor: Visitor) -> None:
 
 def test_the_first_screen_has_the_answer_and_how_far_to_trust_it(visitor: Visitor) -> None:
     page = visitor.open(CAMPAIGN, ".picture")
-    for part in ("h1", ".answer", ".trust", ".picture >> nth=0"):
+    for part in ("h1", ".headline", ".trust", ".picture >> nth=0"):
         box = page.locator(part).first.bounding_box()
         assert box
         assert box["y"] + box["height"] < 800, part
@@ -185,7 +185,7 @@ def test_the_first_screen_has_the_answer_and_how_far_to_trust_it(visitor: Visito
 
 def test_a_metric_leads_to_its_definition(visitor: Visitor) -> None:
     page = visitor.open(CAMPAIGN)
-    page.locator("#answer-title a").click()
+    page.locator("#picture-title a").click()
     page.wait_for_url("**/guide/metrics.html#metric-throughput")
     assert page.locator("code[id='metric-throughput']").is_visible()
     assert page.locator("a[href$='.md']").count() == 0

@@ -34,13 +34,15 @@ def number(value: float | None, digits: int = 4) -> str:
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.{digits}g}")
 
 
-def ratio(value: float | None) -> str:
-    """Return a ratio with three digits after the point, fewer where it is large."""
+def ratio(value: float | None, digits: int = 3) -> str:
+    """Return a ratio with this many digits after the point, fewer where it is large: 1.840, 12.30, 140."""
     if value is None:
         return "-"
     if 100 <= value < 1e6:
         return f"{value:.0f}"
-    return f"{value:.3f}" if 0.01 <= value < 100 else number(value, 3)
+    if 0.1 <= value < 100:
+        return f"{value:.{digits - (value >= 10)}f}"
+    return number(value, digits)
 
 
 def p_value(value: float | None) -> str:

@@ -37,6 +37,7 @@ def test_numbers_have_four_digits(value: float | None, written: str) -> None:
         (1.0, "1.000"),
         (0.9876, "0.988"),
         (250.0, "250"),
+        (12.3456, "12.35"),
         (1060.4, "1060"),
         (2e9, "2G"),
         (1e-300, "1e-300"),

@@ -136,7 +136,10 @@ class Forecast:
 
 
 def forecast(
-    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, width_percent: float | None = None
+    campaigns: Sequence[Sequence[StoredTrial]],
+    experiment: Experiment,
+    width_percent: float | None = None,
+    draws: int = DRAWS,
 ) -> Forecast:
     """Return how many blocks it will probably take until there are verdicts, or intervals are this narrow.
 
@@ -150,6 +153,7 @@ def forecast(
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
         width_percent: full width of the interval of a ratio, 100 (high / low - 1), above zero; None for
             verdicts.
+        draws: how many samples of a size are drawn.
     """
     blocks = experiment.design.blocks
     answers = len(summarise((), experiment).answers)
@@ -157,7 +161,7 @@ def forecast(
     confidence = looks(blocks, answers)[-1].confidence
     seconds = _seconds_per_block(campaigns, experiment)
     planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
-    samples = list(_samples(campaigns, experiment))
+    samples = list(_samples(campaigns, experiment, draws))
     enough = [sample for sample in samples if sample.freedom >= FEWEST_PAIRS - 1]
     if width_percent is None:
         bound = math.log1p(experiment.comparison.smallest_effect_percent / 100)
@@ -223,7 +227,8 @@ class _Sample:
     """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1.
 
     `center` is the mean of all of them; `freedom` is the degrees of freedom of their standard deviation.
-    `withheld` says why those of a campaign do not count: trials were not valid.
+    `withheld` says why those of a campaign do not count: trials were not valid. `draws` samples of
+    each size are drawn from it.
     """
 
     target: Wanted
@@ -232,10 +237,11 @@ class _Sample:
     freedom: int
     per_block: float
     withheld: str
+    draws: int
 
     def widths(self, confidence: float) -> "_Widths":
         """Return the widths that intervals of this confidence will probably have."""
-        return _Widths(self.residuals, self.freedom, confidence)
+        return _Widths(self.residuals, self.freedom, confidence, self.draws)
 
     def is_near(self, bound: float) -> bool:
         """Return whether it is nearer to being equivalent than to being different."""
@@ -253,7 +259,9 @@ class _Sample:
         return self.widths(confidence).pairs_for(2 * distance / (1 + off))
 
 
-def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> Iterator[_Sample]:
+def _samples(
+    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, draws: int
+) -> Iterator[_Sample]:
     """Yield the sample of each comparison: by context, then by level, in the experiment's order.
 
     All blocks count, those after the last look at the results too: they say as much of the scatter, and no
@@ -278,7 +286,7 @@ def _samples(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment)
         per_block = min(1.0, sum(sample.size for sample in log_ratios) / max(groups, 1))
         every = np.concatenate(log_ratios) if log_ratios else np.empty(0)
         center = float(every.mean()) if every.size else 0.0
-        yield _Sample(target, _residuals(log_ratios), center, freedom, per_block, withheld)
+        yield _Sample(target, _residuals(log_ratios), center, freedom, per_block, withheld, draws)
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
@@ -294,13 +302,14 @@ def _residuals(log_ratios: Sequence[_Values]) -> _Values:
 class _Widths:
     """Widths of intervals, as log ratios, that samples of a size probably reach."""
 
-    def __init__(self, residuals: _Values, freedom: int, confidence: float) -> None:
+    def __init__(self, residuals: _Values, freedom: int, confidence: float, draws: int) -> None:
         self._residuals = residuals
         self._confidence = confidence
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
         self._freedom = freedom
         self._normal = _normal_widths(self._sizes, self._freedom, confidence)
+        self._draws = draws
         self._drawn: dict[int, float] = {}
 
     def at(self, size: int) -> float:
@@ -330,9 +339,9 @@ class _Widths:
     def _draw(self, size: int) -> float:
         if size not in self._drawn:
             chance = np.random.default_rng(size)  # the same forecast each time
-            chosen = chance.integers(self._residuals.size, size=(DRAWS, size))
+            chosen = chance.integers(self._residuals.size, size=(self._draws, size))
             # What the scatter may really be: it was measured on a few pairs.
-            scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(DRAWS, 1)))
+            scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(self._draws, 1)))
             tests = sign_flips(self._residuals[chosen] * scale, self._confidence)
             assert tests.low is not None
             assert tests.high is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.analysis import HostModes, median
 from assay.analysis.busy import is_busy
+from assay.analysis.ranks import rank_correlation_p
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
@@ -154,14 +155,6 @@ _DRIFT_LEVEL = 0.05  # of all conditions together
 _DRIFT_LIMIT = 0.05  # the size of the effects that experiments look for
 
 
-def _rank_correlation_p(values: Sequence[float]) -> float:
-    """Return the p-value of the rank correlation of values with their order."""
-    # Loaded only where it is needed because it takes a second; SciPy ships no types.
-    from scipy.stats import spearmanr  # type: ignore[import-untyped] # noqa: PLC0415
-
-    return float(spearmanr(range(len(values)), list(map(float, values))).pvalue)
-
-
 @limited(
     "campaign-drift",
     "Results drift across the campaign",
@@ -187,7 +180,7 @@ def campaign_drift(evidence: Evidence) -> dict[str, float]:
     for name, values in series.items():
         third = len(values) // 3
         change = median(values[-third:]) / median(values[:third]) - 1
-        if abs(change) > _DRIFT_LIMIT and _rank_correlation_p(values) * len(series) <= _DRIFT_LEVEL:
+        if abs(change) > _DRIFT_LIMIT and rank_correlation_p(values) * len(series) <= _DRIFT_LEVEL:
             changes[name] = change
     return changes
 

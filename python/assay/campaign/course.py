@@ -1,16 +1,18 @@
 """The course of a campaign: what runs next, what is repeated, when results are looked at, when it ends."""
 
+import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Literal
 
 from assay.analysis import summarise
 from assay.analysis.busy import busy_reason
 from assay.analysis.modes import disagreement
-from assay.analysis.sequential import looks, settled
+from assay.analysis.planning import FEWEST_PAIRS, forecast
+from assay.analysis.sequential import GROWTH, looks, settled
 from assay.analysis.steadiness import derive
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
@@ -37,6 +39,12 @@ class NothingExtractedError(AssayError):
 
 MOST_REPEATED = 0.5
 """Repetitions are at most this share of the groups that have run: a restless host must not double them."""
+
+FORECAST_DRAWS = 20
+"""A fifth of those of `assay plan`, which nobody waits for: a forecast of 15 comparisons takes 0.3 s."""
+
+SHORTEST_FORECAST_S = 10
+"""Less time needs no forecast, which itself takes up to half a second at first, to load SciPy."""
 
 AT_FIRST = 3
 """This many repetitions are always allowed: `MOST_REPEATED` of the first few groups is less than one."""
@@ -84,8 +92,9 @@ class Course:
         self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
         blocks = experiment.design.blocks
         self._looks = {look.blocks for look in looks(blocks)} if blocks.until is not None else set()
+        self._next_forecast = FEWEST_PAIRS  # blocks
         self._began = clock()
-        self._before_s = sum(map(_took_s, self._ended))
+        self._before_s = _took_s(self._ended)
         compared = {experiment.comparison.metric, *experiment.comparison.also}
         # Subjects that have been seen to give every compared metric; what single trials lack later is
         # for the audit.
@@ -142,7 +151,10 @@ class Course:
             progress.added(repetition)
         if todo and todo[0][0].block == last.block:
             return True
-        return self._block_ended(last.block)
+        if not self._block_ended(last.block):
+            return False
+        self._forecast(last.block + 1, progress)
+        return True
 
     def running_s(self) -> float:
         """Return how long the campaign has been running, seconds.
@@ -231,6 +243,24 @@ class Course:
         self._say(f"finished early: {reason}")
         return False
 
+    def _forecast(self, ended: int, progress: ProgressDisplay) -> None:
+        """Tell the display at which look the campaign will probably end by its results, where it may."""
+        until = self._experiment.design.blocks.until
+        last = self._last_block + 1
+        if (
+            until is None
+            or not self._next_forecast <= ended < last
+            or progress.left_s() < SHORTEST_FORECAST_S
+        ):
+            return
+        self._next_forecast = math.ceil(GROWTH * ended)
+        width = None if until == "verdict" else until
+        expected = forecast([self._ended], self._experiment, width, FORECAST_DRAWS)
+        needed = [comparison.blocks for comparison in expected.comparisons if not comparison.withheld]
+        most = max((math.inf if blocks is None else blocks for blocks in needed), default=math.inf)
+        look = min((look for look in self._looks if look > ended and look >= most), default=last)
+        progress.expects((look - ended) / (last - ended))
+
     def _look(self, ended: int) -> str:
         """Look at the results after this many blocks; return why the campaign may end, or ""."""
         analysis = summarise(self._ended, self._experiment)
@@ -244,14 +274,14 @@ class Course:
             intervals = [answer.interval for answer in answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
-                f"{undecided} of {len(analysis.answers)} comparisons are undecided"
+                f"{undecided} of {len(analysis.answers)} comparisons undecided"
                 if self._experiment.design.blocks.until == "verdict"
                 else "some intervals are missing"
                 if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"
             )
             if withheld:
-                reason += f", and {withheld} have no verdict, as trials were not valid or the host was busy"
+                reason += f", {withheld} withheld"
             content = {
                 "number": look.number,
                 "of": look.of,
@@ -286,7 +316,17 @@ class Course:
                     )
 
 
-def _took_s(trial: StoredTrial) -> float:
-    """Return the seconds that the processes of a trial ran, those of its calibrations among them."""
-    calibrations = (trial.calibration_before, trial.calibration_after)
-    return trial.wall_s + sum(calibration.get("elapsed_ms", 0) for calibration in calibrations) / 1000
+def _took_s(trials: Sequence[StoredTrial]) -> float:
+    """Return the seconds that the processes of trials ran, those of their calibrations among them.
+
+    A trial that began sooner after the one before it than these take shares a calibration with it.
+    """
+    took = 0.0
+    for trial, following in zip_longest(trials, trials[1:]):
+        calibrations = (trial.calibration_before, trial.calibration_after)
+        alone = trial.wall_s + sum(calibration.get("elapsed_ms", 0) for calibration in calibrations) / 1000
+        until_next = (
+            math.inf if following is None else (following.started_at - trial.started_at).total_seconds()
+        )
+        took += min(alone, max(0, until_next))
+    return took

@@ -106,7 +106,7 @@ class Laboratory:
             calibration_before={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
             calibration_after={"metrics": {}, "elapsed_ms": 100 * self.trial_s},
             calibration_error="",
-            started_at=datetime.now(UTC),
+            started_at=datetime.fromtimestamp(self.now, UTC),
             wall_s=0.8 * self.trial_s,
             derived={"lost_share": self.lost[trial.group]} if trial.group in self.lost else {},
         )
@@ -130,7 +130,7 @@ class Laboratory:
         blocks = max(trial.block for trial in ended) + 1
         return analysis("equivalent" if self.settle(blocks) else "undecided", blocks)
 
-    def run(self) -> None:
+    def run(self, display: Any = None) -> None:
         """Run what is pending until the end, or until the runner is killed."""
         with patch.multiple(
             "assay.campaign.course",
@@ -146,7 +146,7 @@ class Laboratory:
             course = Course(
                 store, self.number, self.experiment, clock=lambda: self.now, say=self.lines.append
             )
-            course.run(self, ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
+            course.run(self, display or ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
 
     def decided(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
         return [
@@ -307,6 +307,40 @@ def until_verdict() -> Experiment:
     return fixed.model_copy(update={"design": fixed.design.model_copy(update={"blocks": blocks})})
 
 
+@dataclass
+class Display:
+    """Writes down what it is told to expect."""
+
+    shares: list[float] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: None
+
+    def expects(self, share: float) -> None:
+        self.shares.append(share)
+
+    def left_s(self) -> float:
+        return 60
+
+
+@pytest.mark.parametrize(
+    ("design", "looks", "shares"),
+    [
+        # Equal results need the fewest pairs. After 6 blocks the next look decides, or the one after that.
+        ('blocks = 20\nuntil = "verdict"\nat_least = 6', {12, 20}, [6 / 14, 3 / 11, 1.0]),
+        ('blocks = 20\nuntil = "verdict"\nat_least = 6', {8, 16, 20}, [2 / 14, 7 / 11, 2 / 6]),
+        ("blocks = 10", set(), []),  # never ends early
+    ],
+)
+def test_the_look_that_will_probably_end_it_is_foreseen(
+    store: Store, design: str, looks: set[int], shares: list[float]
+) -> None:
+    laboratory = Laboratory(store, experiment(design), looks=frozenset(looks))
+    display = Display()
+    laboratory.run(display)
+    assert display.shares == pytest.approx(shares)
+
+
 def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -> None:
     laboratory = Laboratory(store, until_verdict(), looks=frozenset({2, 3}))
     laboratory.run()
@@ -315,8 +349,8 @@ def test_the_results_are_looked_at_after_the_planned_blocks_only(store: Store) -
         ("look", 3, 2),
     ]
     first, second = laboratory.lines
-    assert re.search("^look 1 .* 2 blocks: 1 of 1 comparisons are undecided$", first)
-    assert re.search("^look 2 .* 3 blocks: 1 of 1 comparisons are undecided$", second)
+    assert re.search("^look 1 .* 2 blocks: 1 of 1 comparisons undecided$", first)
+    assert re.search("^look 2 .* 3 blocks: 1 of 1 comparisons undecided$", second)
     assert laboratory.decided()[0][3] == {
         "number": 1,
         "of": 2,

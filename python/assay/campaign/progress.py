@@ -67,6 +67,7 @@ class ProgressDisplay:
         Where the campaign may end early, what is planned is the most there may be; `budget_s` is the time
         that is left to it.
         """
+        self._expected = math.inf  # of all trials: how many will probably have run when it ends
         self._console = console
         self._at_most = "at most " if may_end_early else ""
         self._conditions: dict[frozenset[tuple[str, Level]], ConditionTimes] = {}
@@ -120,13 +121,26 @@ class ProgressDisplay:
         self._repeated += 1
         self._bar.update(self._task, total=self._planned, state=self._state(), refresh=True)
 
+    def left_s(self) -> float:
+        """Return the most seconds that are left."""
+        return min(time_left(self._conditions.values()), max(self._budget_s, 0))
+
+    def expects(self, share: float) -> None:
+        """Take note of the share of the planned trials left after which the campaign will probably end."""
+        self._expected = self._ended + share * (self._planned - self._ended) if share < 1 else math.inf
+        self._bar.update(self._task, state=self._state(), refresh=True)
+
     def _state(self) -> str:
         counts = ((self._failed, "not valid"), (self._repeated, "repeated"))
         failures = "".join(f"{count} {what}, " for count, what in counts if count)
         if self._ended == self._planned:
             return f"{failures}none left"
-        left_s = min(time_left(self._conditions.values()), max(self._budget_s, 0))
-        return f"{failures}{self._at_most}{duration(left_s)} left"
+        planned_s, most_s = time_left(self._conditions.values()), self.left_s()
+        most = f"{self._at_most}{duration(most_s)}"
+        probable_s = planned_s * (self._expected - self._ended) / (self._planned - self._ended)
+        if not 0 < probable_s < most_s or (probable := duration(probable_s)) == duration(most_s):
+            return f"{failures}{most} left"
+        return f"{failures}{probable} left, {most.replace('about ', '')}"
 
     def _times(self, trial: PlannedTrial) -> ConditionTimes:
         condition = frozenset(trial.levels.items())

@@ -113,6 +113,33 @@ def test_what_may_end_early_is_planned_at_most_and_leaves_no_more_than_its_budge
     ]
 
 
+def test_the_time_that_it_will_probably_take_stands_before_the_most_it_may_take() -> None:
+    printed = io.StringIO()
+    trials = [planned("a", 60_000)] * 100
+    with ProgressDisplay(Console(file=printed), trials, ended=0, failed=0, may_end_early=True) as display:
+        for number, trial in enumerate(trials[:60]):
+            if number == 15:
+                display.expects(0.25)  # 15 and a quarter of 85 trials
+            display.ended(trial, outcome(), 60.0)
+    assert printed.getvalue().splitlines() == [
+        "10 of at most 100 trials, at most about 1.5 hours left",
+        "20 of at most 100 trials, about 16 minutes left, at most 80 minutes",
+        "30 of at most 100 trials, about 6 minutes left, at most 70 minutes",
+        *(
+            f"{ended} of at most 100 trials, at most about {100 - ended} minutes left"
+            for ended in (40, 50, 60)
+        ),
+    ]
+
+
+def test_what_is_not_expected_to_end_early_has_its_bound_alone() -> None:
+    printed = io.StringIO()
+    with ProgressDisplay(Console(file=printed), [planned("a")] * 10, 0, 0, may_end_early=True) as display:
+        display.expects(1)
+        display.ended(planned("a"), outcome(), 60.0)
+    assert printed.getvalue() == "1 of at most 10 trials, at most about 9 minutes left\n"
+
+
 def test_a_command_needs_no_measured_interval() -> None:
     trial = PlannedTrial(0, 0, 0, {"subject": "a"}, {}, "/x", {}, 1, 1)
     with ProgressDisplay(Console(file=io.StringIO()), [trial], ended=0, failed=0) as display:

@@ -30,11 +30,12 @@ _METRICS = {
 }
 _OPERATIONS = ("insert", "erase", "find")
 _REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
-_SHARE_OF_TIME = 0.8  # of what is left, that blocks are planned for: some groups are repeated
+_SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
 _MOST_BLOCKS = 1000
 _FEWEST_BLOCKS = 6
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
+_LONGER = 20  # times as long, where the rehearsal alone took all the time
 _USUAL_FEWEST = 8  # before the first look at the results
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
@@ -208,7 +209,7 @@ def race(
     path = _path(save, commands)
     rehearsal = _experiment(asked, {"blocks": 1}, path, seed)
     try:
-        design = _rehearsed(rehearsal, began + within, quiet=quiet)
+        design = _rehearsed(rehearsal, began, within, quiet=quiet)
         experiment = _experiment(asked, design, path, seed)
         if save:
             write(save, experiment.source, "--save")
@@ -301,7 +302,9 @@ def _path(save: Path | None, commands: Sequence[str]) -> Path:
     if save is None:
         return Path("race.toml").absolute()
     if save.suffix != ".toml":
-        raise AssayError(f"--save {save}: the name of an experiment's file ends in .toml; write {save}.toml")
+        raise AssayError(
+            f"--save {save}: the name of a file ends in .toml; write {save.with_suffix('.toml')}"
+        )
     if save.exists():
         raise AssayError(f"--save {save}: the file exists; name another")
     if commands and save.absolute().parent != Path.cwd():
@@ -333,7 +336,7 @@ def _without_place(error: AssayError, path: Path) -> AssayError:
     return AssayError(re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)))
 
 
-def _rehearsed(experiment: "Experiment", ends: float, *, quiet: bool) -> dict[str, Any]:
+def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet: bool) -> dict[str, Any]:
     """Rehearse a race, and return its design: as many blocks as there is time for.
 
     Raises:
@@ -344,6 +347,7 @@ def _rehearsed(experiment: "Experiment", ends: float, *, quiet: bool) -> dict[st
     from assay.campaign import RehearsalError, plan_trials, rehearse
     from assay.runner.process import Interrupted, StopSignals
 
+    ends = began + within_s
     try:
         plan = plan_trials(experiment)
     except AssayError as error:
@@ -354,7 +358,7 @@ def _rehearsed(experiment: "Experiment", ends: float, *, quiet: bool) -> dict[st
         try:
             block_s = rehearse(experiment, plan, ends, stop, lambda line: typer.echo(line, err=True))
         except RehearsalError as error:
-            raise AssayError(_explained(experiment.comparison.metric, error)) from error
+            raise AssayError(_explained(experiment.comparison.metric, error, within_s)) from error
         except Interrupted as interrupted:
             typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
@@ -391,13 +395,13 @@ def _shell_start(experiment: "Experiment") -> str:
     return f"sh reads the commands: its start, about {ended.used['wall_ms']:.2g} ms, is in each time"
 
 
-def _explained(metric: str, error: "RehearsalError") -> str:
+def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
     """Return what is wrong with a trial that cannot be counted, and the remedy where that is known."""
     outcome = error.outcome
     if outcome.status == "crashed" and outcome.exit_code > 0 and outcome.exit_code not in _NOT_EXECUTED:
         return f"{error}; correct it, or count it all the same with --ignore-failure"
     if outcome.status == "timed_out":
-        return f"{error}; give the race several times as much: --within 10m"
+        return f"{error}; give the race much more time: --within {_time(_LONGER * within_s)}"
     if outcome.status == "valid" and metric == "instructions":
         why = "this machine counts none, or /proc/sys/kernel/perf_event_paranoid forbids it"
         return f"--metric instructions: {why}; compare user_time"

@@ -179,7 +179,7 @@ def test_a_stop_in_the_rehearsal_records_nothing(monkeypatch: pytest.MonkeyPatch
         (["echo a", "echo b", "--same-output"], "printed something else than echo "),
         (["true", "true", "--input", "absent"], "absent cannot be read: No such file"),
         (["true", "true", "--setup", "exit 3"], '"exit 3" in '),
-        (["sleep 100", "true", "--within", "1s"], "give the race several times as much"),
+        (["sleep 100", "true", "--within", "1s"], "give the race much more time: --within 20s"),
         (["bt_map", "noop", "--metric", "latency_range_p99_ns"], "no mix holds range"),
     ],
 )

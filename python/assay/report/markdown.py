@@ -3,18 +3,20 @@
 import re
 from collections.abc import Iterator
 
-from assay.analysis import Interval
+from assay.analysis import Comparison
+from assay.analysis.types import Aggregate
 from assay.analysis.verdicts import verdict_word
+from assay.experiment import Experiment
 from assay.report import words
-from assay.report.answer import answer, short_ratio
-from assay.report.charts.drawn import measured, unit_in
 from assay.report.gather import Report
+from assay.report.headline import headline
+from assay.report.metrics import measured, unit_in
 from assay.report.trust import trust
 from assay.words import condition_name, printable
 
 
 def summary(report: Report) -> str:
-    """Return question, answer, trust, verdicts and findings of a campaign, and which campaign it was."""
+    """Return question, headline, trust, verdicts and findings of a campaign, and which campaign it was."""
     campaign, analysis = report.campaign, report.analysis
     trusted = trust(report)
     unit = unit_in(report.experiment, analysis.metric)
@@ -30,7 +32,7 @@ def summary(report: Report) -> str:
     )
     parts = [
         f"## {_text(campaign.question)}",
-        _text(answer(report)),
+        _text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
         _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
         _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),
@@ -53,16 +55,15 @@ def _verdicts(report: Report) -> Iterator[list[str]]:
                 yield [context, level, "baseline", "1", "", median]
             else:
                 verdict = verdict_word(comparison.verdict, analysis.metric, unit)
-                yield [context, level, verdict, *_numbers(comparison.ratio, comparison.interval), median]
+                yield [context, level, verdict, *_numbers(comparison, report.experiment), median]
     for whole in analysis.aggregates:
         context = condition_name({**whole.context, "over": words.workloads(whole)})
         verdict = verdict_word(whole.verdict, analysis.metric, unit)
-        yield [context, str(whole.level), verdict, *_numbers(whole.ratio, whole.interval), ""]
+        yield [context, str(whole.level), verdict, *_numbers(whole, report.experiment), ""]
 
 
-def _numbers(ratio: float | None, interval: Interval | None) -> list[str]:
-    ends = "" if interval is None else f"{short_ratio(interval.low)} to {short_ratio(interval.high)}"
-    return [short_ratio(ratio), ends]
+def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:
+    return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
 
 
 def _table(columns: list[str], rows: Iterator[list[str]]) -> str:

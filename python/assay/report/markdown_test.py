@@ -27,7 +27,7 @@ def test_a_summary_has_the_answer_the_trust_and_a_row_for_each_condition() -> No
     assert len(rows) == 4
     assert rows[0].startswith("| threads=1 | noop | baseline | 1 |")
     assert rows[1].startswith("| threads=1 | std_map_mutex | slower | 0.5")
-    assert "| median (operations / s) |" in text
+    assert "| median (op/s) |" in text
 
 
 def test_findings_are_listed_and_names_are_no_markup() -> None:

@@ -4,14 +4,37 @@ import re
 from functools import cache
 from pathlib import Path
 
+from assay.experiment import Experiment
+
 REFERENCE = Path(__file__).parent / "metrics.md"
 
+_WITHOUT_UNIT = ("count", "ratio", "0 or 1")
+_ENDINGS = ("ns", "us", "ms", "s", "bytes")
 _PERCENTILES = r"(?:p50|p90|p99|p99_9|p99_99|mean|max)"
 
 
 def unit_of(metric: str) -> str:
     """Return the unit of a metric of the trial protocol; empty where it has none, or is another program's."""
     return next((unit for pattern, unit, _ in _defined() if pattern.fullmatch(metric)), "")
+
+
+def unit_in(experiment: Experiment, metric: str) -> str:
+    """Return the unit of a metric in an experiment, as it stands behind a number wherever a person reads it.
+
+    An extraction rule says it, or the reference where the metric is of the trial protocol, or the name's end.
+    Counts and shares have none, nor has what is not known.
+    """
+    commands = any(program.is_command for program in experiment.programs.values())
+    unit = experiment.unit(metric) or ("" if commands else unit_of(metric))
+    if unit in _WITHOUT_UNIT:
+        return ""
+    return unit or next((of for of in _ENDINGS if metric.endswith(f"_{of}")), "")
+
+
+def measured(experiment: Experiment, metric: str) -> str:
+    """Return a metric with its unit, where that is known."""
+    unit = unit_in(experiment, metric)
+    return f"{metric} ({unit})" if unit else metric
 
 
 def anchor_of(metric: str) -> str:

@@ -9,10 +9,10 @@ from assay.report.metrics import anchor_of, unit_of
 @pytest.mark.parametrize(
     ("metric", "unit", "anchor"),
     [
-        ("throughput", "operations / s", "metric-throughput"),
-        ("snapshot_throughput", "operations / s", "metric-OPERATION_throughput"),
-        ("find_throughput", "operations / s", "metric-find_throughput"),
-        ("role_readers_throughput", "operations / s", "metric-role_NAME_throughput"),
+        ("throughput", "op/s", "metric-throughput"),
+        ("snapshot_throughput", "op/s", "metric-OPERATION_throughput"),
+        ("find_throughput", "op/s", "metric-find_throughput"),
+        ("role_readers_throughput", "op/s", "metric-role_NAME_throughput"),
         ("latency_find_p99_9_ns", "ns", "metric-latency_OPERATION_p50_ns"),
         ("wall_ms", "ms", "metric-wall_ms"),
         ("probe_retries", "", "metric-probe_NAME"),

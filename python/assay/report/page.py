@@ -12,12 +12,11 @@ from typing import Any
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
 from assay.report import charts, sensitivity, words
-from assay.report.answer import answer
-from assay.report.charts.drawn import measured, unit_in
 from assay.report.gather import Report
+from assay.report.headline import headline
 from assay.report.markdown import summary
 from assay.report.meaning import section
-from assay.report.metrics import anchor_of
+from assay.report.metrics import anchor_of, measured, unit_in
 from assay.report.picture import picture
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
@@ -66,7 +65,7 @@ def campaign_files(
             for name, figures in groupby(drawn, attrgetter("section"))
         ],
         **charts.page_content(drawn),
-        answer=answer(report),
+        headline=headline(report),
         sensitivity=[
             {
                 "name": sensitivity.name_of(condition),

@@ -11,11 +11,10 @@ from assay.analysis import Comparison, ConditionSummary
 from assay.analysis.types import Aggregate, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
-from assay.report.answer import short_ratio
 from assay.report.charts.axes import drawable
-from assay.report.charts.drawn import unit_in
 from assay.report.gather import Report
-from assay.words import condition_name, counted, number, p_value
+from assay.report.metrics import unit_in
+from assay.words import condition_name, counted, in_unit, p_value
 
 TICKS_AT_MOST = 7
 ROOM = 0.03  # of the axis, beyond the outermost number at either end
@@ -181,12 +180,13 @@ def _row(
     if ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
         begin, end = sorted((axis.place(ends.low), axis.place(ends.high)))
         span = (begin, round(end - begin, 3))
-    interval = "" if ends is None else f"{short_ratio(ends.low)} to {short_ratio(ends.high)}"
+    ratio = words.glance(answer.ratio, report.experiment)
+    interval = words.glance_interval(ends, report.experiment)
     unit = report.experiment.unit(answer.metric)
     word = verdict_word(answer.verdict, answer.metric, unit)
     median = "" if summary is None else f"; median {_median(report, summary)}"
     about = (
-        f"{answer.level}: {short_ratio(answer.ratio)} times {answer.baseline}"
+        f"{answer.level}: {ratio} times {answer.baseline}"
         f"{f', interval {interval}' if interval else ''}; {word}, p {p_value(answer.p_adjusted)}, "
         f"{counted(answer.pairs, 'pair')}{median}"
     )
@@ -197,7 +197,7 @@ def _row(
         word=word,
         at=axis.place(known[0]) if known else None,
         interval=span,
-        ratio=short_ratio(answer.ratio),
+        ratio=ratio,
         ends=interval,
         about=about,
         reason=answer.reason if not known or not span else "",
@@ -209,4 +209,5 @@ def _median(report: Report, summary: ConditionSummary) -> str:
     text = words.typical(summary, accept_invalid=report.experiment.comparison.accept_invalid)
     if text in ("-", "several", "varies"):
         return {"-": "no median", "several": "several values", "varies": "no typical value"}[text]
-    return f"{number(summary.median, 3)} {unit_in(report.experiment, report.analysis.metric)}".rstrip()
+    assert summary.median is not None
+    return in_unit(summary.median, unit_in(report.experiment, report.analysis.metric))

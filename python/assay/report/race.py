@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 from assay.analysis import Comparison, ConditionSummary
+from assay.analysis.busy import is_busy
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.gather import Report
+from assay.report.metrics import unit_in
 from assay.report.trust import short, trust
-from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, ratio
+from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, whole_percent
 
+_FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 _NAMES = {
     "wall_ms": "time",
     "user_ms": "user time",
@@ -35,7 +38,10 @@ def race_answer(report: Report, took_s: float) -> Iterator[str]:
             ):
                 yield printable(f"  why: {comparison.reason}")
         yield from _medians(report, comparisons)
-    yield f"{elapsed(took_s)}; {_look(report)}; {_trust(report)}"
+    far = trust(report)
+    yield f"{elapsed(took_s)}; {_look(report)}; trust: {far.summary}"
+    for finding in far.worst:
+        yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
 
 
 def _holds_1(comparison: Comparison) -> bool:
@@ -49,7 +55,8 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     level, baseline = str(comparison.level), str(comparison.baseline)
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
     if comparison.ratio is None:
-        return f"undecided, {level} against {baseline}: {comparison.reason}"
+        word = "withheld" if comparison.withheld else "undecided"
+        return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
     # Of a time the inverse is the speed; of other metrics the ratio stays as it is.
     inverse = by_speed and analysis.better == "lower"
     better = "faster" if by_speed else "better"
@@ -58,19 +65,34 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     word = said.get(comparison.verdict, comparison.verdict)
     if comparison.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
-    value, interval = _ratio(comparison, inverse)
+    value, interval = _ratio(report, comparison, inverse)
     if by_speed:
         return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
     return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
 
 
-def _ratio(comparison: Comparison, inverse: bool) -> tuple[str, str]:
+def _busy(report: Report, comparison: Comparison) -> str:
+    """Return that the host was too busy for the two sides of a comparison, and what to do; or nothing."""
+    factor = report.analysis.factor
+    sides = [{**comparison.context, factor: level} for level in (comparison.level, comparison.baseline)]
+    shares = [
+        summary.lost
+        for summary in report.analysis.conditions
+        if dict(summary.levels) in sides and summary.lost is not None and is_busy(summary.lost)
+    ]
+    if not comparison.withheld or not shares:
+        return ""
+    return f"other work took {whole_percent(max(shares))} of their processor time; race again on a quiet host"
+
+
+def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, str]:
     """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
     ends = [] if interval is None else [interval.low, interval.high]
     values = [1 / end for end in (value, *reversed(ends))] if inverse else [value, *ends]
-    return ratio(values[0]), f" ({ratio(values[1])} to {ratio(values[2])})" if ends else ""
+    said = [words.glance(value, report.experiment) for value in values]
+    return said[0], f" ({said[1]} to {said[2]})" if ends else ""
 
 
 def _medians(report: Report, comparisons: list[Comparison]) -> Iterator[str]:
@@ -91,7 +113,7 @@ def _median(report: Report, summary: ConditionSummary) -> str:
     """Return the median of the compared metric with its unit, and with its interval where there is one."""
     if summary.median is None:
         return "-"
-    unit = words.short_unit(report.analysis.metric, report.experiment)
+    unit = unit_in(report.experiment, report.analysis.metric)
     median = in_unit(summary.median, unit, 4)
     if summary.interval is None:
         return median
@@ -113,13 +135,6 @@ def _look(report: Report) -> str:
     seen = report.analysis.look
     blocks = max((trial.block for trial in report.trials), default=-1) + 1
     return counted(blocks if seen is None else seen.blocks, "block")
-
-
-def _trust(report: Report) -> str:
-    """Return how far to trust the answer, and the worst findings."""
-    far = trust(report)
-    why = f" ({', '.join(short(finding, 60) for finding in far.worst)})" if far.worst else ""
-    return f"trust: {far.summary}{why}"
 
 
 def _name(metric: str) -> str:

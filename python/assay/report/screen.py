@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from assay.analysis import Aggregate, Comparison, ConditionSummary, Interval
+from assay.analysis import Aggregate, Comparison, ConditionSummary
 from assay.analysis.aa import false_alarms
 from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
@@ -17,6 +17,7 @@ from assay.experiment import Experiment
 from assay.plan.types import Level
 from assay.report import sensitivity, words
 from assay.report.gather import Report
+from assay.report.metrics import unit_in
 from assay.report.terminal import SEVERITY_STYLES, STYLES
 from assay.report.trust import Degree, short, trust
 from assay.runner.types import Status
@@ -29,8 +30,6 @@ LETTERS: Mapping[Verdict, str] = {"faster": "F", "slower": "S", "equivalent": "=
 
 _GAP = 2
 _HEADING_AT_MOST = 40
-_FINE_PERCENT = 2
-"""Where a smaller effect counts, ratios have another digit."""
 _OVERALL = "over all"
 _DEGREE_STYLES: dict[Degree, str] = {
     "with confidence": "bold green",
@@ -244,35 +243,12 @@ def _cell(condition: ConditionSummary, comparison: Comparison | None, report: Re
     experiment = report.experiment
     median = words.typical(condition, accept_invalid=experiment.comparison.accept_invalid)
     if condition.median is not None and median == number(condition.median):
-        median = in_unit(condition.median, words.short_unit(report.analysis.metric, experiment))
+        median = in_unit(condition.median, unit_in(experiment, report.analysis.metric))
     return _Cell(median)
 
 
 def _answer(answer: Comparison | Aggregate, experiment: Experiment) -> _Cell:
     if answer.ratio is None:
         return _Cell("withheld" if answer.withheld else "no pairs", verdict=answer.verdict)
-    fine = experiment.comparison.smallest_effect_percent < _FINE_PERCENT
-    return _Cell(
-        brief_ratio(answer.ratio, fine=fine), _brief_interval(answer.interval, fine=fine), answer.verdict
-    )
-
-
-def _brief_interval(interval: Interval | None, *, fine: bool) -> str:
-    if interval is None:
-        return "-"
-    return f"{brief_ratio(interval.low, fine=fine)}-{brief_ratio(interval.high, fine=fine)}"
-
-
-def brief_ratio(value: float, *, fine: bool = False) -> str:
-    """Return a ratio with the digits that a table has room for: 1.84, 0.55, 0.052, 12.3, 140.
-
-    Args:
-        fine: with one digit more.
-    """
-    if 100 <= value < 1e6:
-        return f"{value:.0f}"
-    if 10 <= value < 100:
-        return f"{value:.{1 + fine}f}"
-    if 0.1 <= value < 10:
-        return f"{value:.{2 + fine}f}"
-    return number(value, 2 + fine)
+    ends = words.glance_interval(answer.interval, experiment).replace(" to ", "-")
+    return _Cell(words.glance(answer.ratio, experiment), ends or "-", answer.verdict)

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from assay.findings import Finding, Severity
 from assay.plan.types import PlannedTrial
-from assay.report import Report
-from assay.report.screen import brief_ratio, print_screen
+from assay.report import Report, words
+from assay.report.screen import print_screen
 from assay.report.trust import trust
 from assay.runner.types import Status
 from example_report import example_report, experiment_text
@@ -182,8 +182,18 @@ def test_colour_is_for_terminals_that_have_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("value", "brief"),
-    [(1.8367, "1.84"), (0.5519, "0.55"), (0.05234, "0.052"), (12.345, "12.3"), (140.4, "140"), (2e7, "20M")],
+    ("value", "coarse", "fine"),
+    [
+        (1.8367, "1.84", "1.837"),
+        (0.5519, "0.55", "0.552"),
+        (0.05234, "0.052", "0.0523"),
+        (12.345, "12.3", "12.35"),
+        (140.4, "140", "140"),
+        (2e7, "20M", "20M"),
+    ],
 )
-def test_a_ratio_is_brief(value: float, brief: str) -> None:
-    assert brief_ratio(value) == brief
+def test_a_ratio_has_another_digit_where_small_effects_count(value: float, coarse: str, fine: str) -> None:
+    experiment = example().experiment
+    for percent, written in ((3, coarse), (1, fine)):
+        comparison = experiment.comparison.model_copy(update={"smallest_effect_percent": percent})
+        assert words.glance(value, experiment.model_copy(update={"comparison": comparison})) == written

@@ -8,7 +8,7 @@
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment's text as it was
     campaign-N/experiment.json       the resolved experiment with the campaign's seed
-    campaign-N/summary.md            question, answer, verdicts and findings, for a pull request
+    campaign-N/summary.md            question, headline, verdicts and findings, for a pull request
     campaign-N/summary.json          what index.html says of it, and what its pages were made from
     campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js

@@ -14,6 +14,7 @@ from assay.report.gather import Report
 from assay.runner.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
+_FINE_PERCENT = 2
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
 
@@ -34,15 +35,17 @@ def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     return "varies" if condition.shape.note else number(condition.median)
 
 
-def short_unit(metric: str, experiment: Experiment) -> str:
-    """Return the unit of a metric as it stands behind a number, as far as its extraction or its name says."""
-    unit = experiment.unit(metric)
-    if unit:
-        return "op/s" if unit == "operations / s" else unit
-    if metric.endswith("throughput"):
-        own = any(program.is_command for program in experiment.programs.values())
-        return "" if own else "op/s"
-    return next((of for of in ("ns", "us", "ms", "s", "bytes") if metric.endswith(f"_{of}")), "")
+def glance(value: float | None, experiment: Experiment) -> str:
+    """Return a ratio as it stands where an answer is read at a glance, and not in the tables of all numbers.
+
+    It has two digits after the point, three where effects below 2% count.
+    """
+    return ratio(value, 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT))
+
+
+def glance_interval(value: Interval | None, experiment: Experiment) -> str:
+    """Return the ends of the interval of such a ratio; nothing where there is none."""
+    return "" if value is None else f"{glance(value.low, experiment)} to {glance(value.high, experiment)}"
 
 
 def clusters(values: Iterable[Cluster]) -> str:

@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +24,10 @@ from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
 from assay.runner.types import Binary, Outcome, Status
-from assay.words import duration, listed, quoted
+from assay.words import duration, elapsed, listed, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
+_CALIBRATION_LASTS_S = 0.25
 _STDOUT_KEPT = 2**16
 _PLACES_TRIED = 100  # at which a result may begin in what a program printed
 _BELONGS = "standard output belongs to the result: print to standard error instead"
@@ -35,9 +38,34 @@ def as_built(trial: PlannedTrial) -> Binary:
     return Binary(trial.program, trial.arguments, trial.program)
 
 
+@dataclass(frozen=True)
+class _Calibration:
+    """What a calibration came to, and when: a moment of the monotonic clock."""
+
+    placement: Mapping[str, Any]
+    at: float
+    result: dict[str, Any] | None
+    error: str
+
+    def serves(self, trial: PlannedTrial) -> bool:
+        """Return whether it tells of the host at this moment as well as another one would.
+
+        A trial that repeats a short command is as short as the calibrations around it, so that those of
+        neighbours share one. A host keeps its mode for seconds or minutes.
+        """
+        return (
+            _run_of(trial).repeat_ms > 0
+            and self.result is not None
+            and self.placement == _placement(trial)
+            and time.monotonic() - self.at < _CALIBRATION_LASTS_S
+        )
+
+
 @dataclass
 class LocalExecutor:
-    """Runs each trial in a process of its own on this machine, with a calibration before and after it.
+    """Runs each trial in a process of its own on this machine, between two calibrations.
+
+    Short trials of a group may stand between the same two.
 
     Attributes:
         calibrate: the program that calibrates.
@@ -55,6 +83,7 @@ class LocalExecutor:
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
     _busy: bool = field(default=False, init=False)
+    _latest: _Calibration | None = field(default=None, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
         """Run the trials of a group one after another, and yield what became of each.
@@ -69,25 +98,35 @@ class LocalExecutor:
             threads = max(trial.request["threads"] for trial in group)
             self.patience_s -= load.wait_until_quiet(threads, self.patience_s, self.stop)
         self._busy = False
-        printed: dict[bytes, PlannedTrial] = {}
-        return (self._outcome(trial, printed) for trial in group)
+        return self._outcomes(group)
 
-    def _outcome(self, trial: PlannedTrial, printed: dict[bytes, PlannedTrial]) -> Outcome:
+    def _outcomes(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
+        """Run the trials of a group, and yield what became of each once it is calibrated."""
+        printed: dict[bytes, PlannedTrial] = {}
+        waiting: list[tuple[Outcome, _Calibration]] = []
+        for trial, following in zip_longest(group, group[1:]):
+            if prepare := _run_of(trial).prepare:
+                assert self.directory is not None
+                run_shell("preparation", prepare, self.directory, self.say, self.stop)
+            binary = self.binary_of(trial)  # linking one takes time, which belongs before the calibration
+            if self._latest is None or not self._latest.serves(trial):
+                self._latest = self._calibration(trial)
+            waiting.append((self._outcome(trial, binary, printed), self._latest))
+            if following is None or not self._latest.serves(following):
+                self._latest = after = self._calibration(trial)
+                yield from (_between(before, outcome, after) for outcome, before in waiting)
+                waiting = []
+
+    def _outcome(self, trial: PlannedTrial, binary: Binary, printed: dict[bytes, PlannedTrial]) -> Outcome:
         """Run a trial; `printed` is what commands of its group printed whose output has to be the same."""
-        run = CommandRun.model_validate(trial.request.get("run", {}), strict=False)
-        if run.prepare:
-            assert self.directory is not None
-            run_shell("preparation", run.prepare, self.directory, self.say, self.stop)
-        binary = self.binary_of(trial)
-        environment = trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
-        before, error_before = self._calibration(trial, environment)
+        run = _run_of(trial)
         started_at = datetime.now(UTC)
         counts_before = load.counts()
         is_command = trial.extract != "protocol"
         ended = run_process(
             binary.program,
             "" if is_command else json.dumps(trial.request),
-            environment=environment,
+            environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
             arguments=binary.arguments,
             directory=self.directory if is_command else Path(trial.program).parent,
             meter=programs.find("assay-meter") if is_command else None,
@@ -101,7 +140,6 @@ class LocalExecutor:
             stop=self.stop,
         )
         counts_after = load.counts()
-        after, error_after = self._calibration(trial, environment)
         accepted = replace(ended, exit_code=0) if run.ignore_failure and ended.exit_code > 0 else ended
         status, reason, result = judge(accepted, trial)
         if run.output == "same" and status == "valid":
@@ -113,7 +151,6 @@ class LocalExecutor:
         reported = {} if result is None else result.get("metrics", {})
         of_host = load.metrics(counts_before, counts_after, trial.request, reported)
         self._busy = self._busy or of_host.get(load.LOST, 0) > load.BUSY
-        errors = {"before": error_before, "after": error_after}
         return Outcome(
             status=status,
             reason=reason,
@@ -121,9 +158,9 @@ class LocalExecutor:
             result=result,
             stdout="" if result and not is_command else _text(ended.stdout[:_STDOUT_KEPT]),
             stderr=_text(ended.stderr),
-            calibration_before=before,
-            calibration_after=after,
-            calibration_error="; ".join(f"{when}: {error}" for when, error in errors.items() if error),
+            calibration_before=None,
+            calibration_after=None,
+            calibration_error="",
             started_at=started_at,
             wall_s=ended.wall_s,
             derived=of_host,
@@ -131,28 +168,48 @@ class LocalExecutor:
             build_id=build_id(Path(binary.measured)),
         )
 
-    def _calibration(
-        self, trial: PlannedTrial, environment: Mapping[str, str]
-    ) -> tuple[dict[str, Any] | None, str]:
-        """Calibrate the processors of a trial; return the result, or None and the reason."""
-        request = {"protocol": 1, "threads": trial.request["threads"], "pinning": trial.request["pinning"]}
-        if "placement" in trial.request.get("perturbation", {}):
-            request["placement"] = trial.request["perturbation"]["placement"]
+    def _calibration(self, trial: PlannedTrial) -> _Calibration:
+        """Calibrate the processors of a trial."""
+        placement = _placement(trial)
         ended = run_process(
             str(self.calibrate),
-            json.dumps(request),
-            environment=environment,
+            json.dumps({"protocol": 1, **placement}),
+            environment=trial_environment(0),
             timeout_s=_CALIBRATION_TIMEOUT_S,
             memory_limit_mb=trial.memory_limit_mb,
             stop=self.stop,
         )
         failure = _failure(ended, _CALIBRATION_TIMEOUT_S)
-        if failure:
-            return None, failure[1]
-        try:
-            return protocol.parse("calibration-result", ended.stdout.decode()), ""
-        except (ValueError, RecursionError) as error:
-            return None, _text(f"printed no calibration result: {error}".encode())
+        result, error = None, failure[1] if failure else ""
+        if not failure:
+            try:
+                result = protocol.parse("calibration-result", ended.stdout.decode())
+            except (ValueError, RecursionError) as problem:
+                error = _text(f"printed no calibration result: {problem}".encode())
+        return _Calibration(placement, time.monotonic(), result, error)
+
+
+def _run_of(trial: PlannedTrial) -> CommandRun:
+    return CommandRun.model_validate(trial.request.get("run", {}), strict=False)
+
+
+def _placement(trial: PlannedTrial) -> dict[str, Any]:
+    """Return what a calibration depends on: of a request to calibrate, all but the protocol."""
+    drawn = {
+        name: value for name, value in trial.request.get("perturbation", {}).items() if name == "placement"
+    }
+    return {name: trial.request[name] for name in ("threads", "pinning")} | drawn
+
+
+def _between(before: _Calibration, outcome: Outcome, after: _Calibration) -> Outcome:
+    """Return what became of a trial together with the calibrations around it."""
+    errors = {"before": before.error, "after": after.error}
+    return replace(
+        outcome,
+        calibration_before=before.result,
+        calibration_after=after.result,
+        calibration_error="; ".join(f"{when}: {error}" for when, error in errors.items() if error),
+    )
 
 
 def digest_of(program: str) -> str:
@@ -253,7 +310,7 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     if len(ended.stdout) > STDOUT_LIMIT:
         return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
     if ended.timed_out:
-        return "timed_out", f"still ran after its time-out of {timeout_s:g} s"
+        return "timed_out", f"still ran after its time-out of {elapsed(timeout_s)}"
     last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
     why = f": {last_words}" if last_words else ""
     if ended.exit_code < 0:

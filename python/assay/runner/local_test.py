@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from assay import programs, protocol
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
-from assay.runner import load
+from assay.runner import load, local
 from assay.runner.local import LocalExecutor
 from assay.runner.process import LAUNCHER, STDERR_KEPT, CannotStartError, Interrupted, StopSignals
 from assay.runner.types import Outcome
@@ -431,6 +432,59 @@ def test_calibrations_run_before_and_after_on_the_processors_of_the_trial(
     only(LocalExecutor(calibrate, stop), planned(subject))
     calibration = 'calibrate {"protocol": 1, "threads": 1, "pinning": "none"}'
     assert diary.read_text().splitlines() == [calibration, f"trial {json.dumps(REQUEST)}", calibration]
+
+
+@pytest.mark.parametrize(
+    ("repeat_ms", "lasts_s", "ran", "around"),
+    [
+        # Short commands: the trials of a group share, and groups that follow each other.
+        (1, math.inf, "1tt2tt3", ["12", "12", "23", "23"]),
+        (1, 0, "1t23t45t67t8", ["12", "34", "56", "78"]),  # what is old does not count
+        (0, math.inf, "1t23t45t67t8", ["12", "34", "56", "78"]),  # trials that may be long
+    ],
+)
+def test_short_trials_that_follow_each_other_share_calibrations(
+    tmp_path: Path,
+    stop: StopSignals,
+    monkeypatch: pytest.MonkeyPatch,
+    repeat_ms: int,
+    lasts_s: float,
+    ran: str,
+    around: list[str],
+) -> None:
+    monkeypatch.setattr(local, "_CALIBRATION_LASTS_S", lasts_s)
+    diary = tmp_path / "diary"
+    diary.touch()
+    count = f"number = 1 + sum(map(str.isdigit, open({str(diary)!r}).read()))"
+    note = f"open({str(diary)!r}, 'a').write"
+    printed = CALIBRATION.replace("80", "%d")
+    calibrate = script(tmp_path / "calibrate", f"{count}; {note}(str(number)); print({printed!r} % number)")
+    trial = command(tmp_path, f"{note}('t')", ())
+    trial = replace(trial, request={**REQUEST, "run": {"repeat_ms": repeat_ms}})
+    executor = LocalExecutor(calibrate, stop, tmp_path)
+    outcomes = [outcome for _ in range(2) for outcome in executor.execute([trial, trial])]
+    assert diary.read_text() == ran
+    assert [
+        "".join(
+            str(seen["metrics"]["memory_ns"])
+            for seen in (one.calibration_before, one.calibration_after)
+            if seen
+        )
+        for one in outcomes
+    ] == around
+
+
+def test_trials_on_other_processors_share_no_calibration(tmp_path: Path, stop: StopSignals) -> None:
+    diary = tmp_path / "diary"
+    note = f"open({str(diary)!r}, 'a').write(str(json.load(sys.stdin)['threads']))"
+    calibrate = script(tmp_path / "calibrate", f"import json; {note}; print('{CALIBRATION}')")
+    trial = command(tmp_path, "", ())
+    group = [
+        replace(trial, request={**REQUEST, "threads": threads, "run": {"repeat_ms": 1}}) for threads in (1, 2)
+    ]
+    outcomes = list(LocalExecutor(calibrate, stop, tmp_path).execute(group))
+    assert diary.read_text() == "1122"
+    assert all(outcome.calibration_error == "" for outcome in outcomes)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])

@@ -67,7 +67,9 @@ class Executor(Protocol):
     """Whatever can run the trials of a group."""
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
-        """Run trials of one group back to back, and yield what became of each the moment it has ended.
+        """Run trials of one group back to back, and yield what became of each when it has been calibrated.
+
+        That is the moment when it has ended, unless short trials share the calibration after them.
 
         While an outcome is being handled, nothing of the group runs: that would disturb it, or be disturbed.
         """

@@ -13,9 +13,10 @@ from assay.report import words
 from assay.report.charts import drawings
 from assay.report.charts.axes import Across, Up
 from assay.report.charts.defaults import over_threads
-from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
+from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import STEPS, Condition, Panels, thinned
 from assay.report.charts.style import VERDICTS
+from assay.report.metrics import measured
 from assay.words import condition_name
 
 MANY = 15  # conditions in a panel, beyond which their rows are drawn closer

@@ -7,7 +7,7 @@ from assay.analysis.configurations import Condition, conditions_of
 from assay.experiment.sensitivity import NOTHING
 from assay.report.charts import drawings
 from assay.report.charts.axes import Up
-from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
+from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels
 
 NOTE = "A step is a configuration: the median of its trials. Large hollow: where the unperturbed system lies."

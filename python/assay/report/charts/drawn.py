@@ -6,10 +6,8 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from assay.experiment import Experiment
 from assay.plan.types import Level
 from assay.report.charts.axes import LEAST, MOST, drawable
-from assay.report.metrics import unit_of
 from assay.words import condition_name, counted
 
 Row = Mapping[str, Any]
@@ -88,16 +86,3 @@ def numbers(rows: Sequence[Row], *columns: str) -> list[float]:
 def titled(what: str, shared: Mapping[str, Level]) -> str:
     """Return the title of a figure, with the levels that all of it shares."""
     return f"{what}: {condition_name(shared)}" if shared else what
-
-
-def measured(experiment: Experiment, metric: str) -> str:
-    """Return a metric with its unit, where that is known."""
-    unit = unit_in(experiment, metric)
-    return f"{metric} ({unit})" if unit else metric
-
-
-def unit_in(experiment: Experiment, metric: str) -> str:
-    """Return the unit of a metric in an experiment; empty where it is not known."""
-    others = any(program.is_command for program in experiment.programs.values())
-    ours = not others or metric.endswith(("_ms", "_bytes"))
-    return experiment.unit(metric) or (unit_of(metric) if ours else "")

@@ -26,9 +26,10 @@ from assay.report.charts.drawings import (
     points,
     table,
 )
-from assay.report.charts.drawn import Row, Specification, measured, noted, numbers
+from assay.report.charts.drawn import Row, Specification, noted, numbers
 from assay.report.charts.panels import QUARTILES, Condition, Panels, in_order, quartiles, steps, summary
 from assay.report.charts.style import ONE, Series
+from assay.report.metrics import measured
 
 BINS = 40  # at most in a histogram
 GAP = 0.3  # between the bars or boxes of two levels, a share of their distance

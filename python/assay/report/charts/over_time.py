@@ -9,9 +9,10 @@ from assay.report.charts import drawings
 from assay.report.charts.axes import Up
 from assay.report.charts.chart import draw
 from assay.report.charts.configurations import configurations
-from assay.report.charts.drawn import Figure, Row, Specification, measured, numbers, titled, together
+from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels, clock, cut, thinned
 from assay.report.charts.style import ONE, SIDES
+from assay.report.metrics import measured
 
 POINTS = 300  # at most of one level over time
 CALIBRATIONS = {

@@ -1,4 +1,4 @@
-"""The answer of a campaign in a sentence."""
+"""What a campaign comes to, in a sentence."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ NAMED_AT_MOST = 4
 """Levels that the sentence names one by one; of more it says how many there are of each kind."""
 
 
-def answer(report: Report) -> str:
+def headline(report: Report) -> str:
     """Return what the verdicts come to, in a sentence."""
     analysis = report.analysis
     if report.experiment.varied:
@@ -27,6 +27,9 @@ def answer(report: Report) -> str:
         return false_alarms(analysis).summary
     if analysis.look is None:
         return f"Nothing is decided yet: {analysis.waits}."
+    undecided = sum(comparison.verdict == "undecided" for comparison in analysis.comparisons)
+    if undecided == len(analysis.comparisons) > 1:
+        return f"Nothing is decided: all {undecided} comparisons with {analysis.baseline} are undecided."
     by_level: dict[Level, list[Comparison]] = defaultdict(list)
     for comparison in analysis.comparisons:
         by_level[comparison.level].append(comparison)
@@ -36,15 +39,6 @@ def answer(report: Report) -> str:
     else:
         parts = list(_kinds(report, {level: by_level[level] for level in levels}))
     return f"Against {analysis.baseline}: {'; '.join(parts)}."
-
-
-def short_ratio(value: float | None) -> str:
-    """Return a ratio with three digits that count, and one more just above 1."""
-    if value is None:
-        return "-"
-    if not 1e-3 <= value < 1e6:
-        return f"{value:.2g}"
-    return f"{value:.3f}" if 0.1 <= value < 1.1 else f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def _mean(comparisons: Sequence[Comparison]) -> float:
@@ -73,7 +67,7 @@ def _range(report: Report, comparisons: Sequence[Comparison]) -> str:
     ratios = sorted(comparison.ratio for comparison in comparisons if comparison.ratio is not None)
     if comparisons[0].verdict not in ("faster", "slower") or not ratios:
         return ""
-    low, high = short_ratio(ratios[0]), short_ratio(ratios[-1])
+    low, high = (words.glance(end, report.experiment) for end in (ratios[0], ratios[-1]))
     of = f" the {report.analysis.metric}" if report.analysis.better == "lower" else ""
     return f" ({low if low == high else f'{low} to {high}'} times{of})"
 
