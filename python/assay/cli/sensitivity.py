@@ -49,7 +49,7 @@ def sensitivity(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how far what is arbitrary moves the results of an experiment.
+    """Measure what arbitrary decisions do to results.
 
     EXPERIMENT is its file, whose [perturb] says what is arbitrary. Near each of its conditions N
     configurations are drawn: with nothing perturbed, with each thing alone, and with everything; each is run

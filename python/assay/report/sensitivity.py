@@ -84,9 +84,9 @@ def about(condition: Condition) -> list[str]:
     whole = condition.perturbed.get(EVERYTHING)
     if whole is not None:
         told.append(
-            f"Two equal systems would differ by {_wrong(whole.single)} with one trial each, and by "
-            f"{_wrong(whole.repeated)} with {_trials(whole.trials, whole.configurations)} each, "
-            "as repeating one configuration cures only chance."
+            f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}. With the median "
+            f"of {_trials(whole.trials, whole.configurations)} each: by {_wrong(whole.repeated)}. Repeating "
+            "a configuration takes away chance and nothing else."
         )
     found = condition.enough
     if found is not None:

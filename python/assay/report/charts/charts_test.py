@@ -174,7 +174,7 @@ def test_the_best_with_one_thread_is_drawn_in_and_who_beats_it_is_said() -> None
         assert best["value"] == max(point["value"] for point in single)
         assert best["label"] == "best with 1 thread: noop"
         assert "noop" in figure.note
-        assert figure.note.endswith(": tbb_hash_map at 2 threads.")
+        assert figure.note.endswith("tbb_hash_map at 2 threads.")
 
 
 def test_of_a_cost_the_best_is_the_lowest() -> None:

@@ -118,7 +118,9 @@ def test_numbers_at_the_limits_become_pictures() -> None:
     report = report_of([*LIMITS, 1.5])
     charts = {figure.kind: figure for figure in figures(report) if figure.section == "charts"}
     kinds = specifications(figures(report))
-    for kind, figure in charts.items():
+    drawn = {kind: figure for kind, figure in charts.items() if figure.rows}
+    assert drawn
+    for kind, figure in drawn.items():
         data = {"width": 300, "datasets": {"rows": list(figure.rows)}}
         whole = json.dumps({**kinds[kind], **data}, allow_nan=False)
         assert "NaN" not in vl_convert.vegalite_to_svg(whole, allowed_base_urls=[])
