@@ -28,7 +28,7 @@ def report() -> Report:
 def test_a_few_levels_are_named_the_best_first() -> None:
     sentence = headline(report())
     assert sentence.startswith("Against noop: tbb_hash_map is faster everywhere (")
-    assert re.search(r"; std_map_mutex is slower everywhere \(0\.(49|50|51)", sentence)
+    assert "; std_map_mutex is slower everywhere (0.5" in sentence
     assert sentence.endswith(" times).")
 
 
