@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,6 @@ from assay.analysis import Verdict
 from assay.analysis.meaningfulness import Agreement, Elsewhere, Meaning, compared, meanings
 from assay.experiment.sensitivity import sensitive
 from assay.plan.types import PlannedTrial
-from assay.report.gather import Report
 from example_report import example_report, experiment_text
 
 FACTORS = 'subject = ["noop", "other"]\nthreads = [1, 2, 4]'
@@ -26,7 +26,7 @@ def campaign(
     factors: str = ONE_CONTEXT,
     better: str = "higher",
     drawn: Callable[[PlannedTrial], Mapping[str, float | str]] = lambda _: {"key_range": 1.0},
-) -> Report:
+) -> Any:
     """Return a campaign of 12 blocks in which `other` has this ratio to `noop`."""
     text = experiment_text(factors, trial=MIX).replace("[comparison]", f'[comparison]\nbetter = "{better}"')
     return example_report(
@@ -36,7 +36,7 @@ def campaign(
     )
 
 
-def told(report: Report, *elsewhere: Elsewhere) -> list[Meaning]:
+def told(report: Any, *elsewhere: Elsewhere) -> list[Meaning]:
     return meanings(report.trials, report.experiment, report.analysis, host="here", elsewhere=elsewhere)
 
 
