@@ -9,6 +9,7 @@ from assay.report.charts import drawings
 from assay.report.charts.axes import Up
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels
+from assay.report.metrics import measured
 
 NOTE = "A step is a configuration: the median of its trials. Large hollow: where the unperturbed system lies."
 
