@@ -1,4 +1,5 @@
 import math
+from collections import defaultdict
 from random import Random
 from statistics import NormalDist, stdev
 from typing import Any
@@ -7,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.perturb import Perturb, in_full
+from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive, with_randomness
+from assay.experiment.testing import experiment
+from assay.plan.make_plan import make_plan
 from assay.plan.perturb import perturbed
 
 SETTINGS: dict[str, Any] = {
@@ -104,3 +108,35 @@ def test_what_is_moved_can_be_taken_apart(perturb: Perturb) -> None:
             **{key: joined[key] | stated.get(key, {}) for key in ("amounts", "choices")},
         }
     assert Perturb.model_validate(joined) == perturb
+
+
+COMPLETE = {
+    "pinning": "none",
+    "keys": "dense",
+    "key_range": 1000,
+    "duration_ms": 10,
+    "interval_ms": 1,
+    "threads": 2,
+}
+
+
+def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
+    asked = sensitive(
+        experiment(
+            perturb=Perturb(amounts={"key_range": 0.1}, environment=1000, thread_order=True), fixed=COMPLETE
+        ),
+        4,
+        3,
+        [1],
+    )
+    drawn = defaultdict(list)
+    for trial in make_plan(asked, 1, lambda _: "/bin/x", 1000).trials:
+        drawn[trial.levels["perturbed"], trial.levels["configuration"]].append(trial.perturbation)
+    for (perturbed, _), perturbations in drawn.items():
+        assert len(perturbations) == 6  # three blocks of two subjects
+        different = {str(perturbation) for perturbation in perturbations}
+        assert (len(different) == 1) == (perturbed != with_randomness(1))
+        if perturbed == NOTHING:
+            assert different == {"{}"}
+    everything = {str(perturbations[0]) for (name, _), perturbations in drawn.items() if name == EVERYTHING}
+    assert len(everything) == 4
