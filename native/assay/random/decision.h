@@ -75,7 +75,7 @@ class decision {
     const std::uint64_t left_over = -n % n;
     std::uint64_t drawn = (*draw_)();
     while (drawn < left_over) drawn = (*draw_)();
-    return static_cast<std::size_t>(drawn % n);
+    return drawn % n;
   }
 
   // P3. Which cost is the least when each is multiplied by e^(C Z), Z standard normal (section 4.5,

@@ -11,19 +11,19 @@ namespace {
 
 thread_local disturbance* of_this_thread = nullptr;
 
-void at_point(const char*) {
-  if (of_this_thread != nullptr) of_this_thread->strike();
+void at_point(const char* point) {
+  if (of_this_thread != nullptr) of_this_thread->strike(point);
 }
 
 std::atomic<std::uint64_t> seed_of_all{0};
 std::atomic<std::uint64_t> threads_seen{0};
 
-void at_point_of_any_thread(const char*) {
+void at_point_of_any_thread(const char* point) {
   // Both are only numbers: relaxed, as nothing is published by them.
   thread_local disturbance own(
       random::derive_seed(seed_of_all.load(std::memory_order_relaxed),
                           threads_seen.fetch_add(1, std::memory_order_relaxed)));
-  own.strike();
+  own.strike(point);
 }
 
 // Takes some 10 to 40 ns, and cannot be left out by the compiler.
@@ -42,9 +42,11 @@ disturbance::disturbance(std::uint64_t seed) : draw_(seed) {
   constexpr std::array<std::uint64_t, 3> how_long{2, 16, 128};
   one_in_ = how_often.at(draw_() % how_often.size());
   longest_spin_ = how_long.at(draw_() % how_long.size());
+  if (randomness() > 0) habits_.emplace(seed, randomness());
 }
 
-void disturbance::strike() {
+void disturbance::strike(const char* point) {
+  if (habits_) return habits_->pass(point);
   const std::uint64_t drawn = draw_();
   if (drawn % one_in_ != 0) return;
   // Another thread that waits for this processor runs now; one that runs on another processor gets

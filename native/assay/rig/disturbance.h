@@ -9,14 +9,16 @@
 //
 // What it does is of no kind that would order the threads' accesses to memory: it writes nothing
 // that another thread reads. How much it does is drawn too, so that some histories run at full
-// speed and others are torn apart.
+// speed and others are torn apart. With high randomness it does something else (randomness.h).
 
 #ifndef ASSAY_RIG_DISTURBANCE_H_
 #define ASSAY_RIG_DISTURBANCE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "assay/random/splitmix64.h"
+#include "assay/rig/randomness.h"
 
 namespace assay::rig {
 
@@ -25,8 +27,8 @@ class disturbance {
  public:
   explicit disturbance(std::uint64_t seed);
 
-  // Spins, yields, or does nothing.
-  void strike();
+  // Spins, yields, or does nothing, at the point with this name.
+  void strike(const char* point = "between operations");
 
   // While it lives, `mine` strikes wherever this thread passes a marked point.
   class here {
@@ -41,6 +43,7 @@ class disturbance {
   random::splitmix64 draw_;
   std::uint64_t one_in_ = 0;        // calls of strike() do something
   std::uint64_t longest_spin_ = 0;  // in pauses of the processor
+  std::optional<habits> habits_;    // instead, with high randomness
 };
 
 // Disturbs the threads that ask for it, while it lives. One at a time in a process.

@@ -19,6 +19,7 @@
 #include "assay/rig/map_failures.h"
 #include "assay/rig/owner_log.h"
 #include "assay/rig/preemption.h"
+#include "assay/rig/randomness.h"
 #include "assay/rig/watchdog.h"
 #include "assay/subject/operations.h"
 #include "assay/sync/crew.h"
@@ -780,6 +781,7 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
                .further = further,
                .is = last ? draw_long(draw, subject) : draw_shape(draw, subject, sums.rounds)};
     if (last) next.is.duration = left();
+    if (randomness() > 0) next.is.disturbed = true;
     const std::uint64_t seed = draw();
     const std::string problem = telling_failures(
         subject.name, asked.seed, [&] { return play_round(next, seed, watch, crew, sums); });

@@ -15,6 +15,7 @@
 #include <ctime>
 
 #include "assay/random/splitmix64.h"
+#include "assay/rig/randomness.h"
 #include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
@@ -31,6 +32,8 @@ struct timing {
   std::uint64_t longest_ns = 0;
   volatile unsigned left = 0;
   bool (*act)() = nullptr;  // instead of a yield
+  double randomness = 0;    // if it is high, a stop instead of a yield
+  stopper stopped{};
 };
 thread_local timing mine;
 
@@ -79,11 +82,19 @@ bool was_in_program(void* context) {
   return program.first <= at && at < program.end;
 }
 
+void preempt() {
+  if (mine.randomness == 0) {
+    sched_yield();
+    return;
+  }
+  mine.stopped.stop_for(draw_stop(mine.draw(), mine.randomness));
+}
+
 void handle(int, siginfo_t*, void* context) {
   if (mine.left == 0) return;
   const int kept = errno;
   if (mine.act == nullptr) {
-    sched_yield();
+    preempt();
     mine.left = mine.left - 1;
   } else if (was_in_program(context) && mine.act()) {
     mine.left = 0;
@@ -111,6 +122,7 @@ void begin(std::uint64_t seed, std::uint64_t longest_ns, bool (*act)()) {
   mine.draw = random::splitmix64(seed);
   mine.longest_ns = longest_ns;
   mine.act = act;
+  mine.randomness = randomness();
   mine.left = 4;
   set_timer();
 }

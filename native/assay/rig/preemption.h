@@ -7,7 +7,8 @@
 // A timer sends this thread a signal, whose handler yields to another thread. On few processors, or
 // busy ones, threads would otherwise run one after the other: an operation lasts less than a
 // microsecond, and the kernel lets a thread run for milliseconds. (A timer that went off without
-// end could leave a thread no time for anything else.)
+// end could leave a thread no time for anything else.) With high randomness the thread stops for a
+// time, mostly short and sometimes long (randomness.h), instead of a yield.
 //
 //     const interruption somewhere(seed, act);
 //

@@ -12,6 +12,7 @@
 #include "assay/rig/disturbance.h"
 #include "assay/rig/lock_order.h"
 #include "assay/rig/map_failures.h"
+#include "assay/rig/randomness.h"
 #include "assay/rig/starvation.h"
 #include "assay/rig/watchdog.h"
 #include "assay/trial/run.h"
@@ -90,7 +91,7 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
   // Says whether it is worth a longer look: a thread was in one operation half of the time.
   const auto run = [&](const trial_kind& kind, milliseconds duration) {
     std::optional<disturb_at_points> disturbed;
-    if (kind.disturbed) disturbed.emplace(asked.seed);
+    if (kind.disturbed || randomness() > 0) disturbed.emplace(asked.seed);
     trial::request request{.subject = subject.name,
                            .seed = random::derive_seed(asked.seed, trials++),
                            .pinning = {},

@@ -3,12 +3,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "assay/sync/point.h"
+#include "assay/sync/spin_lock.h"
 #include "flawed_map.h"
 
 namespace assay::flawed {
@@ -140,6 +143,58 @@ class range_in_pieces : public test_map<range_in_pieces, ordered_numbers> {
 };
 const subject<range_in_pieces> registered_in_pieces{
     "range_in_pieces", "ranges are of one instant up to 64 elements only"};
+
+// The places of erased values are used again after 1,000 more have been erased, which no search takes
+// so long to see. One search in 1,000 reads its value after it has left the lock.
+class reuses_places : public sound_map_of<number, std::atomic<number>*, sync::spin_lock> {
+ public:
+  bool insert(number key, number value) {
+    ASSAY_POINT("reuses_places_before_insert");
+    const std::scoped_lock lock(mutex);
+    if (elements.contains(key)) return false;
+    if (erased_.size() <= 1000) erased_.push_back(&places_.emplace_back());
+    elements.emplace(key, erased_.front());
+    // Relaxed: what is read under the lock is ordered by it, and nothing is published to who reads
+    // without.
+    erased_.front()->store(value, std::memory_order_relaxed);
+    erased_.pop_front();
+    return true;
+  }
+  bool erase(number key) {
+    ASSAY_POINT("reuses_places_before_erase");
+    const std::scoped_lock lock(mutex);
+    const auto found = elements.find(key);
+    if (found == elements.end()) return false;
+    erased_.push_back(found->second);
+    elements.erase(found);
+    return true;
+  }
+  std::optional<number> find(number key) {
+    ASSAY_POINT("reuses_places_before_find");
+    const std::atomic<number>* place = nullptr;
+    {
+      const std::scoped_lock lock(mutex);
+      const auto found = elements.find(key);
+      if (found == elements.end()) return std::nullopt;
+      if (++searches_ % 1000 != 0) return found->second->load(std::memory_order_relaxed);
+      place = found->second;
+    }
+    ASSAY_POINT("reuses_places_before_reading");
+    return place->load(std::memory_order_relaxed);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, place] : elements) visit(key, place->load(std::memory_order_relaxed));
+  }
+  auto attach() { return plain_handle(*this); }
+
+ private:
+  std::deque<std::atomic<number>> places_;
+  std::deque<std::atomic<number>*> erased_;
+  number searches_ = 0;
+};
+const subject<reuses_places> registered_reuses{
+    "reuses_places", "uses the place of a value again after 1,000 others have been erased"};
 
 // One iteration in 97 leaves out an element, or meets one twice.
 enum class slip { skips, repeats };
