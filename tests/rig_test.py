@@ -86,6 +86,25 @@ def test_a_leak_is_seen(name: str, words: str) -> None:
     assert words in completed.stdout + completed.stderr
 
 
+def test_a_mistake_that_takes_a_long_delay_is_seen_with_high_randomness() -> None:
+    completed = rig("stress", "reuses_places", "--randomness", "5", "--seconds", "200")  # until it is seen
+    assert completed.returncode == 1
+    assert "searches returned a value other than the key's" in completed.stdout
+
+
+@pytest.mark.parametrize("check", ["linearizability", "owners"])
+def test_a_sound_map_passes_with_high_randomness(check: str) -> None:
+    completed = rig(check, "std_map_mutex", "--randomness", "5", "--seconds", "1", program="assay-rig")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+
+
+@pytest.mark.parametrize(("c", "words"), [("-1", "[0 - 10]"), ("11", "[0 - 10]"), ("wild", "wild")])
+def test_randomness_that_there_is_not_ends_with_status_2(c: str, words: str) -> None:
+    completed = rig("stress", "reuses_places", "--randomness", c)
+    assert completed.returncode == 2
+    assert words in completed.stderr
+
+
 def test_where_there_is_nothing_to_check_nothing_is_said_to_have_passed() -> None:
     completed = rig("memory", "ticket_bst_leaking", program="assay-rig")
     assert completed.returncode == 0

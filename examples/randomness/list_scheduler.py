@@ -2,8 +2,8 @@
 """A greedy list scheduler whose ties decide its result.
 
 Tasks depend on each other; how long each takes is known only when it has ended, as it is to a program that
-builds others. Whenever a machine is free, the ready task with the longest chain of tasks behind it is started.
-Many are equal in that. The usual rule, the first of them in the file, is here about the worst that there is:
+builds others. Whenever a machine is free, the ready task that begins the longest chain of tasks is started.
+Many are equal in that. The usual rule, the first of them in the file, is here the worst that there is:
 
     list_scheduler.py                                   # that rule, 1000 seeds, and one decision repeated
     list_scheduler.py --seed 3                          # one schedule, with the seed of each decision

@@ -24,6 +24,8 @@
 #include "assay/rig/memory.h"
 #include "assay/rig/model.h"
 #include "assay/rig/owners.h"
+#include "assay/rig/randomness.h"
+#include "assay/rig/stress.h"
 #include "assay/subject/subject.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
@@ -44,9 +46,10 @@ enum class check : std::uint8_t {
   strings,  // what a trial with strings validates: the rig asks for numbers
   memory,
   owners,
+  randomness,  // stress with very high randomness
 };
-constexpr std::array check_names{"model",     "linearizability", "hang",   "crash",
-                                 "exception", "strings",         "memory", "owners"};
+constexpr std::array check_names{"model",   "linearizability", "hang",   "crash",     "exception",
+                                 "strings", "memory",          "owners", "randomness"};
 
 struct flaw {
   std::string map;
@@ -98,6 +101,7 @@ const std::vector<flaw> flaws{
     {"range_without_last", check::model, "range\\("},
     {"range_without_last", check::linearizability, "range\\("},
     {"refuses_one_in_a_million", check::owners, "insert\\(.*answered false, but key"},
+    {"reuses_places", check::randomness, "searches returned a value other than the key's"},
     {"size_off_by_one", check::model, "size"},
     {"size_off_by_one", check::linearizability, "size"},
     {"snapshot_visits_twice", check::model, "snapshot"},
@@ -230,6 +234,8 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
         return expect_memory_kept();
       case check::owners:
         return expect_wrong_for_owners();
+      case check::randomness:
+        return expect_wrong_with_randomness();
     }
   }
 
@@ -245,6 +251,18 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
       seen = check_owners(find_subject(name), {.seed = seed});
     }
     expect_told(seen.problem);
+  }
+
+  // The first of these 0.8 s each is mostly enough.
+  void expect_wrong_with_randomness() const {
+    set_randomness(5);
+    stressed seen;
+    for (std::uint64_t seed = 1; seen.problems.empty() && seed <= 100; ++seed) {
+      seen = stress(find_subject(name), {.seed = seed, .duration = std::chrono::milliseconds(100)});
+    }
+    set_randomness(0);
+    ASSERT_FALSE(seen.problems.empty());
+    expect_told(seen.problems.front());
   }
 
   void expect_memory_kept() const {

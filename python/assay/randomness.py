@@ -45,8 +45,8 @@ def _mix(x: int) -> int:
 def seed_of_decision(program: int, name: str) -> int:
     """Return the seed of the decision with this name in the program with this seed, below 2^64.
 
-    It is the stream of that seed whose number is the name's hash, FNV-1a of its bytes in UTF-8 (Fowler, Noll and
-    Vo 1991).
+    It is the stream of that seed whose number is the name's hash, FNV-1a of its bytes in UTF-8 (Fowler, Noll
+    and Vo 1991).
 
     Raises:
         ValueError: the seed is not from 0 to 2^64 - 1.
@@ -91,8 +91,8 @@ class Decision:
     def arg_min(self, costs: Sequence[float], c: float = 0) -> int:
         """Return which cost is the least when each is multiplied by e^(C Z), Z standard normal (P3).
 
-        For small C they count to within 100 C percent; zeros stay, signs too. Of equals, one at random: without
-        noise that is all that is drawn.
+        For small C they count to within 100 C percent; zeros stay, signs too. Of equals, one at random:
+        without noise that is all that is drawn.
 
         Args:
             costs: one of each candidate.

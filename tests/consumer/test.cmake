@@ -1,7 +1,7 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
-# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map and elb_trees
-# of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
+# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map, elb_trees and
+# randomness of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -36,7 +36,7 @@ file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 
 # Each block of C++ in these pages whose first line says a file's name is a program.
-foreach(page reclamation trees bt_map elb_trees)
+foreach(page reclamation trees bt_map elb_trees randomness)
   file(READ "${source}/docs/guide/${page}.md" guide)
   set(found FALSE)
   set(fence "```cpp\n")
@@ -71,6 +71,14 @@ if(NOT failed OR NOT output MATCHES "undefined reference to `[^\n]*natarajan_mit
 endif()
 
 run("${work}/headers/draw_operations")
+# What that page says that it prints, there indented.
+execute_process(COMMAND "${work}/examples/decisions" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "([^\n]+\n)" "    \\1" output "${output}")
+file(READ "${source}/docs/guide/randomness.md" guide)
+string(FIND "${guide}" "\n\n${output}\n" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "docs/guide/randomness.md does not show what decisions.cpp prints:\n${output}")
+endif()
 file(WRITE "${work}/request.json" [[
 {"protocol": 1, "subject": "my_map", "seed": 1, "threads": 2, "pinning": "none", "key_range": 1000,
  "keys": "sparse", "mix": {"insert": 20, "erase": 10, "find": 70}, "duration_ms": 20, "interval_ms": 10}]])

@@ -59,11 +59,11 @@ nanoseconds draw_stop(std::uint64_t seed, double c) {
   return draw_length(draws, c);
 }
 
-void stopper::stop_for(nanoseconds length) {
+bool stopper::stop_for(nanoseconds length) {
   const auto begin = steady_clock::now();
   left_ = std::min<nanoseconds>(left_ + (begin - seen_) / 8, longest_stop);
   seen_ = begin;
-  if (left_ < length) return;
+  if (left_ < length) return false;
   // What is shorter than a sleep takes to begin and to end is spent on the processor.
   constexpr nanoseconds shortest_sleep = 50us;
   auto now = begin;
@@ -77,6 +77,7 @@ void stopper::stop_for(nanoseconds length) {
     } while (used_by_process() < enough && now - begin < 4 * length);
   }
   left_ -= now - begin;
+  return true;
 }
 
 habits::habits(std::uint64_t seed, double c) : draw_(seed), c_(c) { begin_spell(); }

@@ -54,8 +54,8 @@ inline constexpr std::chrono::milliseconds longest_stop{20};
 class stopper {
  public:
   // Until the process has used its processors for this long: on a busy machine, where its other threads
-  // get less done, that takes longer, up to four times as long.
-  void stop_for(std::chrono::nanoseconds length);
+  // get less done, that takes longer, up to four times as long. Whether it did.
+  bool stop_for(std::chrono::nanoseconds length);
 
  private:
   std::chrono::nanoseconds left_{};  // below 0 if the last stop took longer than it should

@@ -8,6 +8,15 @@ for outcome in run_checks(program, "my_map", checks, seed=7, seconds=18, stop=st
 """
 
 from assay.checks.project import Project, build_rig, find_project
-from assay.checks.rig import Outcome, offered, readable, run_checks
+from assay.checks.rig import RANDOMISED, Outcome, offered, readable, run_checks
 
-__all__ = ["Outcome", "Project", "build_rig", "find_project", "offered", "readable", "run_checks"]
+__all__ = [
+    "RANDOMISED",
+    "Outcome",
+    "Project",
+    "build_rig",
+    "find_project",
+    "offered",
+    "readable",
+    "run_checks",
+]

@@ -30,6 +30,8 @@ _PLACELESS = re.compile(
 )
 """Of such a stack: the function, which C++ compiled, and the program or library, where no line is known."""
 _LIBRARIES_OWN = re.compile(r"(assay|std|__\w+)::|new\b|delete\b")
+RANDOMISED = ("linearizability", "owners", "stress")
+"""Checks that delay threads, which they can do with more randomness."""
 _SILENT = ("model", "stress", "memory")
 """Checks that print nothing if they pass, so that what is printed is the map's."""
 HASTE: Mapping[str, str] = {"ASSAY_RIG_PATIENCE": "3"}
@@ -90,7 +92,14 @@ def offered(program: Path) -> dict[str, list[str]]:
 
 
 def run_checks(
-    program: Path, name: str, checks: Sequence[str], *, seed: int, seconds: float, stop: StopSignals
+    program: Path,
+    name: str,
+    checks: Sequence[str],
+    *,
+    seed: int,
+    seconds: float,
+    randomness: float = 0,
+    stop: StopSignals,
 ) -> Iterator[Outcome]:
     """Run checks of a map one after the other, and yield what came of each when it has ended.
 
@@ -100,6 +109,7 @@ def run_checks(
         checks: their names.
         seed: of each.
         seconds: for all together: time that one leaves over goes to those after it.
+        randomness: how much noise delays of threads have, C of e^(C Z); above 0 only for `RANDOMISED`.
         stop: ends the check that runs.
 
     Raises:
@@ -114,7 +124,10 @@ def run_checks(
             str(program),
             "",
             environment={**_SANITIZERS, **haste, **os.environ},
-            arguments=[check, name, "--seed", str(seed), "--seconds", f"{share:.3g}"],
+            arguments=[
+                *(check, name, "--seed", str(seed), "--seconds", f"{share:.3g}"),
+                *(["--randomness", f"{randomness:g}"] if randomness else []),
+            ],
             directory=Path.cwd(),
             timeout_s=limit_s,
             stop=stop,

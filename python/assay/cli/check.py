@@ -16,6 +16,7 @@ from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
 from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, real, whole_option
 from assay.errors import AssayError
+from assay.randomness import MOST_RANDOMNESS
 from assay.words import elapsed, listed, nearest, number, printable, shortened
 
 if TYPE_CHECKING:
@@ -70,6 +71,15 @@ def check(
     seed: Annotated[
         int | None, whole_option("Seed of every check. Default: a new one.", 0, LARGEST_WHOLE - 1)
     ] = None,
+    randomness: Annotated[
+        float | None,
+        typer.Option(
+            parser=real(0.01, MOST_RANDOMNESS),
+            metavar="C",
+            help="Stop threads at random, rarely and long: 5 is very high. Makes only the checks that delay"
+            " threads.",
+        ),
+    ] = None,
     directory: Annotated[
         Path | None,
         typer.Option(
@@ -103,6 +113,7 @@ def check(
     words = [
         *("check", name),
         *(["--sanitizer", sanitizer] if sanitizer else []),
+        *(["--randomness", f"{randomness:g}"] if randomness else []),
         *(["--directory", str(directory)] if directory else []),
         *(["--program", str(program)] if program else []),
     ]
@@ -114,9 +125,17 @@ def check(
             typer.echo("stopped while building; no check has run", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
         project_built = program is None and rig.name != _OWN
-        names = _applying(name, checks or [], offered(rig)[name])
+        names = _applying(name, checks or [], offered(rig)[name], randomness)
         table = None if as_json else _Table(Console(highlight=False), names)
-        running = run_checks(rig, name, names, seed=chosen_seed, seconds=60 * minutes, stop=stop)
+        running = run_checks(
+            rig,
+            name,
+            names,
+            seed=chosen_seed,
+            seconds=60 * minutes,
+            randomness=randomness or 0,
+            stop=stop,
+        )
         outcomes, signum = _run(running, names, table)
     seeded = [*budget, "--seed", str(chosen_seed)]
     again = {check: invocation(*words, "--check", check, *seeded) for check in names}
@@ -128,6 +147,7 @@ def check(
                 "program": str(rig),
                 "sanitizer": sanitizer,
                 "seed": chosen_seed,
+                "randomness": randomness,
                 "checks": [{**asdict(outcome), "again": again[outcome.check]} for outcome in outcomes],
             }
         )
@@ -140,7 +160,7 @@ def check(
         if crashed and project_built and not sanitizer:
             typer.echo(f"\nWhere it crashed: {again[crashed]} --sanitizer address")
         if not wrong and not signum:
-            _print_advice(invocation(*words), built=project_built)
+            _print_advice(invocation(*words), names, built=project_built)
     if signum:
         raise typer.Exit(128 + signum)
     if wrong:
@@ -208,12 +228,21 @@ def _elsewhere(name: str, folder: Path) -> str:
     return f"{name} is described in {folder / 'experiment.toml'}: {command}"
 
 
-def _applying(name: str, wanted: Sequence[str], offered: Sequence[str]) -> list[str]:
+def _applying(
+    name: str, wanted: Sequence[str], offered: Sequence[str], randomness: float | None
+) -> list[str]:
     """Return the checks to make: those that are wanted, or all that apply to the map."""
+    from assay.checks import RANDOMISED
+
     for check in wanted:
         if check not in offered:
             raise AssayError(f"--check: {name} has no check {check}; {nearest(check, offered)}")
-    return list(dict.fromkeys(wanted or offered))
+        if randomness and check not in RANDOMISED:
+            raise AssayError(f"--randomness: {check} delays no threads; {listed(RANDOMISED)} do")
+    applying = [check for check in wanted or offered if not randomness or check in RANDOMISED]
+    if not applying:
+        raise AssayError(f"--randomness: no check of {name} delays threads, as {listed(RANDOMISED)} would")
+    return list(dict.fromkeys(applying))
 
 
 def _run(
@@ -337,9 +366,13 @@ def _wrapped(lines: Sequence[str], width: int) -> Iterator[str]:
             )
 
 
-def _print_advice(command: str, *, built: bool) -> None:
+def _print_advice(command: str, checks: Sequence[str], *, built: bool) -> None:
     """Print how rarer mistakes are found."""
+    from assay.checks import RANDOMISED
+
     typer.echo(f"\nWhat is rare takes longer: {command} --minutes 10")
+    if "--randomness" not in command and set(checks).intersection(RANDOMISED):
+        typer.echo(f"What takes a long delay: {command} --randomness 5")
     if built and "--sanitizer" not in command:
         typer.echo(f"Misuse of memory: {command} --sanitizer address")
         typer.echo(f"Data races: {command} --sanitizer thread")

@@ -23,8 +23,9 @@ RIG = """
         for name, offered in checks.items():
             print(f"map={name} threads=many lock_free=no checks={offered}")
         sys.exit()
-    check, name, _, seed, _, seconds = sys.argv[1:]
+    check, name, _, seed, _, seconds, *more = sys.argv[1:]
     assert float(seconds) > 0
+    assert more in ([], ["--randomness", "5"])
     print(f"check={check} map={name} seed={seed}", flush=True)
 
     def end(result, code):
@@ -42,6 +43,8 @@ RIG = """
             end("failed", 1)
         case "noisy":
             print("from the map")
+        case "sound" if more:
+            print("delays")
         case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         case "hang":
@@ -92,7 +95,8 @@ def test_what_each_check_did_comes_first_then_the_answer(program: Path) -> None:
     assert begun[:3] == ["model", "stress", "sound:"]
     assert "\n\nsound: no mistake found (seed 7)\n" in ended.stdout
     assert "3 histories, 1.2M" in ended.stdout
-    assert "--minutes 10" in lines[-1]
+    assert "--minutes 10" in lines[-2]
+    assert "--randomness 5" in lines[-1]
 
 
 def test_a_failure_is_shown_whole_with_the_command_that_repeats_it(program: Path) -> None:
@@ -108,6 +112,21 @@ def test_a_failure_is_shown_whole_with_the_command_that_repeats_it(program: Path
     assert again.startswith("again: ")
     assert again.endswith(f"check wrong --program {program} --check stress --minutes 0.01 --seed 7")
     assert checked(program, "wrong", "--check", "model")["checks"][0]["result"] == "passed"
+
+
+def test_high_randomness_is_for_the_checks_that_delay_threads(program: Path) -> None:
+    made = checked(program, "sound", "--randomness", "5")
+    assert made["randomness"] == 5
+    assert [(one["check"], one["text"]) for one in made["checks"]] == [("stress", "delays")]
+    assert " --randomness 5 " in made["checks"][0]["again"]
+    assert checked(program, "sound")["randomness"] is None
+    for words, said in (
+        (["sound", "--check", "model"], "model delays no threads; linearizability, owners and stress do"),
+        (["one"], "no check of one delays threads"),
+    ):
+        refused = run(*words, "--randomness", "5", "--program", str(program))
+        assert said in str(refused.exception)
+    assert run("sound", "--randomness", "11", "--program", str(program)).exit_code == 2
 
 
 def test_of_several_failures_each_shows_its_beginning(program: Path) -> None:
