@@ -25,10 +25,12 @@
 #ifndef ASSAY_RANDOM_DECISION_H_
 #define ASSAY_RANDOM_DECISION_H_
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <numbers>
 #include <optional>
@@ -127,9 +129,15 @@ class decision {
  private:
   constexpr decision() = default;
 
+  static std::string written(double number) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", number);
+    return text.data();
+  }
+
   static void check_randomness(double c) {
     if (c >= 0 && c <= most_randomness) return;
-    throw std::invalid_argument("the randomness C is " + std::to_string(c) +
+    throw std::invalid_argument("the randomness C is " + written(c) +
                                 ": it must be from 0, none, to 10");
   }
 
@@ -138,8 +146,7 @@ class decision {
       throw std::invalid_argument("the estimate" + whose + " is not a number");
     }
     if (standard_error >= 0 && std::isfinite(standard_error)) return;
-    throw std::invalid_argument("the standard error" + whose + " is " +
-                                std::to_string(standard_error) +
+    throw std::invalid_argument("the standard error" + whose + " is " + written(standard_error) +
                                 ": it must be a finite number of at least 0");
   }
 

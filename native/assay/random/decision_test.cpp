@@ -163,14 +163,14 @@ TEST(a_decision, says_what_it_cannot_decide) {
   refuses([](decision& one) { return one.arg_max_estimated({}, {}); }, "no candidate");
   refuses([](decision& one) { return one.arg_min(numbers{1, nan}); },
           "value of candidate 1 of 2 is not a number");
-  refuses([&](decision& one) { return one.arg_min(two, -0.1); }, "C is -0.1");
+  refuses([&](decision& one) { return one.arg_min(two, -0.1); }, "C is -0.1: ");
   refuses([&](decision& one) { return one.arg_max(two, 10.1); }, "from 0, none, to 10");
   refuses([](decision& one) { return one.noisy(1, nan); }, "randomness C is");
   refuses([](decision& one) { return one.estimated(nan, 1); }, "the estimate is not a number");
   refuses([&](decision& one) { return one.arg_min_estimated(two, numbers{1}); },
           "2 estimates and 1 standard errors");
   refuses([&](decision& one) { return one.arg_min_estimated(two, numbers{1, -2}); },
-          "standard error of candidate 1 of 2 is -2");
+          "standard error of candidate 1 of 2 is -2: ");
   refuses([](decision& one) { return one.estimated(1, std::numeric_limits<double>::infinity()); },
           "must be a finite number");
 }

@@ -31,7 +31,8 @@
 namespace assay::rig {
 
 // The C of all disturbances and preemptions of the process that begin from now on; 0, as at first, for
-// the ordinary ones. Set while no thread is disturbed. Throws std::invalid_argument if it is not from
+// the ordinary ones. Set while no thread is disturbed, and not for check_progress(), which tells by
+// their sleep which threads wait. Throws std::invalid_argument if it is not from
 // 0 to random::most_randomness.
 void set_randomness(double c);
 [[nodiscard]] double randomness();
