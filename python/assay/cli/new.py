@@ -53,6 +53,8 @@ def subject(
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
     check_option = ["--directory", str(directory)] if directory else []
+    if prefix is None:
+        typer.echo(f"Assay's C++ libraries, which it needs, are not here: {programs.REMEDY}.")
     typer.echo(f"Wrote {target}/. Build, check and measure it with:")
     typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
     typer.echo(f"  cmake --build {where}/build")
