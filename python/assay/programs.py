@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -40,6 +41,15 @@ def find(name: str) -> Path:
             return Path(program).resolve()
     where = f"in {given}, which ASSAY_PROGRAMS names" if given else f"in {_BUILT} or on the PATH"
     raise AssayError(f"the program {name} is not {where}; {REMEDY}")
+
+
+def further_subjects() -> str:
+    """Return how to get the subjects that `make quickstart` left out; empty where none is."""
+    with contextlib.suppress(OSError):
+        settings = (_BUILT.parent / "CMakeCache.txt").read_text(encoding="utf-8")
+        if re.search("^ASSAY_ONLY_SUBJECTS:STRING=.", settings, re.M):
+            return "; make build builds further subjects"
+    return ""
 
 
 def listing(program: Path) -> list[dict[str, Any]]:
