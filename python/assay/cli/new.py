@@ -53,13 +53,13 @@ def subject(
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
     check_option = ["--directory", str(directory)] if directory else []
-    if prefix is None:
-        typer.echo(f"Assay's C++ libraries, which it needs, are not here: {programs.REMEDY}.")
     typer.echo(f"Wrote {target}/. Build, check and measure it with:")
     typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
     typer.echo(f"  cmake --build {where}/build")
     typer.echo(f"  {invocation('check', name, *check_option)}")
     typer.echo(f"  {invocation('run', target / 'experiment.toml')}")
+    if prefix is None:
+        typer.echo(f"This needs Assay's C++ libraries, which are not here: {programs.REMEDY}")
 
 
 def experiment(
