@@ -11,19 +11,23 @@ SOAKED_WITHOUT_THREADS := bt_map_failures_test bt_map_all_capacities_test elb_fa
 soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS))
 VENV := .venv/bin
 UV := VIRTUAL_ENV=.venv $(VENV)/uv --quiet pip
-BUILD_PACKAGES := tools/packages-build.txt
+QUICKSTART_PACKAGES := tools/packages-quickstart.txt
+BUILD_PACKAGES := $(QUICKSTART_PACKAGES) tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
+QUICKSTART_PROGRAMS := assay-trial assay-calibrate assay-meter
 
 .PHONY: help
 help: ## Say what there is.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: quickstart
-quickstart: build ## Compare real concurrent maps: about two minutes once built.
+quickstart: quickstart-packages ## Compare real concurrent maps: about two minutes once built.
+	$(MAKE) --no-print-directory --jobs=2 .venv/.quickstart quickstart-programs
 	$(VENV)/assay run experiments/quickstart.toml
+	@test -e build/release/.configured || echo "make build builds all other maps, and what checks them."
 
 .PHONY: build
-build: packages .venv/.ready build/release/build.ninja ## Build the programs that trials run, and the assay command.
+build: packages .venv/.ready build/release/.configured ## Build the programs that trials run, and the assay command.
 	cmake --build --preset release --parallel $(JOBS) --target programs
 	cmake --install build/release --prefix build/install > build/install.log || { cat build/install.log; exit 1; }
 
@@ -45,7 +49,7 @@ soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sani
 	  --tests $(foreach preset,release asan tsan,$(addprefix build/$(preset)/bin/,$(call soaked_in,$(preset))))
 
 .PHONY: lint
-lint: develop build/lint/build.ninja ## Check format, types and known mistakes in all code.
+lint: develop build/lint/.configured ## Check format, types and known mistakes in all code.
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
 	cmake --build --preset lint --parallel $(JOBS)
 	$(VENV)/ruff check
@@ -55,7 +59,7 @@ lint: develop build/lint/build.ninja ## Check format, types and known mistakes i
 	tools/check-modules
 
 .PHONY: lint-all
-lint-all: lint build/lint-all/build.ninja ## The same, and clang-tidy's static analyser over tests, subjects and benchmarks.
+lint-all: lint build/lint-all/.configured ## The same, and clang-tidy's static analyser over tests, subjects and benchmarks.
 	cmake --build --preset lint-all --parallel $(JOBS)
 
 .PHONY: bench
@@ -66,6 +70,17 @@ bench: build ## Measure Assay itself; prints ratios with intervals.
 calibration: build ## Prove verdicts by simulation, then try them in real trials: about fifteen minutes.
 	$(VENV)/python benchmarks/calibration.py
 	$(VENV)/python benchmarks/planted.py
+
+.PHONY: wheel
+wheel: packages .venv/.ready ## Build a wheel with the programs and their libraries inside: build/dist/*.whl.
+	rm -rf build/wheel/dist build/dist
+	$(VENV)/uv --quiet build --wheel --no-build-isolation --python $(VENV)/python --out-dir build/wheel/dist
+	PATH="$$PWD/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir build/dist build/wheel/dist/*.whl
+
+.PHONY: wheel-test
+wheel-test: wheel ## Install the wheel into a bare Debian 12, and run the quickstart and a race there: some minutes.
+	@tools/install-packages tools/packages-wheel-test.txt
+	tools/wheel-test build/dist/*.whl
 
 .PHONY: lock
 lock: .venv/.ready ## Renew requirements.lock from pyproject.toml.
@@ -83,20 +98,44 @@ packages:
 	@tools/install-packages $(BUILD_PACKAGES)
 
 .PHONY: develop
-develop: all-packages .venv/.ready $(foreach preset,release asan tsan,build/$(preset)/build.ninja)
+develop: all-packages .venv/.ready $(foreach preset,release asan tsan,build/$(preset)/.configured)
 
 .PHONY: all-packages
 all-packages:
 	@tools/install-packages $(ALL_PACKAGES)
 
-build/%/build.ninja: | packages
+build/%/.configured: | packages
 	cmake --preset $*
+	touch $@
+
+# The quickstart needs fewer packages and builds the subjects of its experiment alone; `make build` configures all.
+.PHONY: quickstart-packages
+quickstart-packages:
+	@tools/install-packages $(QUICKSTART_PACKAGES)
+
+.PHONY: quickstart-programs
+quickstart-programs: build/release/build.ninja
+	cmake --build --preset release --parallel $(JOBS) --target $(QUICKSTART_PROGRAMS)
+
+build/release/build.ninja: | quickstart-packages
+	cmake --preset release -D ASSAY_TESTS=OFF -D ASSAY_ONLY_SUBJECTS="$$($(PYTHON) -c 'import tomllib; \
+	  print(*tomllib.load(open("experiments/quickstart.toml", "rb"))["factors"]["subject"], sep=";")')"
+
+.venv/.quickstart: requirements.lock pyproject.toml | quickstart-packages
+	$(new-venv)
+	$(UV) install --constraint requirements.lock scikit-build-core
+	$(UV) install --constraint requirements.lock --no-build-isolation -e '.[charts]'
+	touch $@
 
 .venv/.ready: requirements.lock pyproject.toml | packages
+	$(new-venv)
+	$(UV) install --require-hashes -r requirements.lock
+	$(UV) install --no-deps --no-build-isolation -e .
+	touch .venv/.quickstart $@
+
+define new-venv
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"error: Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name another: make PYTHON=...")'
 	$(PYTHON) -m venv --clear .venv
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.lock
 	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
-	$(UV) install --require-hashes -r requirements.lock
-	$(UV) install --no-deps --no-build-isolation -e .
-	touch $@
+endef

@@ -28,6 +28,8 @@ install(TARGETS assay_input assay_host assay_fixture assay_subject assay_trial_l
 install(TARGETS assay-trial assay-calibrate assay-engines assay-meter assay-rig)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
 install(FILES "$<TARGET_FILE:assay-trial>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
+# What a Python wheel holds, in the package `assay` (pyproject.toml).
+install(TARGETS assay-trial assay-calibrate assay-engines assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
 
 # The sources of these libraries, which projects with sanitizers compile anew.
 set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")

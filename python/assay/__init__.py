@@ -17,8 +17,11 @@ def open(path: "str | Path") -> "Data":
         path: the store's file.
 
     Raises:
-        AssayError: there is no store, or it cannot be read.
+        AssayError: there is no store, it cannot be read, or pandas is not installed.
     """
+    from assay import extras  # noqa: PLC0415 - see above
+
+    extras.require("pandas", "assay.open")
     from assay.frames import Data  # noqa: PLC0415 - pandas is slow to load, and no command needs it
 
     return Data(path)

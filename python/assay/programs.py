@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,14 +12,23 @@ from typing import Any
 from assay.errors import AssayError
 
 _ROOT = Path(__file__).parents[2]
-_BUILT = _ROOT / "build" / "release" / "bin"
+_IS_CHECKOUT = (_ROOT / "CMakePresets.json").is_file()
+_BUILT = _ROOT / "build" / "release" / "bin" if _IS_CHECKOUT else Path(__file__).parent / "bin"
+"""Where `make build` puts programs, or where a wheel has them."""
+
+REMEDY = (
+    "run make build"
+    if _IS_CHECKOUT
+    else "run make build in a checkout of Assay, and name its build/install/bin in ASSAY_PROGRAMS"
+)
+"""What gets a program that is not there."""
 
 
 def find(name: str) -> Path:
     """Return the absolute path of a native program such as `assay-trial`.
 
     Where the environment variable ASSAY_PROGRAMS is set, only the folder that it names is searched; else
-    the place where `make build` puts programs, then the PATH.
+    the place where `make build` puts programs, or where a wheel has them, then the PATH.
 
     Raises:
         AssayError: it is not there.
@@ -30,7 +40,16 @@ def find(name: str) -> Path:
         if program:
             return Path(program).resolve()
     where = f"in {given}, which ASSAY_PROGRAMS names" if given else f"in {_BUILT} or on the PATH"
-    raise AssayError(f"the program {name} is not {where}; run make build")
+    raise AssayError(f"the program {name} is not {where}; {REMEDY}")
+
+
+def further_subjects() -> str:
+    """Return how to get the subjects that `make quickstart` left out; empty where none is."""
+    with contextlib.suppress(OSError):
+        settings = (_BUILT.parent / "CMakeCache.txt").read_text(encoding="utf-8")
+        if re.search("^ASSAY_ONLY_SUBJECTS:STRING=.", settings, re.M):
+            return "; make build builds further subjects"
+    return ""
 
 
 def listing(program: Path) -> list[dict[str, Any]]:
@@ -66,7 +85,7 @@ def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, An
         answer = subprocess.run([program, option], capture_output=True, check=True, timeout=60)  # noqa: S603
         return [{key: entry[key] for key in keys} for entry in json.loads(answer.stdout)]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        raise AssayError(f"{program} {option} does not answer ({error}); run make build") from error
+        raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
 
 
 def install_prefix() -> Path | None:

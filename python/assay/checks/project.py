@@ -175,8 +175,12 @@ def _cmake(arguments: list[str], show: Callable[[str], None], stop: StopSignals)
     )
     if ended.exit_code == 0:
         return
-    command = " ".join(["cmake", *arguments])
     lines = (ended.stdout + ended.stderr).decode(errors="replace").splitlines()
+    if programs.install_prefix() is None and any('provided by "assay"' in line for line in lines):
+        raise AssayError(
+            f"CMake does not find Assay's C++ libraries, which the project needs; {programs.REMEDY}"
+        )
+    command = " ".join(["cmake", *arguments])
     target = arguments[-1]
     if any(
         re.search(f"(unknown target|No rule to make target) .{re.escape(target)}", line) for line in lines

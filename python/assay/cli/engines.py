@@ -7,6 +7,7 @@ import typer
 
 from assay.cli.completion import complete_engines
 from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, whole_option
+from assay.cli.report import tell_page
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def engines(
 
         drawn_from = f"{numbers:,} numbers of each engine, seed {seed}."
         print_judged(judged, drawn_from, Console())
-        typer.echo(f"\npage: {write_judged(judged, drawn_from, output)}")
+        typer.echo()
+        tell_page(write_judged(judged, drawn_from, output), "the same command")
     if names and any(engine.verdict is None or engine.verdict.word == "rejected" for engine in judged):
         raise typer.Exit(1)
 

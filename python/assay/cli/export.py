@@ -32,11 +32,15 @@ def export(
 
     Example: `assay export parquet --output data`
     """
+    from assay import extras
     from assay.store import Store
 
     if chart and form in ("csv", "parquet", "markdown"):
         raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
     if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
+        extras.require("pandas", f"assay export {form}")
+        if form == "parquet":
+            extras.require("pyarrow", "assay export parquet")
         from assay.frames import Data, write_tables
 
         with Data(store) as data:
@@ -53,6 +57,7 @@ def export(
             text = summary(gather(opened, opened.campaign(campaign).id))
         typer.echo(files.write(output / "summary.md", text))
         return
+    extras.require("vl_convert", f"assay export {form}")
     from assay.report.figures import write_figures
 
     with Store.open(store, create=False) as opened:

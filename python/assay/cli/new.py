@@ -58,6 +58,8 @@ def subject(
     typer.echo(f"  cmake --build {where}/build")
     typer.echo(f"  {invocation('check', name, *check_option)}")
     typer.echo(f"  {invocation('run', target / 'experiment.toml')}")
+    if prefix is None:
+        typer.echo(f"This needs Assay's C++ libraries, which are not here: {programs.REMEDY}")
 
 
 def experiment(

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from assay import programs
 from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.experiment import Experiment, check, load
@@ -54,3 +55,13 @@ def test_what_cannot_be_written_says_why_and_writes_nothing(words: list[str], me
         CliRunner().invoke(app, ["new", "experiment", *words], catch_exceptions=False)
     assert [file.name for file in Path().iterdir()] == ["there.toml"]
     assert Path("there.toml").read_text() == ""
+
+
+@pytest.mark.parametrize("prefix", [None, Path("/opt/assay")])
+def test_a_subject_is_told_where_its_libraries_come_from(
+    prefix: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "install_prefix", lambda: prefix)
+    said = CliRunner().invoke(app, ["new", "subject", "mine"], catch_exceptions=False).stdout
+    assert (f"-DCMAKE_PREFIX_PATH={prefix}" in said) == (prefix is not None)
+    assert (programs.REMEDY in said) == (prefix is None)

@@ -242,6 +242,7 @@ def _entrants(words: Sequence[str]) -> "list[Entrant]":
 
 def _program(text: str, subjects: Sequence[str]) -> "Entrant":
     """Return a program that speaks the protocol, or else a command."""
+    from assay import programs
     from assay.experiment.race import Entrant, needs_shell, split
     from assay.runner.subjects import subjects_of
 
@@ -250,7 +251,11 @@ def _program(text: str, subjects: Sequence[str]) -> "Entrant":
     program, *more = split(text)
     if not shutil.which(program):
         name = not more and "/" not in program
-        hint = nearest(program, subjects) if name else "is it installed and executable?"
+        hint = (
+            nearest(program, subjects) + programs.further_subjects()
+            if name
+            else "is it installed and executable?"
+        )
         raise AssayError(f"there is no command {printable(program)}, nor a subject of this name; {hint}")
     if "/" not in program or len(more) > 1:
         return Entrant(text, command=True)

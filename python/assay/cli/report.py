@@ -92,11 +92,20 @@ def tell(
     if as_json:
         print_json(_as_object(report, store, page))
     elif page:
-        typer.echo(f"page: {page}")
+        tell_page(page, invocation("report", store=store.path))
     if failure:
         raise failure
     if not as_json:
         typer.echo(f"next: {_next(report, store, verbose=verbose)}")
+
+
+def tell_page(page: Path, again: str) -> None:
+    """Print where a page is, and what its charts lack; `again` is the command that writes it again."""
+    from assay import extras
+
+    typer.echo(f"page: {page}")
+    if not extras.available("vl_convert"):
+        typer.echo(f"charts on it: {extras.remedy('vl_convert')}, then: {again}")
 
 
 def _next(report: "Report", store: "Store", *, verbose: bool) -> str:

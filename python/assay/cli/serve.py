@@ -19,6 +19,9 @@ def serve(
 
     Example: `assay serve --port 8080`
     """
+    from assay import extras
+
+    extras.require("datasette", "assay serve")
     from assay.report.site import write_site
     from assay.serve import command
     from assay.store import Store

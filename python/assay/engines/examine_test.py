@@ -1,6 +1,7 @@
 """What becomes of the real engines, drawn by the real program."""
 
 import json
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -76,6 +77,16 @@ def test_pictures_and_page_are_files_that_need_no_network(tmp_path: Path) -> Non
     names = {file.name for file in (tmp_path / "new").iterdir()}
     assert {"vega.js", "style.css", "speed.svg", "fnv1a-first-byte.svg", "fnv1a-first-byte.png"} <= names
     assert {"fnv1a-first-four-bits.svg", "fnv1a-first-four-bits-reseeded.svg"} <= names
+
+
+def test_without_what_draws_files_there_is_the_page_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = write_judged([judged()["pcg64"]], "Asked.", tmp_path)
+    names = {file.name for file in tmp_path.iterdir()}
+    assert page.name in names
+    assert not {name for name in names if name.endswith((".svg", ".png"))}
 
 
 def test_an_engine_that_cannot_be_had_is_shown_with_the_reason(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
+from assay import extras
 from assay.engines.judge import REJECTED, SUSPECT
 from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures
 from assay.engines.types import Judged
@@ -15,16 +16,17 @@ from assay.report.render import render, write_scripts
 
 FORMS: tuple[Format, ...] = ("svg", "png")
 FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
-"""Kinds of pictures that are files as well: those of the paper. The page can save any other."""
+"""Kinds of pictures that are files as well, with vl-convert: those of the paper. The page can save
+any other."""
 
 
 def write_judged(judged: Sequence[Judged], drawn_from: str, directory: Path) -> Path:
     """Write the page and the pictures into a folder, and return the page."""
     drawn = list(figures(judged))
-
+    forms = FORMS if extras.available("vl_convert") else ()
     write_scripts(directory, "style.css", "tables.js", "charts.js", "campaign.js")
     for figure in drawn:
-        for form in FORMS if figure.kind.startswith(FILED) and figure.rows else ():
+        for form in forms if figure.kind.startswith(FILED) and figure.rows else ():
             write_figure(figure.specification(), figure, form, directory)
     page = render(
         "engines.html",

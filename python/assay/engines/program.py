@@ -22,7 +22,7 @@ def known() -> list[Engine]:
     try:
         return [Engine(**description) for description in json.loads(_run("--list"))]
     except (TypeError, ValueError) as error:
-        raise AssayError(f"{PROGRAM} --list does not answer ({error}); run make build") from error
+        raise AssayError(f"{PROGRAM} --list does not answer ({error}); {programs.REMEDY}") from error
 
 
 def count(name: str, *, numbers: int, seed: int, reseed_every: int | None, parts: tuple[Part, ...]) -> Counts:
@@ -53,7 +53,7 @@ def _run(*arguments: str, given: str = "") -> str:
             [program, *arguments], input=given, capture_output=True, text=True, check=False
         )
     except OSError as error:
-        raise AssayError(f"{program} cannot be run ({error.strerror}); run make build") from error
+        raise AssayError(f"{program} cannot be run ({error.strerror}); {programs.REMEDY}") from error
     if ended.returncode == 0:
         return ended.stdout
     message = ended.stderr.strip().removeprefix("error: ")

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from assay import programs
 from assay.experiment.factors import origin_of
 from assay.experiment.machine import Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
@@ -129,7 +130,8 @@ def _subject_mistakes(
     """
     subject = settings["subject"]
     if subject not in machine.subjects:
-        yield ("subject",), f'there is no subject "{subject}"; {_other_subject(subject, experiment, machine)}'
+        hint = _other_subject(subject, experiment, machine) + programs.further_subjects()
+        yield ("subject",), f'there is no subject "{subject}"; {hint}'
         return
     if settings.get("parameters"):
         why = f"{subject} is a subject of assay-trial, which knows no parameters; leave them to others"

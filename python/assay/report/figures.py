@@ -5,9 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import vl_convert
-
-from assay import files
+from assay import extras, files
 from assay.errors import AssayError
 from assay.report.charts import Figure, Specification, figures, specifications
 from assay.report.charts.style import PAPER
@@ -33,7 +31,8 @@ def write_figures(
     Each file is named after its figure, and is there as a whole or not at all.
 
     Raises:
-        AssayError: a figure does not exist or has nothing to show, or the folder cannot be written.
+        AssayError: a figure does not exist or has nothing to show, the folder cannot be written, or
+            vl-convert is not installed.
     """
     chosen = list(_chosen(figures(report), names))
     kinds = specifications(chosen)
@@ -44,8 +43,11 @@ def write_figure(specification: Specification, figure: Figure, form: Format, dir
     """Write one figure into a folder, and return its file.
 
     Raises:
-        AssayError: the folder cannot be written.
+        AssayError: the folder cannot be written, or vl-convert is not installed.
     """
+    extras.require("vl_convert", "a chart as a file")
+    import vl_convert  # noqa: PLC0415 - an extra
+
     text = json_text(_for_paper(specification, figure))
     resolution = {"ppi": PNG_PER_INCH} if form == "png" else {}
     convert = getattr(vl_convert, f"vegalite_to_{form}")

@@ -13,11 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay import files, findings, words
+from assay import extras, files, findings, words
 from assay.report import words as report_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -29,14 +28,24 @@ def render(template: str, **content: Any) -> str:
 
 
 def write_scripts(directory: Path, *names: str) -> None:
-    """Write files that stand beside the templates, and `vega.js` where this version of it is missing."""
+    """Write files that stand beside the templates, and `vega.js` where this version of it is missing.
+
+    Without vl-convert, which carries it, one that is there stays. Otherwise it is empty, and the page's own
+    script names the remedy in the place of each chart.
+    """
     for name in names:
         files.write(directory / name, (_TEMPLATES / name).read_text(encoding="utf-8"))
     file = directory / "vega.js"
+    if not extras.available("vl_convert"):
+        if not file.exists():
+            files.write(file, f"// Empty: {extras.remedy('vl_convert')}\n")
+        return
     first = f"// vl-convert {version('vl-convert-python')}\n"
     with suppress(OSError), file.open(encoding="utf-8") as lines:
         if next(lines, "") == first:
             return
+    import vl_convert  # noqa: PLC0415 - an extra
+
     files.write(file, first + vl_convert.javascript_bundle(None))  # type: ignore[arg-type] # 2 s
 
 

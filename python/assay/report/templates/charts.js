@@ -47,6 +47,10 @@ function planes(element, specification) {
 
 const drawings = new Map();
 function draw(element, specification, file_name = "chart", canvas = false) {
+  if (typeof vegaEmbed === "undefined") {  // the site was written without vl-convert
+    element.textContent = "This chart needs: pip install 'assay[charts]', and the page written again.";
+    return Promise.resolve();
+  }
   drawings.set(element, () => draw(element, specification, file_name, canvas));
   element.dataset.scheme = dark.matches ? "dark" : "light";
   const config = fitted(element, merged(colors(), specification.config));

@@ -1,0 +1,122 @@
+"""What an installation without some of its parts does: the rest, and a line on what to install."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import assay as package
+from assay import programs
+from assay.checks import build_rig
+from assay.checks.project import Project
+from assay.errors import AssayError
+from assay.report.render import write_scripts
+from assay.runner.process import StopSignals
+from conftest import Assay, small_experiment
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("vl_convert", "export svg", "charts"),
+        ("pandas", "export csv", "parquet"),
+        ("pyarrow", "export parquet", "parquet"),
+        ("datasette", "serve", "serve"),
+    ],
+)
+def test_a_command_says_in_a_line_which_package_it_lacks(
+    module: str, words: str, extra: str, assay: Assay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    said = assay(*words.split(), expect=2).stderr
+    assert said.startswith(f"error: assay {words} needs ")
+    assert said.endswith(f"pip install 'assay[{extra}]'\n")
+    assert said.count("\n") == 1
+
+
+def test_data_frames_say_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(AssayError, match=r"^assay.open needs pandas, .*'assay\[parquet\]'$"):
+        package.open(tmp_path / "assay.sqlite")
+
+
+@pytest.mark.usefixtures("steady_host")
+def test_without_what_draws_charts_a_run_writes_its_page_and_says_how_to_see_them(
+    tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain.toml").write_text(small_experiment("plain", blocks=2))
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    lines = assay("run", "plain.toml", "--anyway").stdout.splitlines()
+    [place] = [number for number, line in enumerate(lines) if line.startswith("page: ")]
+    assert "pip install 'assay[charts]'" in lines[place + 1]
+    page = Path(lines[place].removeprefix("page: "))
+    assert "medians" in page.read_text(encoding="utf-8")
+    vega = page.parents[1] / "vega.js"
+    assert vega.stat().st_size < 100
+
+    monkeypatch.delitem(sys.modules, "vl_convert")
+    written = assay("report").stdout
+    assert "pip install" not in written
+    assert vega.stat().st_size > 100_000
+
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    write_scripts(vega.parent)
+    assert vega.stat().st_size > 100_000
+
+
+def installed(folder: Path) -> ModuleType:
+    """Return `assay.programs` as it is where a wheel has put it: in no checkout."""
+    copy = folder / "assay" / "programs.py"
+    copy.parent.mkdir()
+    copy.write_text(Path(programs.__file__).read_text(encoding="utf-8"))
+    spec = importlib.util.spec_from_file_location("installed_programs", copy)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_wheel_has_programs_in_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_PROGRAMS", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    module = installed(tmp_path)
+    with pytest.raises(
+        AssayError, match=r"assay-rig .*assay/bin or on the PATH; .*a checkout.*ASSAY_PROGRAMS$"
+    ):
+        module.find("assay-rig")
+    program = tmp_path / "assay" / "bin" / "assay-trial"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert module.find("assay-trial") == program.resolve()
+    assert module.install_prefix() is None
+
+
+@pytest.mark.parametrize(
+    ("only", "said"), [("", ""), ("std_map_mutex;tbb_map", "; make build builds further subjects")]
+)
+def test_subjects_that_the_quickstart_left_out_are_built_by_make_build(
+    only: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "_BUILT", tmp_path / "bin")
+    assert programs.further_subjects() == ""
+    (tmp_path / "CMakeCache.txt").write_text(f"A:BOOL=ON\nASSAY_ONLY_SUBJECTS:STRING={only}\nB:BOOL=ON\n")
+    assert programs.further_subjects() == said
+
+
+def test_a_project_of_a_map_is_told_where_the_libraries_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "install_prefix", lambda: None)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES NONE)\n"
+        "find_package(assay REQUIRED COMPONENTS trial rig NO_DEFAULT_PATH)\n"
+    )
+    project = Project(tmp_path, tmp_path / "build", Path("mine"))
+    shown: list[str] = []
+    with StopSignals() as stop, pytest.raises(AssayError, match=r"C\+\+ libraries.*make build"):
+        build_rig(project, None, lambda _: None, shown.append, stop)
+    assert not shown
