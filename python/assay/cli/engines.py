@@ -35,7 +35,7 @@ def engines(
     ] = OUTPUT,
     json_wanted: JsonOption = False,
 ) -> None:
-    """Judge random number engines before an experiment draws from them.
+    """Judge random number engines before you draw from them.
 
     Without a NAME, list them. Numbers are drawn as trials draw them. A page with pictures is written into the
     folder --output; with --json, the results are printed instead. A suspect may be unlucky: judge it again

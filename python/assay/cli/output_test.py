@@ -52,7 +52,7 @@ COMMANDS = {
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians"),
+    *("metrics", "perturbed", "medians", "against"),
 }
 """Their keys are levels, statuses and the like."""
 

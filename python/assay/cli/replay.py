@@ -20,7 +20,7 @@ def replay(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Run one trial again, with exactly its draws, and say whether what must be equal is.
+    """Run a trial again with exactly its draws, and compare both.
 
     TRIAL is its number, as `assay list trials` shows it. Seeds, perturbations and the number of operations
     of each thread are those of the record; nothing is stored. It refuses a trial that cannot be repeated and

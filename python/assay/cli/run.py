@@ -57,7 +57,7 @@ def run(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment, then print its verdicts and write its page.
+    """Run an experiment, print its verdicts and write its page.
 
     EXPERIMENT is its file: TOML, or a resolved experiment as JSON from a campaign's page.
 
