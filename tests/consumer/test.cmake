@@ -24,7 +24,7 @@ endfunction()
 build(headers "${CMAKE_CURRENT_LIST_DIR}/headers" draw_operations "-DCMAKE_PREFIX_PATH=${work}/prefix")
 build(subject "${subject}" "subject;subject-rig" "-DCMAKE_PREFIX_PATH=${work}/prefix")
 build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" "subject;subject-rig" "-DASSAY=${source}" "-DSUBJECT=${subject}"
-  -DCMAKE_BUILD_TYPE=None)  # not half the time of Release, as it compiles much
+  -DCMAKE_BUILD_TYPE=Debug)  # half the time of Release, as it compiles much
 
 file(READ "${source}/docs/guide/probes.md" guide)
 string(REPLACE "```" "\\" guide "${guide}")  # a single character, for the expression below

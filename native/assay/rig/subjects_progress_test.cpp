@@ -22,10 +22,8 @@ struct marked_map {
   std::vector<std::string> sources;  // below native/
   // Where a suspended thread holds up updates of other threads: where it holds a lock.
   std::vector<std::string> holding{};
-  // Points that only another of these maps passes.
+  // Points that only another of these maps passes, or that are passed too seldom.
   std::vector<std::string> elsewhere{};
-  // Where it depends on what led there whether a lock is held, and so whether others wait.
-  std::vector<std::string> holding_perhaps{};
   bool lock_free = false;
   bool searches_wait = false;  // for who holds a lock, as updates do
   std::uint64_t keys = 8;
@@ -57,10 +55,8 @@ TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_els
   for (const auto& point : points) {
     const auto seen = suspend_at(subject, point, {.seed = 1, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
-    if (!contains(GetParam().holding_perhaps, point)) {
-      EXPECT_EQ(seen.waited.has_value(), contains(GetParam().holding, point))
-          << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
-    }
+    EXPECT_EQ(seen.waited.has_value(), contains(GetParam().holding, point))
+        << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
     EXPECT_EQ(seen.problem, "") << point;
   }
 }
@@ -69,7 +65,6 @@ TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_els
 TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
   for (const auto& point : marked()) {
     if (GetParam().searches_wait && contains(GetParam().holding, point)) continue;
-    if (contains(GetParam().holding_perhaps, point)) continue;
     const auto seen = suspend_at(subject, point,
                                  {.seed = 2, .others = {operation::find}, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
@@ -93,14 +88,13 @@ TEST_P(suspended_in, says_whether_it_is_lock_free) {
   EXPECT_EQ(subject.lock_free, GetParam().lock_free);
 }
 
-// With so few keys and leaves of 6, nodes are split and joined all the time. A snapshot that has
-// been disturbed often locks leaf after leaf, and before the first it holds none.
+// Hardly any snapshot is disturbed so often that it locks leaves: bt_map_threads_test brings one to
+// those points. With so few keys and leaves of 6, nodes are split and joined all the time.
 marked_map bt_map(const std::string& name) {
   return {name,
           {"assay/maps/bt_map.h"},
           {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_assign_locked",
            "bt_map_balance_locked", "bt_map_balance_before_unlock"},
-          {},
           {"bt_map_walk_before_lock", "bt_map_walk_waits"},
           false,
           true,
@@ -122,7 +116,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(marked_map{"natarajan_mittal_bst",
                                  {"assay/maps/natarajan_mittal_bst.h", "assay/maps/external_tree.h",
                                   "assay/reclaim/epochs.h"},
-                                 {},
                                  {},
                                  {},
                                  true},
