@@ -4,11 +4,15 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
+# Tests wait for threads and processes for about half of their time.
+TESTS_AT_ONCE ?= $(shell expr $(JOBS) + 1)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
 SOAKED_TESTS := trees_test reclaim_test bt_map_test rig_bt_map_test elb_tree_test rig_elb_test
 SOAKED_WITHOUT_THREADS := bt_map_failures_test bt_map_all_capacities_test elb_failures_test
-soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS))
+SOAKED_AS_MEASURED := subjects_test
+soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS)) \
+  $(if $(filter release,$(1)),$(SOAKED_AS_MEASURED))
 VENV := .venv/bin
 UV := VIRTUAL_ENV=.venv $(VENV)/uv --quiet pip
 QUICKSTART_PACKAGES := tools/packages-quickstart.txt
@@ -35,9 +39,9 @@ build: packages .venv/.ready build/release/.configured ## Build the programs tha
 test: develop ## Run every test: C++ as measured and under sanitizers, then Python and the whole path.
 	for preset in release asan tsan; do \
 	  cmake --build --preset $$preset --parallel $(JOBS); \
-	  ctest --preset $$preset --parallel $(JOBS); \
+	  ctest --preset $$preset --parallel $(TESTS_AT_ONCE); \
 	done
-	$(VENV)/pytest --numprocesses 2
+	$(VENV)/pytest --numprocesses $(TESTS_AT_ONCE)
 
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.

@@ -3,7 +3,9 @@
 find_program(ASSAY_CCACHE ccache)
 if(ASSAY_CCACHE AND (ASSAY_LINT OR NOT CMAKE_CXX_COMPILER_LAUNCHER))
   set(settings
-    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1  # paths of the checkout do not count
+    # Paths of the checkout do not count. (Those of which ccache does not know that they are paths are named. What is in the file
+    # does count, as clang writes it among what it has read.)
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_IGNOREOPTIONS=-fsanitize-ignorelist=*
     CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_MAXSIZE=10G)
   if(ASSAY_LINT)
     list(APPEND settings ASSAY_LINT=${ASSAY_LINT} CCACHE_NAMESPACE=lint-${ASSAY_LINT} CCACHE_PREFIX=${PROJECT_SOURCE_DIR}/tools/tidy

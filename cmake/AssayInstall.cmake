@@ -57,6 +57,6 @@ if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")
     "-DLLD=${ASSAY_LLD}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/test.cmake")
   string(REPLACE ";" "\\;" launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
-  set_tests_properties(consumer PROPERTIES TIMEOUT 300 COST 100  # the longest begin first
+  set_tests_properties(consumer PROPERTIES TIMEOUT 1200 COST 100  # the longest begin first
     ENVIRONMENT "CMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
 endif()

@@ -43,8 +43,8 @@ TEST_P(every_subject, gives_valid_trials) {
                   .key_range = 2,
                   .keys = keys,
                   .roles = one_role(threads, {50, 50, 0}),
-                  .duration = std::chrono::milliseconds(10),
-                  .interval = std::chrono::milliseconds(5),
+                  .duration = std::chrono::milliseconds(3),
+                  .interval = std::chrono::milliseconds(1),
                   .key = {.type = subject.types.front().key},
                   .value = {.type = subject.types.front().value}};
   if (subject.max_threads && threads > *subject.max_threads) {
@@ -100,8 +100,8 @@ TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
                   .key_range = 300,
                   .keys = key_layout::sparse,
                   .roles = one_role(subject.max_threads.value_or(2), mix_of_all(subject)),
-                  .duration = std::chrono::milliseconds(5),
-                  .interval = std::chrono::milliseconds(5)};
+                  .duration = std::chrono::milliseconds(3),
+                  .interval = std::chrono::milliseconds(1)};
   request.roles[0].fold = workload::fold::sum;
   for (const auto& types : subject.types) {
     request.key = {.type = types.key, .least = 8, .most = 40};

@@ -1077,7 +1077,9 @@ class bt_map {
     for (;;) {
       if (leaves.size() == leaves.capacity()) return walked::no_room;
       if (locking) {
-        for (sync::backoff backoff; !at.where.at->lock.try_lock(at.where.seen); backoff.wait()) {
+        for (sync::backoff backoff;; backoff.wait()) {
+          ASSAY_POINT("bt_map_walk_before_lock");
+          if (at.where.at->lock.try_lock(at.where.seen)) break;
           ASSAY_POINT("bt_map_walk_waits");
           at = at.below ? piece_after(words::key(*at.below)) : first_piece();
         }

@@ -690,6 +690,45 @@ TEST_P(bt_map_interrupted, ends_a_snapshot_that_is_disturbed_each_time) {
   EXPECT_TRUE(other->erase(0)) << "the locks were given back";
 }
 
+thread_local unsigned walk_waits = 0;  // how often a walk found changed what it was to lock
+
+// The first leaf or the last changes wherever a snapshot might meet that, until the snapshot, which
+// has taken to locks by then, finds that it cannot lock it: it reads that leaf anew, and holds on to
+// those before.
+TEST_P(bt_map_interrupted, reads_anew_what_was_changed_before_it_was_locked) {
+  const auto map = GetParam().make();
+  const auto handle = map->attach();
+  const auto other = map->attach();
+  std::map<number, number> model;
+  for (number key = 0; key < 300; ++key) {
+    handle->insert(key, 0);
+    model.emplace(key, 0);
+  }
+  sync::at_points = [](const char* point) {
+    const std::string_view name(point);
+    if (name == "bt_map_walk_waits") ++walk_waits;
+    if (name == "bt_map_walk_step" || name == "bt_map_walk_before_lock") be_interrupted(point);
+  };
+  for (const number changed : {number{0}, number{299}}) {
+    walk_waits = 0;
+    interruption by;
+    by.left = 1;
+    by.call = [&] {
+      if (walk_waits > 0) return;
+      model[changed] = (model[changed] + 1) % 200;
+      EXPECT_FALSE(other->insert_or_assign(changed, model[changed]));
+    };
+    interrupts = &by;
+    elements met;
+    handle->snapshot([&](number key, number value) { met.emplace_back(key, value); });
+    interrupts = nullptr;
+    EXPECT_EQ(met, elements(model.begin(), model.end()));
+    EXPECT_EQ(walk_waits, 1U);
+  }
+  EXPECT_EQ(map->broken_invariant(), std::nullopt);
+  EXPECT_TRUE(other->erase(0) && other->erase(299)) << "the locks were given back";
+}
+
 // A leaf that is to be split because it is full is emptied before it is read.
 TEST_P(bt_map_interrupted, splits_no_leaf_that_was_emptied) {
   const auto map = GetParam().make();

@@ -132,11 +132,11 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
     drawn = defaultdict(list)
     for trial in make_plan(asked, 1, lambda _: "/bin/x", 1000).trials:
         drawn[trial.levels["perturbed"], trial.levels["configuration"]].append(trial.perturbation)
-    for (perturbed, _), perturbations in drawn.items():
+    for (level, _), perturbations in drawn.items():
         assert len(perturbations) == 6  # three blocks of two subjects
         different = {str(perturbation) for perturbation in perturbations}
-        assert (len(different) == 1) == (perturbed != with_randomness(1))
-        if perturbed == NOTHING:
+        assert (len(different) == 1) == (level != with_randomness(1))
+        if level == NOTHING:
             assert different == {"{}"}
     everything = {str(perturbations[0]) for (name, _), perturbations in drawn.items() if name == EVERYTHING}
     assert len(everything) == 4
