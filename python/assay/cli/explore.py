@@ -99,10 +99,8 @@ def _print(exploration: "Exploration", campaign: str, *, verbose: bool) -> None:
     for partition in shown:
         _print_partition(partition)
     if found:
-        typer.echo(
-            f"p is corrected for all {len(tried)}: of what is found,"
-            f" at most {percent(RATE)} is expected to be false."
-        )
+        corrected = f"With p corrected for {counted(tried, 'partition')}"
+        typer.echo(f"{corrected}, at most {percent(RATE)} of this is expected to be false.")
         if len(found) > len(shown):
             typer.echo(f"{len(found) - len(shown)} more: --verbose.")
     else:
