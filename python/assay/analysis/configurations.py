@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.busy import without_busy
 from assay.analysis.sensitivity import Enough, Sensitivity, enough, sensitivity
 from assay.experiment import Experiment
 from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, NOTHING, PERTURBED
@@ -44,7 +45,7 @@ def conditions_of(trials: Sequence[StoredTrial], experiment: Experiment) -> list
         rest = tuple(condition[name] for name in names)
         by_level = values.setdefault(rest, defaultdict(dict))
         by_level[str(condition[PERTURBED])][condition[CONFIGURATION]] = []
-    for trial in trials:
+    for trial in without_busy(trials, experiment):
         value = trial.metrics.get(metric, 0)
         if trial.status == "valid" and value > 0:
             rest = tuple(trial.levels[name] for name in names)
@@ -69,7 +70,10 @@ def _condition(
     added = len(amounts) > 1 and all(len(measured) > 1 for measured in amounts.values())
     return Condition(
         levels=levels,
-        perturbed={name: sensitivity(row) if len(row) > 1 else None for name, row in rows.items()},
+        perturbed={
+            name: sensitivity([*by.values()]) if len(rows[name]) > 1 else None
+            for name, by in by_level.items()
+        },
         medians={
             name: tuple(sorted(math.exp(np.median(value)) for value in row)) for name, row in rows.items()
         },

@@ -72,6 +72,8 @@ def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], 
         (outcome,) = executor.execute([trial])
     if because:
         return Replay(record, outcome, (), (), because)
+    if outcome.status == "timed_out":
+        return Replay(record, outcome, (), (), "it did not end within its time-out this time")
     before = dict(must_be_equal(result))
     now = dict(must_be_equal(outcome.result)) if outcome.result else {}
     different = [
@@ -121,7 +123,8 @@ def _nothing_because(record: Mapping[str, Any], trial: PlannedTrial) -> str:
         return "a command does not say which of its numbers are repeated"
     if record["status"] != "valid":
         return f"it was {record['status'].replace('_', ' ')}, and may have stopped anywhere"
-    if not all("warmed_up" in thread for thread in record["result"].get("threads", [{}])):
+    threads = record["result"].get("threads")
+    if not threads or not all("warmed_up" in thread for thread in threads):
         return "its program does not report how many operations its threads performed"
     return ""
 

@@ -33,13 +33,13 @@ def sensitivity(
         int, whole_option(f"Run each configuration M times. Default: {REPLICATES}.", 1, 10_000)
     ] = REPLICATES,
     randomness: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--randomness",
             metavar="TIMES,...",
             help=f"Multiples of C to add anew in every trial; none leaves it out. Default: {_AMOUNTS}.",
         ),
-    ] = _AMOUNTS,
+    ] = None,
     seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
     only: OnlyOption = None,
     settings: SetOption = None,
@@ -63,7 +63,9 @@ def sensitivity(
     from assay.experiment.sensitivity import sensitive
 
     loaded = overridden(load(experiment), seed=seed, only=only or (), settings=settings or ())
-    asked = sensitive(loaded, configurations, replicates, _amounts(randomness))
+    asked = sensitive(
+        loaded, configurations, replicates, None if randomness is None else _amounts(randomness)
+    )
     run_and_report(asked, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
 
 
@@ -79,6 +81,6 @@ def _amounts(text: str) -> list[float]:
             amounts.append(math.nan)
         if not 0 < amounts[-1] <= 1000:
             raise AssayError(f"--randomness {text}: {word} is not a number above 0 and at most 1000")
-    if len(set(amounts)) < len(amounts):
+    if len({f"{amount:g}" for amount in amounts}) < len(amounts):  # as the levels are called
         raise AssayError(f"--randomness {text}: an amount is named twice; remove it")
     return sorted(amounts)

@@ -48,6 +48,11 @@ def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
     """
     summary = store.campaign(campaign)
     experiment = store.experiment(summary.id)
+    if experiment.varied:
+        raise AssayError(
+            f"campaign {summary.id} measures sensitivity, in configurations that no other campaign has; "
+            f"see what it says: assay report --campaign {summary.id}"
+        )
     return Side(name, store.path.resolve(), summary, experiment, tuple(store.trials(summary.id)))
 
 

@@ -9,6 +9,7 @@ from assay import programs
 from assay.experiment.factors import origin_of
 from assay.experiment.machine import Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
+from assay.experiment.perturb import chosen
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import OPERATIONS
 from assay.words import listed, nearest, runs, show
@@ -67,12 +68,7 @@ def _check(experiment: Experiment, machine: Machine) -> None:
         if subject in machine.subjects:
             why = f"assay-trial has a subject {subject}; choose another name"
             raise MistakeError(("subjects", program.table), why)
-    if experiment.perturb.address_space in {"random", "either"} and not machine.random_addresses:
-        why = (
-            "this system places every process alike, as kernel.randomize_va_space is 0 or setarch -R acts; "
-            'write "fixed", or change that'
-        )
-        raise MistakeError(("perturb", "address_space"), why)
+    _check_addresses(experiment, machine)
     conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
     baselines = experiment.baseline_by_context()
     compared_with = {
@@ -85,6 +81,7 @@ def _check(experiment: Experiment, machine: Machine) -> None:
         for (setting, *inside), why in _mistakes(experiment, condition, settings, other, machine):
             origin = origin_of(experiment, condition, str(setting))
             raise MistakeError((*origin, *inside), why)
+        _check_drawn(experiment, condition, settings, other, machine)
     if not experiment.subjects() & experiment.programs.keys():
         comparison = experiment.comparison
         for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
@@ -92,6 +89,31 @@ def _check(experiment: Experiment, machine: Machine) -> None:
                 reasons = [_lacks(metric, settings) for _, settings in conditions]
                 if None not in reasons:
                     raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
+
+
+def _check_addresses(experiment: Experiment, machine: Machine) -> None:
+    """Check that processes can be placed as the experiment asks."""
+    if experiment.moved.address_space in {"fixed", "either"} and not machine.fixed_addresses:
+        why = "setarch -R, which places processes alike, is not possible here; leave it out"
+        raise MistakeError(("perturb", "address_space"), why)
+    if experiment.moved.address_space in {"random", "either"} and not machine.random_addresses:
+        why = (
+            "this system places every process alike, as kernel.randomize_va_space is 0 or setarch -R acts; "
+            'write "fixed", or change that'
+        )
+        raise MistakeError(("perturb", "address_space"), why)
+
+
+def _check_drawn(
+    experiment: Experiment, condition: Mapping[str, Level], settings: _Settings, other: str, machine: Machine
+) -> None:
+    """Check a condition with each value that may be drawn for it."""
+    for name, weights in experiment.moved.choices.items():
+        for value in weights:
+            if name.startswith("parameters."):
+                continue
+            for _, why in _mistakes(experiment, condition, chosen(settings, name, value), other, machine):
+                raise MistakeError(("perturb", name, value), why)
 
 
 def _mistakes(

@@ -337,3 +337,18 @@ def test_a_metric_that_some_trial_may_have_can_be_compared(metric: str, more: st
 def test_an_unknown_operation_is_a_mistake_even_without_a_share() -> None:
     with pytest.raises(AssayError, match=r":14: trial\.mix: one has no fnd \(did you mean find\?\)"):
         check_with(read("mix = { find = 100, fnd = 0 }"))
+
+
+def test_values_that_may_be_drawn_are_checked_as_settings_are() -> None:
+    with pytest.raises(AssayError, match=r"x\.toml:\d+: perturb\.engine\.nosuch: there is no engine"):
+        check_with(read(FIND + "[perturb]\nengine = { xoshiro256pp = 1, nosuch = 1 }\n"))
+    check_with(read(FIND + "[perturb]\nengine = { xoshiro256pp = 1, rdrand = 1 }\n"))
+
+
+@pytest.mark.parametrize(("kind", "offer"), [("fixed", "fixed_addresses"), ("random", "random_addresses")])
+def test_processes_are_placed_as_the_system_can(kind: str, offer: str) -> None:
+    machine = Machine(BOTH, ENGINES, frozenset({0, 1}), 1000, **{offer: False})
+    asked = read(FIND + f'[perturb]\naddress_space = "{kind}"\n')
+    with pytest.raises(AssayError, match=r"perturb\.address_space: "):
+        check(asked, machine)
+    check(asked, Machine(BOTH, ENGINES, frozenset({0, 1}), 1000))

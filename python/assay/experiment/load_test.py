@@ -653,6 +653,18 @@ MISTAKES = {
         ("[perturb]\narrivals.rate = 0.1\n[design]", "13 perturb.arrivals.rate: no condition has it"),
         ("[perturb]\narrivals.rte = 0.1\n[design]", "13 perturb.arrivals.rte: rate?"),
         ("[perturb]\nparameters.x = 0.1\n[design]", "13 perturb.parameters.x: no condition has it"),
+        (
+            "[perturb]\nparameters.x = { a = 1, b = 1 }\n[factors.n]\nlow.parameters.x = 1\n[design]",
+            "13 perturb.parameters.x: the factor n sets it",
+        ),
+        (
+            "[perturb]\nparameters.x = { a = 1, b = 1 }\n[trial.parameters]\nx = 1\n[design]",
+            "13 perturb.parameters.x.a: is not a number",
+        ),
+        (
+            "[perturb]\nkeys = { dense = 1, sparse = 1 }\n[factors.keys]\none = 'dense'\n[design]",
+            "13 perturb.keys",
+        ),
         ("[perturb]\nallocator = { glibc = 1 }\n[design]", "13 perturb.allocator: two at least"),
         ("[perturb]\nallocator = { glibc = 1, tcmalloc = 1 }\n[design]", "13 perturb.allocator.tcmalloc"),
         ("[perturb]\nstack = 17\n[design]", "13 perturb.stack: multiple of 16"),

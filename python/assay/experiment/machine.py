@@ -52,6 +52,7 @@ class Machine:
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
         allocators: allocator -> why it cannot be loaded, with a remedy; empty if it can.
         random_addresses: whether the kernel places each process elsewhere in memory.
+        fixed_addresses: whether it can be told not to.
     """
 
     subjects: Mapping[str, SubjectOffer]
@@ -60,3 +61,4 @@ class Machine:
     memory_limit_mb: int
     allocators: Mapping[str, str] = field(default_factory=dict)
     random_addresses: bool = True
+    fixed_addresses: bool = True

@@ -4,6 +4,7 @@ What is arbitrary and stands still misleads: Blackwell, Applications of Randomne
 Measurement, section 3.1, principle P1.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -143,21 +144,26 @@ class Perturb(Part):
     def names(self) -> tuple[str, ...]:
         """Return what is moved, by the names of the file."""
         process = [name for name in _PROCESS if getattr(self, name)]
-        moved = ["address_space"] if self.address_space != "system" else []
+        moved = ["address_space"] if self.address_space == "either" else []
         return (*self.amounts, *self.choices, *process, *moved)
+
+    def nothing(self) -> "Perturb":
+        """Return what moves nothing, and places processes as this does where it always does so alike."""
+        return Perturb(address_space="system" if self.address_space == "either" else self.address_space)
 
     def alone(self, name: str) -> "Perturb":
         """Return the perturbation of one of `names` alone."""
         if name in self.amounts:
-            return Perturb(amounts={name: self.amounts[name]})
-        if name in self.choices:
-            return Perturb(choices={name: self.choices[name]})
-        return Perturb.model_validate({name: getattr(self, name)})
+            moved: dict[str, Any] = {"amounts": {name: self.amounts[name]}}
+        elif name in self.choices:
+            moved = {"choices": {name: self.choices[name]}}
+        else:
+            moved = {name: getattr(self, name)}
+        return self.nothing().model_copy(update=moved)
 
     def scaled(self, factor: float) -> "Perturb":
-        """Return it with every C this many times as large, and at most 1."""
-        amounts = {name: min(1.0, amount * factor) for name, amount in self.amounts.items()}
-        return self.model_copy(update={"amounts": amounts})
+        """Return what moves by a C alone, every C this many times as large."""
+        return Perturb(amounts={name: amount * factor for name, amount in self.amounts.items()})
 
 
 _PROCESS = ("environment", "stack", "heap", "thread_order", "placement")
@@ -196,6 +202,18 @@ def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
 _TABLES = frozenset({"arrivals", "range", "distribution", "parameters"})
 
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+def chosen(settings: Mapping[str, Any], name: str, value: str) -> dict[str, Any]:
+    """Return settings with a value that was drawn for one of `choices`, of the type that it has there."""
+    if not name.startswith("parameters."):
+        return replaced(settings, name, in_full(name, value))
+    if not is_number(value_at(settings, name)):
+        return replaced(settings, name, value)
+    return replaced(settings, name, float(value) if "." in value else int(value))
+
+
 def value_at(settings: Mapping[str, Any], name: str) -> Any:
     """Return the value of a setting, or of a key inside one such as `arrivals.rate`; None without one."""
     value: Any = settings
@@ -232,41 +250,64 @@ def check_perturb(
     Args:
         perturb: what is moved.
         conditions: the settings of each condition.
-        factor_of: setting -> the factor whose levels change it.
+        factor_of: setting, or `parameters.NAME` -> the factor whose levels change it.
 
     Raises:
         MistakeError: what is named cannot vary, or a value is not possible.
     """
     for name in perturb.amounts:
-        at = ("perturb", *name.split("."))
-        values = [value for settings in conditions if (value := value_at(settings, name)) is not None]
-        if not values:
-            if name == "key_range":  # by default
-                continue
-            why = "no condition has it; set it in [trial] or [factors], or leave it out"
-            raise MistakeError(at, why)
-        if name != "mix" and not any(map(is_number, values)):
-            raise MistakeError(at, f"{name} is {show(values[0])}, which is not a number; leave it out")
+        if name != "key_range":  # by default it moves where there is one
+            _check_amount(name, _there(name, conditions))
     for name, weights in perturb.choices.items():
-        at = ("perturb", *name.split("."))
-        setting = name.partition(".")[0]
-        if setting in factor_of and setting != "parameters":
-            why = f"the factor {factor_of[setting]} sets it; leave one of the two out"
-            raise MistakeError(at, why)
-        if setting == "parameters" and not any(
-            value_at(settings, name) is not None for settings in conditions
-        ):
-            raise MistakeError(at, "no condition has it; set it in [trial] or [factors], or leave it out")
-        for value in weights if setting != "parameters" else ():
-            try:
-                in_full(name, value)
-            except MistakeError as mistake:
-                raise MistakeError((*at, value), mistake.why) from None
+        if name in factor_of:
+            why = f"the factor {factor_of[name]} sets it; leave one of the two out"
+            raise MistakeError(_key(name), why)
+        check = _check_parameter if name.startswith("parameters.") else _check_setting
+        for value in weights:
+            check(name, value, conditions)
     if perturb.placement and "pinning" not in perturb.choices:
-        pinnings = [settings["pinning"] for settings in conditions]
-        if any(isinstance(pinning, list) for pinning in pinnings):
-            why = "a condition lists its processors, which then stand still; give it a policy such as compact"
-            raise MistakeError(("perturb", "placement"), why)
-        if all(pinning == "none" for pinning in pinnings):
-            why = "no condition binds its threads to processors; leave it out, or give a pinning"
-            raise MistakeError(("perturb", "placement"), why)
+        _check_placement([settings["pinning"] for settings in conditions])
+
+
+def _key(name: str, *inside: str) -> tuple[str, ...]:
+    return ("perturb", *name.split("."), *inside)
+
+
+def _there(name: str, conditions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return the values of a setting in the conditions that have it."""
+    return [value for settings in conditions if (value := value_at(settings, name)) is not None]
+
+
+def _check_amount(name: str, values: Sequence[Any]) -> None:
+    if not values:
+        raise MistakeError(_key(name), _MISSING)
+    if name != "mix" and not any(map(is_number, values)):
+        raise MistakeError(_key(name), f"{name} is {show(values[0])}, which is not a number; leave it out")
+
+
+def _check_parameter(name: str, value: str, conditions: Sequence[Mapping[str, Any]]) -> None:
+    values = _there(name, conditions)
+    if not values:
+        raise MistakeError(_key(name), _MISSING)
+    if any(map(is_number, values)) and not _NUMBER.fullmatch(value):
+        why = f"{show(value)} is not a number, as the setting is; write numbers: {{ 1 = 1, 2 = 1 }}"
+        raise MistakeError(_key(name, value), why)
+
+
+def _check_setting(name: str, value: str, _: Sequence[Mapping[str, Any]]) -> None:
+    try:
+        in_full(name, value)
+    except MistakeError as mistake:
+        raise MistakeError(_key(name, value), mistake.why) from None
+
+
+def _check_placement(pinnings: Sequence[Any]) -> None:
+    if any(isinstance(pinning, list) for pinning in pinnings):
+        why = "a condition lists its processors, which then stand still; give it a policy such as compact"
+        raise MistakeError(_key("placement"), why)
+    if all(pinning == "none" for pinning in pinnings):
+        why = "no condition binds its threads to processors; leave it out, or give a pinning"
+        raise MistakeError(_key("placement"), why)
+
+
+_MISSING = "no condition has it for all roles; set it in [trial] or [factors], or leave it out"

@@ -369,7 +369,7 @@ def check_conditions(experiment: Experiment) -> None:
         setting: factor
         for factor, levels in experiment.changes.items()
         for change in levels.values()
-        for setting in change
+        for setting in (*change, *(f"parameters.{name}" for name in change.get("parameters", ())))
     }
     check_perturb(experiment.perturb, [*map(experiment.settings, experiment.conditions())], factor_of)
 

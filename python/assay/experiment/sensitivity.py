@@ -25,7 +25,7 @@ def sensitive(
     experiment: Experiment,
     configurations: int = CONFIGURATIONS,
     replicates: int = REPLICATES,
-    randomness: Sequence[float] = RANDOMNESS,
+    randomness: Sequence[float] | None = None,
 ) -> Experiment:
     """Return the experiment that measures the sensitivity of another one's conditions.
 
@@ -33,19 +33,31 @@ def sensitive(
         experiment: whose conditions, metric and `perturb` are taken.
         configurations: N, of each level of `perturbed`.
         replicates: M, of each configuration.
-        randomness: multiples of every C with which each trial of a configuration is moved once more.
+        randomness: multiples of every C with which each trial of a configuration is moved once more; by
+            default those of `RANDOMNESS` that no C is too large for, and none where nothing has a C.
 
     Raises:
-        AssayError: it perturbs nothing, has a factor of one of the two names, or compares identical code.
+        AssayError: it perturbs nothing, has a factor of one of the two names, or a multiple is too large.
     """
     moved = experiment.perturb
     where = f"{experiment.path}: "
+    if experiment.varied:
+        raise AssayError(f"{where}measures sensitivity already; run it with assay run")
     if not moved.names():
         raise AssayError(f"{where}perturb: nothing is; name what may vary, such as key_range = 0.01")
     for factor in (PERTURBED, CONFIGURATION):
         if factor in experiment.changes:
             raise AssayError(f"{where}factors.{factor}: assay sensitivity has one of this name; rename it")
-    varied = {NOTHING: Varied()}
+    largest = max(moved.amounts.values(), default=0.0)
+    if randomness is None:
+        randomness = [scale for scale in RANDOMNESS if 0 < largest * scale <= 1]
+    elif randomness and not largest:
+        raise AssayError(f"{where}perturb: nothing has a C to be multiplied; use --randomness none")
+    elif too_large := [scale for scale in randomness if largest * scale > 1]:
+        raise AssayError(
+            f"{where}perturb: {too_large[0]:g} times the C of {largest:g} is more than 1; use a smaller one"
+        )
+    varied = {NOTHING: Varied(moved=moved.nothing())}
     if len(moved.names()) > 1:
         varied |= {name: Varied(moved=moved.alone(name)) for name in moved.names()}
     varied[EVERYTHING] = Varied(moved=moved)

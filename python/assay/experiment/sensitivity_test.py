@@ -21,6 +21,26 @@ def test_each_thing_is_perturbed_alone_and_all_together() -> None:
     assert Experiment.model_validate_json(asked.model_dump_json()) == asked
 
 
+def test_randomness_is_added_to_what_has_a_c_and_never_beyond_one() -> None:
+    large = Perturb(amounts={"key_range": 0.6})
+    assert sensitive(experiment(perturb=large), 3, 2).randomness() == {
+        with_randomness(scale): scale for scale in (0.5, 1)
+    }
+    assert not sensitive(experiment(perturb=Perturb(environment=100)), 3, 2).randomness()
+    with pytest.raises(AssayError, match=r"2 times the C of 0\.6 is more than 1"):
+        sensitive(experiment(perturb=large), 3, 2, [2])
+    with pytest.raises(AssayError, match="nothing has a C"):
+        sensitive(experiment(perturb=Perturb(environment=100)), 3, 2, [1])
+    with pytest.raises(AssayError, match="measures sensitivity already"):
+        sensitive(sensitive(experiment(perturb=large), 3, 2))
+
+
+def test_fixed_addresses_are_fixed_in_every_trial() -> None:
+    asked = sensitive(experiment(perturb=Perturb(stack=64, heap=64, address_space="fixed")), 2, 2)
+    assert {varied.moved.address_space for varied in asked.varied.values()} == {"fixed"}
+    assert list(asked.varied) == [NOTHING, "stack", "heap", EVERYTHING]
+
+
 @pytest.mark.parametrize(
     ("moved", "factor", "word"),
     [

@@ -508,6 +508,11 @@ class Experiment(Part):
                 settings["parameters"] = parameters
         return with_threads(settings)
 
+    @property
+    def moved(self) -> Perturb:
+        """Return all that is moved at random in any trial."""
+        return self.varied["everything"].moved if "everything" in self.varied else self.perturb
+
     def randomness(self) -> dict[str, float]:
         """Return levels of `perturbed` at which each trial is moved once more -> how many times C."""
         return {name: varied.scale for name, varied in self.varied.items() if varied.scale}

@@ -151,10 +151,12 @@ def _drawn(
     settings, drawn = moved
     # The layout is that of the block, in a repetition too.
     of_block = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
-    perturbation = of_block | drawn
     subject = settings["subject"]
     own = experiment.programs.get(subject)
-    timeout_s = COMMAND_TIMEOUT_S if experiment.is_command(subject) else default_timeout_s(settings)
+    is_command = experiment.is_command(subject)
+    asked = {name: value for name, value in drawn.items() if not is_command or name not in _OF_THE_PROCESS}
+    perturbation = of_block | asked
+    timeout_s = COMMAND_TIMEOUT_S if is_command else default_timeout_s(settings)
     values = values_of(settings, seed)
     request = deepcopy(
         {

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from assay.experiment.mistakes import MistakeError
-from assay.experiment.perturb import Perturb, in_full, is_number, replaced, value_at
+from assay.experiment.perturb import Perturb, chosen, in_full, is_number, replaced, value_at
 from assay.experiment.workload import LARGEST_KEY_RANGE, largest_key_range
 
 _TRIES = 100
@@ -28,8 +28,7 @@ def perturbed(
         if value_at(moved, name) is None and name.startswith("parameters."):
             continue
         value = random.choices(list(weights), list(weights.values()))[0]
-        is_setting = not name.startswith("parameters.")
-        moved = replaced(moved, name, in_full(name, value) if is_setting else value)
+        moved = chosen(moved, name, value)
         drawn[name] = value
     for name, amount in perturb.amounts.items():
         value = value_at(moved, name)
@@ -41,6 +40,9 @@ def perturbed(
             moved = replaced(moved, name, number)
             drawn[name] = 100 * (number / value - 1) if value else 0.0
     _keep_ranges_within(moved)
+    length = "range.length"
+    if length in drawn:  # it may have become shorter once more
+        drawn[length] = 100 * (value_at(moved, length) / value_at(settings, length) - 1)
     if perturb.environment:
         drawn["environment_bytes"] = random.randrange(perturb.environment)
     if perturb.stack:
@@ -52,7 +54,7 @@ def perturbed(
         drawn["address_space"] = random.choice(["random", "fixed"]) if either else perturb.address_space
     if perturb.thread_order:
         drawn["thread_order"] = random.randrange(_SEEDS)
-    if perturb.placement:
+    if perturb.placement and moved.get("pinning") != "none":
         drawn["placement"] = random.randrange(_SEEDS)
     return moved, drawn
 

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import astuple
 
 from assay.analysis import Comparison
 from assay.analysis.types import Aggregate
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
-from assay.report import words
+from assay.report import sensitivity, words
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.metrics import measured, unit_in
@@ -35,11 +36,20 @@ def summary(report: Report) -> str:
         _text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
         _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        *_sensitivity(report),
         _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
         _text(origin),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _sensitivity(report: Report) -> Iterator[str]:
+    """Yield the table of each condition of a campaign about sensitivity, and what else it says."""
+    for condition in sensitivity.measured(report) if report.experiment.varied else ():
+        yield _text(sensitivity.name_of(condition))
+        yield _table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
+        yield "\n".join(map(_text, sensitivity.about(condition)))
 
 
 def _verdicts(report: Report) -> Iterator[list[str]]:

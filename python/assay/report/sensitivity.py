@@ -1,10 +1,11 @@
 """What a campaign about sensitivity says, in words and in a table."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 
 from assay.analysis.configurations import Condition, conditions_of
-from assay.analysis.sensitivity import ONE_IN, Misjudgement
+from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement
 from assay.analysis.types import Interval
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
 from assay.report.gather import Report
@@ -46,8 +47,8 @@ def rows(condition: Condition) -> Iterator[Row]:
         split = found.split
         yield Row(
             label,
-            percent(found.spread.deviation),
-            _ends(found.spread.interval),
+            deviation(found.spread.deviation),
+            _ends(found.spread.interval, deviation),
             percent(split.share) if split else "-",
             _ends(split.share_interval) if split else "-",
         )
@@ -70,11 +71,17 @@ def sentence(report: Report) -> str:
     worst = conditions[0].perturbed.get(EVERYTHING) if conditions else None
     if worst is None:
         return "Nothing is known yet: no condition has two configurations with a valid trial."
+    if report.analysis.busy:
+        return "Withheld: other work took the trials' processors, which scatters results more than all else."
+    if worst.single.interval is None:
+        return f"Too few configurations to say: {worst.configurations}, and it takes {FEWEST}."
     where = f" ({name_of(conditions[0])})" if len(conditions) > 1 else ""
-    metric = report.analysis.metric
+    chance = conditions[0].perturbed.get(NOTHING)
+    alone = chance is not None and _overlap(worst.spread.interval, chance.spread.interval)
+    told = ", which is not shown to be more than chance alone gives" if alone else ""
     return (
-        f"Two equal systems, each measured once as it happens to be, would differ in {metric} by "
-        f"{_wrong(worst.single)}{where}."
+        f"Two equal systems, each measured once as it happens to be, would differ in {report.analysis.metric}"
+        f" by {_wrong(worst.single)}{where}{told}."
     )
 
 
@@ -82,12 +89,14 @@ def about(condition: Condition) -> list[str]:
     """Return what else there is to say of a condition, in sentences."""
     told = []
     whole = condition.perturbed.get(EVERYTHING)
-    if whole is not None:
-        told.append(
-            f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}. With the median "
-            f"of {_trials(whole.trials, whole.configurations)} each: by {_wrong(whole.repeated)}. Repeating "
-            "a configuration takes away chance and nothing else."
-        )
+    if whole is not None and whole.single.interval is not None:
+        said = f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}."
+        if whole.trials > whole.configurations:
+            said += (
+                f" With the median of {_trials(whole.trials, whole.configurations)} each: by "
+                f"{_wrong(whole.repeated)}. Repeating a configuration takes away chance and nothing else."
+            )
+        told.append(said)
     found = condition.enough
     if found is not None:
         if not found.known:
@@ -96,27 +105,42 @@ def about(condition: Condition) -> list[str]:
                 "trial the sensitivity may still be falling."
             )
         elif found.amount == 0:
-            told.append("No randomness need be added: the sensitivity falls with none of those tried.")
+            told.append(
+                f"No randomness need be added, with 95% confidence at most {found.high:g} C: none of those "
+                "tried halves the sensitivity."
+            )
         else:
             told.append(
-                f"Randomness that is enough: {found.amount:g} C anew in every trial; with 95% confidence "
-                f"between {found.low:g} C and {found.high:g} C. More does not halve the sensitivity again."
+                f"Randomness that is enough, in what has a C: {found.amount:g} C anew in every trial; with "
+                f"95% confidence between {found.low:g} C and {found.high:g} C. More does not halve the "
+                "sensitivity again."
             )
     return told
 
 
 def percent(value: float) -> str:
-    """Return a share or a deviation of logarithms in percent."""
+    """Return a share in percent."""
     return f"{100 * value:.2g}%" if value < 0.0995 else f"{100 * value:.0f}%"
 
 
-def _ends(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+def deviation(value: float) -> str:
+    """Return a standard deviation of logarithms as what it is of the metric itself: 0.05 is 5.1%."""
+    return percent(math.expm1(value)) if value < math.log(10) else f"{math.exp(value):.2g} times"
+
+
+def _ends(interval: Interval | None, written: Callable[[float], str] = percent) -> str:
+    return "-" if interval is None else f"{written(interval.low)} to {written(interval.high)}"
+
+
+def _overlap(one: Interval | None, other: Interval | None) -> bool:
+    return one is None or other is None or (one.low <= other.high and other.low <= one.high)
 
 
 def _wrong(misjudged: Misjudgement) -> str:
+    interval = misjudged.interval
+    ends = f" ({percent(interval.low - 1)} to {percent(interval.high - 1)})" if interval else ""
     return (
-        f"{percent(misjudged.typical - 1)} or more in half of all cases, and by "
+        f"{percent(misjudged.typical - 1)}{ends} or more in half of all cases, and by about "
         f"{percent(misjudged.seldom - 1)} or more in one of {ONE_IN}"
     )
 

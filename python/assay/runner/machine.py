@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -32,6 +33,7 @@ def present_machine() -> Machine:
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},
         random_addresses=_random_addresses(),
+        fixed_addresses=_fixed_addresses(),
     )
 
 
@@ -48,6 +50,14 @@ def _random_addresses() -> bool:
     except (OSError, ValueError):  # some containers hide them; the trial's record says how it was
         return True
     return level > 0 and not personality & _ADDR_NO_RANDOMIZE
+
+
+def _fixed_addresses() -> bool:
+    """Return whether processes can be placed alike; some containers forbid it."""
+    try:
+        return subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False).returncode == 0  # noqa: S607
+    except OSError:
+        return False
 
 
 def _missing(allocator: str) -> str:

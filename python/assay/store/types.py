@@ -42,8 +42,12 @@ class StoredTrial:
 
     @property
     def unperturbed(self) -> bool:
-        """Whether nothing was moved: every percent and number of bytes is 0, and nothing was chosen."""
-        return all(drawn == 0 for drawn in self.perturbation.values())
+        """Whether nothing was moved: every percent and number of bytes is 0, and nothing was chosen.
+
+        Addresses that the experiment fixes for all of its trials move nothing either.
+        """
+        moved = {name: drawn for name, drawn in self.perturbation.items() if drawn != "fixed"}
+        return all(drawn == 0 for drawn in moved.values())
 
 
 def representative(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
