@@ -61,6 +61,16 @@ factor = "subject"
 program = "own"
 names = ["first", "second"]
 """
+COMMANDS = """
+name = "commands"
+[factors]
+subject = ["first", "second"]
+[design]
+blocks = 1
+[subjects]
+first = { program = "true", protocol = false }
+second = { program = "sleep", arguments = ["0"], protocol = false }
+"""
 
 
 @pytest.mark.usefixtures("steady_host", "no_pages")
@@ -128,7 +138,8 @@ def test_numbers_from_new_entropy_are_not_repeated(assay: Assay, tmp_path: Path)
 
 @pytest.mark.usefixtures("steady_host", "no_pages")
 def test_of_a_command_nothing_has_to_be_equal(assay: Assay, tmp_path: Path) -> None:
-    assay("race", "true", "sleep 0", "--within", "2s")
+    (tmp_path / "commands.toml").write_text(COMMANDS)
+    assay("run", "commands.toml", "--anyway", "--no-page")
     replayed: Any = json.loads(assay("replay", "1", "--json").stdout)
     assert replayed["nothing_because"] == "a command does not say which of its numbers are repeated"
     assert replayed["now"]["status"] == "valid"
