@@ -4,8 +4,6 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
-# Tests wait for threads and processes for about half of their time.
-TESTS_AT_ONCE ?= $(shell expr $(JOBS) + 1)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
 SOAKED_TESTS := trees_test reclaim_test bt_map_test rig_bt_map_test elb_tree_test rig_elb_test
@@ -39,9 +37,9 @@ build: packages .venv/.ready build/release/.configured ## Build the programs tha
 test: develop ## Run every test: C++ as measured and under sanitizers, then Python and the whole path.
 	for preset in release asan tsan; do \
 	  cmake --build --preset $$preset --parallel $(JOBS); \
-	  ctest --preset $$preset --parallel $(TESTS_AT_ONCE); \
+	  ctest --preset $$preset --parallel $(JOBS); \
 	done
-	$(VENV)/pytest --numprocesses $(TESTS_AT_ONCE)
+	$(VENV)/pytest --numprocesses $(JOBS)
 
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
