@@ -66,7 +66,7 @@ class decision {
  public:
   explicit constexpr decision(std::uint64_t seed) : draw_(seed) {}
   // Draws nothing.
-  static constexpr decision none() { return decision(); }
+  static constexpr decision none() { return {}; }
 
   // P2. A number below `candidates`, each as likely. Throws if there are none.
   std::size_t choose(std::size_t candidates) {
@@ -206,7 +206,7 @@ class decisions {
  public:
   explicit decisions(std::uint64_t seed) : seed_(seed) {}
   // Nothing is drawn, except by decisions that are fixed.
-  static decisions none() { return decisions(); }
+  static decisions none() { return {}; }
 
   // The decision with this name, from its beginning. Takes time with the length of its name.
   [[nodiscard]] decision named(std::string_view name) const {
