@@ -176,7 +176,7 @@ std::pair<int, int> shared_by(unsigned a, unsigned b, const topology& machine) {
   const auto object = [&](unsigned number) {
     return hwloc_get_pu_obj_by_os_index(machine.get(), number);
   };
-  const hwloc_obj_t both = hwloc_get_common_ancestor_obj(machine.get(), object(a), object(b));
+  const hwloc_obj* const both = hwloc_get_common_ancestor_obj(machine.get(), object(a), object(b));
   return {both->type, both->depth};
 }
 
