@@ -191,7 +191,7 @@ def rows(printed: str) -> dict[str, list[str]]:
 
 def test_soaking_sums_up_every_map_and_program(tmp_path: Path) -> None:
     program = fake(tmp_path / "rig", FAKE_RIG)
-    completed = soak(program, "--tests", program, "--minutes", "0.02")
+    completed = soak(program, "--tests", program, "--minutes", "0.1")
     assert completed.returncode == 1
     sums = rows(completed.stdout)
     assert sums["map"] == [

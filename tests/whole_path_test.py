@@ -279,7 +279,8 @@ def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
         .replace("duration_ms = 200", "duration_ms = 20")
         .replace("blocks = 10", "blocks = 2")
     )
-    python, module, program, *run = shlex.split(next_commands.splitlines()[-1])
+    (run_line,) = [line for line in next_commands.splitlines() if " run " in line]
+    python, module, program, *run = shlex.split(run_line)
     assert [python, module, program] == [sys.executable, "-m", "assay"]
     assert "export" in assay(*run, "--anyway", "--no-page").stdout
     valid = "select count(*) from trials where subject = 'export' and status = 'valid'"

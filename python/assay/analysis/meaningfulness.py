@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.intervals import NEGLIGIBLE
 from assay.analysis.pairs import Context, by_context, counting_pairs, logarithm
 from assay.analysis.types import Analysis, Comparison, Verdict
 from assay.experiment.types import Experiment
@@ -203,10 +204,10 @@ def _robustness(log_ratios: Sequence[float], verdict: Verdict, analysis: Analysi
     agreeing = None
     if verdict == "equivalent":
         bound = math.log1p(analysis.smallest_effect_percent / 100)
-        agreeing = sum(abs(log_ratio) <= bound for log_ratio in log_ratios)
+        agreeing = sum(abs(log_ratio) <= bound + NEGLIGIBLE for log_ratio in log_ratios)
     elif verdict != "undecided":
         above = (verdict == "faster") == (analysis.better == "higher")
-        agreeing = sum(log_ratio > 0 if above else log_ratio < 0 for log_ratio in log_ratios)
+        agreeing = sum((log_ratio if above else -log_ratio) > NEGLIGIBLE for log_ratio in log_ratios)
     return Robustness(_in_percent(float(np.std(log_ratios, ddof=1))), len(log_ratios), agreeing)
 
 
@@ -226,7 +227,9 @@ def _predictive_value(comparison: Comparison, analysis: Analysis) -> PredictiveV
     others = [
         other
         for other in analysis.comparisons
-        if other.level == comparison.level and other.context != comparison.context and not other.withheld
+        if (other.level, other.baseline) == (comparison.level, comparison.baseline)
+        and other.context != comparison.context
+        and not other.withheld
     ]
     if not others:
         return None

@@ -88,6 +88,7 @@ class Campaign:
         experiment, store = self._experiment, self._store
         folder = experiment.path.parent.absolute()
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
+        calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
         if not self._built:
             run_builds(experiment, show, say, stop)
         listed = listings(experiment, stop)
@@ -101,7 +102,6 @@ class Campaign:
                 plan = without_layouts(self._plan, fixed)
                 self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
             assert self.number is not None
-            calibrate = programs.find("assay-calibrate")
             executor = LocalExecutor(calibrate, stop, folder, patience_s, say, layouts.binary)
             try:
                 self._run(executor, console, show, pilot)

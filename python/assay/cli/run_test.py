@@ -197,7 +197,7 @@ def test_a_campaign_of_another_version_of_assay_does_not_block_the_others(folder
         CliRunner().invoke(app, ["run", "x.toml", "--no-page"])
     with closing(sqlite3.connect(folder / "results" / "assay.sqlite")) as raw:
         raw.execute("drop trigger campaign_refuses_update")
-        raw.execute("update campaign set resolved = json_set(resolved, '$.version', 2) where id = 1")
+        raw.execute("update campaign set resolved = json_set(resolved, '$.version', 1) where id = 1")
         raw.commit()
     for line in ("report --campaign 1", "audit --campaign 1", "compare 1 2", "export csv --campaign 1"):
         ended = CliRunner().invoke(app, line.split())

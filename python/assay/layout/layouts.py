@@ -22,6 +22,8 @@ from assay.runner.process import StopSignals
 from assay.runner.types import Binary
 
 _TRIED = (1, 2, 3)
+_RECORDED_WITHIN_S = 60
+"""Before a program is written, lld records how it is linked."""
 """Seeds whose layouts are compared before a campaign: five sections have the same order for all by chance in
 one of 14,400 cases."""
 
@@ -117,10 +119,12 @@ class Layouts:
             return "it has no link command"
         elif not record.is_file():
             return f"there is no {record.name} beside it, and no link command"
+        elif record.stat().st_mtime < program.stat().st_mtime - _RECORDED_WITHIN_S:
+            return f"{record.name} is older than it: it was built again without a record"
         elif lld() is None:
             return "lld is not installed"
         else:
-            link = Recorded(record, folder / "inputs", self._show_output, self._stop)
+            link = Recorded(record, folder.with_name(f"{folder.name}-inputs"), self._show_output, self._stop)
             name = str(record)
         folder.mkdir()
         self._linked[key] = _Linked(name, link, folder / program.name)

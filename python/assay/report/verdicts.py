@@ -32,7 +32,7 @@ def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
     return [
         Elsewhere(
             number,
-            hosts[number],
+            hosts.get(number, ""),
             compared(row["metric"], row["context"], row["level"], row["baseline"]),
             _VERDICTS.get(row["verdict"], row["verdict"]),
         )

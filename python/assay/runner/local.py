@@ -110,7 +110,9 @@ class LocalExecutor:
                 run_shell("preparation", prepare, self.directory, self.say, self.stop)
             binary = self.binary_of(trial)  # linking one takes time, which belongs before the calibration
             if self._latest is None or not self._latest.serves(trial):
-                self._latest = self._calibration(trial)
+                self._latest = between = self._calibration(trial)
+                yield from (_between(before, outcome, between) for outcome, before in waiting)
+                waiting = []
             waiting.append((self._outcome(trial, binary, printed), self._latest))
             if following is None or not self._latest.serves(following):
                 self._latest = after = self._calibration(trial)

@@ -789,7 +789,8 @@ def test_a_short_file_that_is_not_a_store_is_left_as_it_is(tmp_path: Path) -> No
         ({"key_range": 0.0, "environment_bytes": 0}, True),
         ({"key_range": 0.0, "environment_bytes": 16}, False),
         ({"key_range": -1.5}, False),
-        ({"address_space": "fixed"}, False),
+        ({"address_space": "fixed"}, True),
+        ({"address_space": "random"}, False),
         ({"thread_order": 12345}, False),
     ],
 )
