@@ -15,7 +15,7 @@ from assay import programs
 from assay.runner import load
 
 # An example may take as long as the machine needs: no test is about time.
-# The same examples in every run with the same versions: what has passed once does not fail on somebody else's change.
+# The same examples in every run: what has passed once does not fail on somebody else's change.
 settings.register_profile("assay", deadline=None, derandomize=True, database=None)
 settings.load_profile("assay")
 

@@ -279,7 +279,7 @@ def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
         .replace("duration_ms = 200", "duration_ms = 20")
         .replace("blocks = 10", "blocks = 2")
     )
-    (run_line,) = [line for line in next_commands.splitlines() if " run " in line]
+    *_, run_line = [line for line in next_commands.splitlines() if line.startswith("  ")]
     python, module, program, *run = shlex.split(run_line)
     assert [python, module, program] == [sys.executable, "-m", "assay"]
     assert "export" in assay(*run, "--anyway", "--no-page").stdout
