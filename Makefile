@@ -6,8 +6,8 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
-SOAKED_TESTS := trees_test reclaim_test bt_map_test rig_bt_map_test elb_tree_test rig_elb_test
-SOAKED_WITHOUT_THREADS := bt_map_failures_test bt_map_all_capacities_test elb_failures_test
+SOAKED_TESTS := trees_test reclaim_test bt_map_threads_test rig_bt_map_test elb_tree_test rig_elb_test
+SOAKED_WITHOUT_THREADS := bt_map_test bt_map_failures_test bt_map_all_capacities_test elb_failures_test
 SOAKED_AS_MEASURED := subjects_test
 soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS)) \
   $(if $(filter release,$(1)),$(SOAKED_AS_MEASURED))
