@@ -53,10 +53,10 @@ def rehearse(
         AssayError: a program lacks a subject.
         Interrupted: `stop` was signalled.
     """
-    folder = experiment.path.parent.absolute()
-    executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, say=show)
+    executor = LocalExecutor(programs.find("assay-calibrate"), stop, experiment.folder_of, say=show)
     run_builds(experiment, show, show, stop)
-    check_listed(experiment, listings(experiment, stop))
+    for there in experiment.in_worktrees().values():
+        check_listed(there, listings(there, stop))
     began = time.monotonic()
     left_s = max(ends - began, _SHORTEST_S)
     block = [

@@ -98,6 +98,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         source=text,
         path=path,
         identical=identical,
+        ab=document.ab,
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
     )

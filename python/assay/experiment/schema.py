@@ -22,6 +22,7 @@ from assay.experiment.tables import (
     misplaced,
 )
 from assay.experiment.types import (
+    AcrossRevisions,
     BlockCount,
     Busy,
     Chart,
@@ -171,6 +172,8 @@ class Document(Table):
     """What is asked."""
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
     """Programs of your own."""
+    ab: AcrossRevisions = AcrossRevisions()
+    """How `assay ab` and `assay bisect` build each revision."""
     validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
     """Rules that every result must pass."""
     charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from assay import programs, protocol
 from assay.experiment.types import CommandRun, Extraction
-from assay.plan.types import PlannedTrial
+from assay.plan.types import Level, PlannedTrial
 from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
 from assay.runner.build import run_shell
@@ -70,7 +70,7 @@ class LocalExecutor:
     Attributes:
         calibrate: the program that calibrates.
         stop: ends the trial that is running.
-        directory: where commands run, the folder of the experiment's file; needed for them alone.
+        folder_of: where the command of a condition runs; without it, beside its program.
         patience_s: how long it waits, in all, for a busy host to become quiet.
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
@@ -78,7 +78,7 @@ class LocalExecutor:
 
     calibrate: Path
     stop: StopSignals
-    directory: Path | None = None
+    folder_of: Callable[[Mapping[str, Level]], Path] | None = None
     patience_s: float = 0
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
@@ -106,8 +106,7 @@ class LocalExecutor:
         waiting: list[tuple[Outcome, _Calibration]] = []
         for trial, following in zip_longest(group, group[1:]):
             if prepare := _run_of(trial).prepare:
-                assert self.directory is not None
-                run_shell("preparation", prepare, self.directory, self.say, self.stop)
+                run_shell("preparation", prepare, self._folder(trial), self.say, self.stop)
             binary = self.binary_of(trial)  # linking one takes time, which belongs before the calibration
             if self._latest is None or not self._latest.serves(trial):
                 self._latest = between = self._calibration(trial)
@@ -130,7 +129,7 @@ class LocalExecutor:
             "" if is_command else json.dumps(trial.request),
             environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
             arguments=binary.arguments,
-            directory=self.directory if is_command else Path(trial.program).parent,
+            directory=self._folder(trial),
             meter=programs.find("assay-meter") if is_command else None,
             repeat_ms=run.repeat_ms,
             stdin_file=run.input,
@@ -169,6 +168,12 @@ class LocalExecutor:
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
         )
+
+    def _folder(self, trial: PlannedTrial) -> Path:
+        """Return where a trial runs: a program that speaks the protocol beside itself."""
+        if self.folder_of is None or trial.extract == "protocol":
+            return Path(trial.program).parent
+        return self.folder_of(trial.levels)
 
     def _calibration(self, trial: PlannedTrial) -> _Calibration:
         """Calibrate the processors of a trial."""
