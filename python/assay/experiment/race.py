@@ -44,6 +44,7 @@ class Race:
         shell: whether commands are read by a shell; None: where one of them needs it.
         commands: keys of [subjects.NAME] that are the same for every command.
         setup: a command for the shell that runs once, before all else; or "".
+        factor: what the factor is called whose levels are the entrants.
     """
 
     entrants: Sequence[Entrant]
@@ -55,6 +56,7 @@ class Race:
     shell: bool | None = None
     commands: Mapping[str, Any] = field(default_factory=dict)
     setup: str = ""
+    factor: str = "entrant"
 
     @property
     def uses_shell(self) -> bool:
@@ -110,7 +112,7 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
     plain = not any(entrant.command for entrant in race.entrants) and len(set(labels)) == len(
         {level["subject"] for level in levels.values()}
     )
-    factor = "subject" if plain else "entrant"
+    factor = "subject" if plain else race.factor
     factors: dict[str, Any] = {factor: list(levels) if plain else levels}
     for name, values in race.parameters.items():
         factors[name] = {value: {"parameters": {name: _number(value)}} for value in values}
@@ -146,7 +148,7 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
 def _command(words: str, race: Race, *, shell: bool) -> dict[str, Any]:
     """Return the table [subjects.NAME] of a command."""
     program, *arguments = ["sh", "-c", words] if shell else split(words)
-    known = [*race.parameters, *race.trial]
+    known = [*race.parameters, *race.trial, *(["linked"] if "link" in race.commands else [])]
     table: dict[str, Any] = {"program": program, "arguments": [_escaped(word, known) for word in arguments]}
     if race.setup:
         table["build"] = race.setup

@@ -4,12 +4,12 @@ Each condition is measured in every revision: a factor `revision` is added and c
 becomes a context. A level's programs are those of a worktree, in which the revision was built.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.experiment.types import REVISION, Experiment, MeasuredRevision, Revisions
+from assay.experiment.types import REVISION, Experiment, Level, MeasuredRevision, Revisions
 
 COPY = "copy"
 """The factor by which `identical` compares every condition with itself."""
@@ -54,9 +54,18 @@ def of_revisions(experiment: Experiment, root: Path, levels: Mapping[str, Measur
     )
 
 
+def without(experiment: Experiment, contexts: Sequence[Mapping[str, Level]]) -> Experiment:
+    """Return an experiment that leaves some contexts out, and the programs that no condition uses then."""
+    rules = tuple({factor: (level,) for factor, level in context.items()} for context in contexts)
+    design = experiment.design.model_copy(update={"exclude": (*experiment.design.exclude, *rules)})
+    left = experiment.model_copy(update={"design": design})
+    used = {name: program for name, program in left.programs.items() if name in left.subjects()}
+    return left.model_copy(update={"programs": used if contexts else left.programs})
+
+
 def name_of(experiment: str) -> str:
     """Return what the experiment is called that compares revisions by one of this name."""
-    return f"{experiment[:61].rstrip('-_')}-ab"
+    return f"{experiment.removeprefix('race-')[:61].rstrip('-_')}-ab"
 
 
 def words_of(revision: MeasuredRevision) -> str:

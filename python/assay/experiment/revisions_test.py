@@ -114,7 +114,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"factors\.revision: revisions are a factor of this name"):
         compared(tmp_path, TEXT.replace("size = {", "revision = {").replace('["size"]', '["revision"]'))
     experiment = parse(TEXT, tmp_path / "elsewhere/sums.toml", identical=True)
-    with pytest.raises(AssayError, match="is not in .*, whose revisions are compared"):
+    with pytest.raises(AssayError, match=r"is not in .*, whose revisions are compared"):
         of_revisions(experiment, tmp_path / "checkout", {"base": revision(tmp_path)})
 
 

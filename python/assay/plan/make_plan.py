@@ -77,7 +77,7 @@ def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Ca
 
 
 def moved(trial: PlannedTrial, before: Revisions, now: Revisions) -> PlannedTrial:
-    """Return a trial that runs in the worktrees that there are now; those that it was planned for are gone."""
+    """Return a trial as it runs in the worktrees that there are now; those of its plan are gone."""
     level = str(trial.levels[REVISION])
     was, is_ = (revisions.levels[level].folder for revisions in (before, now))
 
