@@ -226,15 +226,18 @@ def test_soaking_ends_well_if_nothing_failed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_soak_leaves_no_child_behind(tmp_path: Path, signum: signal.Signals) -> None:
-    begun = tmp_path / "begun"
-    tests = fake(tmp_path / "tests", f"open({str(begun)!r}, 'w').write(str(os.getpid()))\ntime.sleep(3600)")
+    begun = tmp_path / "begun"  # several run at once: each adds its line to those of the others
+    code = f"os.write(os.open({str(begun)!r}, os.O_WRONLY | os.O_APPEND), b'%d\\n' % os.getpid())"
+    tests = fake(tmp_path / "tests", f"{code}\ntime.sleep(3600)")
+    begun.touch()
     process = subprocess.Popen([sys.executable, SOAK, "--tests", tests], stdout=subprocess.PIPE, text=True)
-    while not begun.exists() or not begun.read_text():
+    while not begun.read_text():
         time.sleep(0.01)
     process.send_signal(signum)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "interrupted" in printed
     assert rows(printed)[str(tests)] == ["0", "0"]
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(begun.read_text()), 0)
+    for child in map(int, begun.read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
