@@ -262,8 +262,7 @@ class Course:
         ):
             return
         self._next_forecast = math.ceil(GROWTH * ended)
-        width = None if until == "verdict" else until
-        expected = forecast([self._ended], self._experiment, width, FORECAST_DRAWS)
+        expected = forecast([self._ended], self._experiment, until, FORECAST_DRAWS)
         needed = [comparison.blocks for comparison in expected.comparisons if not comparison.withheld]
         most = max((math.inf if blocks is None else blocks for blocks in needed), default=math.inf)
         look = min((look for look in self._looks if look > ended and look >= most), default=last)
@@ -276,14 +275,16 @@ class Course:
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
+            blocks = self._experiment.design.blocks
             answers = [answer for answer in analysis.answers if not answer.withheld]
             withheld = len(analysis.answers) - len(answers)
-            undecided = sum(answer.verdict == "undecided" for answer in answers)
+            by_gate = blocks.until == "gate"
+            undecided = sum((answer.gate if by_gate else answer.verdict) == "undecided" for answer in answers)
             intervals = [answer.interval for answer in answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons undecided"
-                if self._experiment.design.blocks.until == "verdict"
+                if isinstance(blocks.until, str)
                 else "some intervals are missing"
                 if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"

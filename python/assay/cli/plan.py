@@ -28,6 +28,7 @@ from assay.words import condition_name, counted, duration, listed, number, perce
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast
     from assay.experiment import Experiment
+    from assay.experiment.types import Until
     from assay.store import Store
     from assay.store.types import StoredTrial
 
@@ -53,7 +54,7 @@ ASSUMPTIONS = (
     " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
     " Verdicts corrected for many comparisons may need more."
 )
-ASSUMPTIONS_OF_VERDICTS = (
+ASSUMPTIONS_OF_DECISIONS = (
     "It assumes that ratios, scatter and host stay as they were; then at least four of five campaigns of"
     " that length decide. The fewer pairs it rests on, the more blocks it asks for."
 )
@@ -73,6 +74,15 @@ def plan(
             metavar="PERCENT",
             help="Ask for intervals of this full width, 100 (high / low - 1), and not for verdicts. So does"
             " an experiment that runs until a width.",
+        ),
+    ] = None,
+    gate: Annotated[
+        float | None,
+        typer.Option(
+            parser=real(NARROWEST, 100),
+            metavar="PERCENT",
+            help="Ask when every comparison has passed or failed this gate: has been shown to be worse by at"
+            " most, or by more than, so many percent. So does an experiment with a gate.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every comparison.")] = False,
@@ -96,11 +106,18 @@ def plan(
     planned = overridden(
         load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
     )
-    until = planned.design.blocks.until
-    wanted = width or (until if isinstance(until, float) else None)
+    if gate is not None:
+        if width is not None:
+            raise AssayError("--width and --gate ask for different forecasts; give one of them")
+        planned = planned.model_copy(update={"comparison": planned.comparison.gated(gate)})
+    until: Until = "verdict" if planned.comparison.gate_percent is None else "gate"
+    if width is not None:
+        until = width
+    elif gate is None and planned.design.blocks.until is not None:
+        until = planned.design.blocks.until
     with Store.open(store) as opened:
         trials = _earlier(opened, planned)
-        forecast = _forecast(planned, trials, wanted)
+        forecast = _forecast(planned, trials, until)
         if forecast is None:
             # The plan is the experiment's own, which ends early: what is stored of it stays true.
             enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
@@ -110,7 +127,7 @@ def plan(
             _say_pilot(planned, trials, store)
             with runner_lock(store), carried_out(opened, campaign, pilot=PILOT_BLOCKS) as pilot:
                 trials = _earlier(opened, planned)
-                forecast = _forecast(planned, trials, wanted)
+                forecast = _forecast(planned, trials, until)
             if forecast is None:
                 listing = invocation("list", "trials", "--campaign", str(pilot), store=store)
                 raise AssayError(
@@ -119,7 +136,8 @@ def plan(
                 )
     slowest = forecast.slowest
     assert slowest is not None
-    assumes = ASSUMPTIONS if wanted else ASSUMPTIONS_OF_VERDICTS
+    decides = isinstance(until, str)
+    assumes = ASSUMPTIONS_OF_DECISIONS if decides else ASSUMPTIONS
     if as_json:
         print_json(
             {
@@ -128,15 +146,17 @@ def plan(
                 "assumes": [assumes],
                 "blocks": slowest.blocks,
                 "minutes": slowest.minutes,
-                "decided": None if wanted else len(forecast.decided),
-                **vars(forecast),
+                "decided": len(forecast.decided) if decides else None,
+                "width_percent": forecast.width_percent,
+                "gate_percent": planned.comparison.gate_percent if until == "gate" else None,
+                **{name: value for name, value in vars(forecast).items() if name != "until"},
             }
         )
     else:
         from rich.console import Console
 
         answer = (
-            _of_widths(planned, forecast, slowest) if wanted else _of_verdicts(planned, forecast, slowest)
+            _of_decisions(planned, forecast, slowest) if decides else _of_widths(planned, forecast, slowest)
         )
         for line in (*answer, *_advice(planned, forecast, trials), assumes):
             Console().print(line, highlight=False, markup=False)
@@ -145,11 +165,11 @@ def plan(
             Console().print(f"\n{LEGEND}", highlight=False, markup=False)
 
 
-def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float | None) -> "Forecast | None":
+def _forecast(experiment: "Experiment", trials: "Earlier", until: "Until") -> "Forecast | None":
     """Return what trials forecast; None where there are too few that count."""
     from assay.analysis.planning import forecast
 
-    result = forecast(list(trials.values()), experiment, width_percent) if trials else None
+    result = forecast(list(trials.values()), experiment, until) if trials else None
     return result if result and result.slowest else None
 
 
@@ -201,7 +221,7 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     )
 
 
-def _of_verdicts(
+def _of_decisions(
     experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
 ) -> Iterator[str]:
     """Yield how many comparisons the planned blocks will decide, and what the others take."""
@@ -275,10 +295,12 @@ def _advice(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -
     elif components:
         yield "More blocks help more than longer trials."
     rests = f"It rests on campaign{'s' * (len(trials) > 1)} {listed([*map(str, sorted(trials))])}."
-    if forecast.width_percent is None:
+    if forecast.until == "verdict":
         rests += (
             f" Equivalent is what differs by less than {experiment.comparison.smallest_effect_percent:g}%."
         )
+    elif forecast.until == "gate":
+        rests += f" What is shown to be worse by more than {experiment.comparison.gate_percent:g}% fails."
     yield rests
 
 

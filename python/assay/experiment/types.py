@@ -73,6 +73,9 @@ class ComparisonDesign(Part):
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
         pathological: an outcome is pathological if it is worse than this share of the median of its
             condition; None where nobody asks.
+        gate_percent: a level fails if its main metric is shown to be worse than the baseline's by more than
+            this; not below the smallest effect. None: nothing can fail.
+        campaigns: how many campaigns share the error of 5%, as the steps of a bisection do.
     """
 
     metric: Metric
@@ -86,6 +89,8 @@ class ComparisonDesign(Part):
     accept_invalid: bool = False
     pathological: PathologicalShare | None = None
     stand_ins: tuple[Level, ...] = ()
+    gate_percent: PositivePercent | None = None
+    campaigns: Annotated[int, Field(ge=1)] = 1
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""
@@ -95,8 +100,16 @@ class ComparisonDesign(Part):
         """Return in words what is compared with."""
         return " or ".join(str(level) for level in self.baselines())
 
+    def gated(self, percent: float) -> Self:
+        """Return the same with a gate, and with a smallest effect that is not above it."""
+        smallest = min(self.smallest_effect_percent, percent)
+        return self.model_copy(update={"gate_percent": percent, "smallest_effect_percent": smallest})
+
 
 Busy = Literal["wait", "withhold", "count"]
+
+
+Until = Literal["verdict", "gate"] | PositivePercent
 
 
 class Blocks(Part):
@@ -105,14 +118,15 @@ class Blocks(Part):
     Attributes:
         most: the blocks that are planned; no campaign runs more.
         minutes: the campaign ends with the block in which this much time has passed; None without a budget.
-        until: "verdict": it ends when no comparison is undecided any more; a number: when every interval is
-            at most this many percent wide (100 (high / low - 1)). None: it never ends early by what it saw.
+        until: "verdict": it ends when no comparison is undecided any more; "gate": when each has passed or
+            failed the gate; a number: when every interval is at most this many percent wide
+            (100 (high / low - 1)). None: it never ends early by what it saw.
         fewest: blocks before the first look at the results.
     """
 
     most: BlockCount
     minutes: Minutes | None = None
-    until: Literal["verdict"] | PositivePercent | None = None
+    until: Until | None = None
     fewest: BlockCount = 8
 
 

@@ -38,7 +38,8 @@ def headline(report: Report) -> str:
         parts = [f"{level} is {_verdicts(report, by_level[level])}" for level in levels]
     else:
         parts = list(_kinds(report, {level: by_level[level] for level in levels}))
-    return f"Against {analysis.baseline}: {'; '.join(parts)}."
+    gate = words.gate(analysis)
+    return f"Against {analysis.baseline}: {'; '.join(parts)}.{f' {gate}.' * bool(gate)}"
 
 
 def _mean(comparisons: Sequence[Comparison]) -> float:

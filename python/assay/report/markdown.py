@@ -37,7 +37,10 @@ def summary(report: Report) -> str:
         " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
         _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
         *_sensitivity(report),
-        _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),
+        _table(
+            ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
+            _verdicts(report),
+        ),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
         _text(origin),
     ]
@@ -62,14 +65,22 @@ def _verdicts(report: Report) -> Iterator[list[str]]:
             median = words.typical(condition, accept_invalid=accept)
             level = str(condition.levels[analysis.factor])
             if comparison is None:
-                yield [context, level, "baseline", "1", "", median]
+                yield [context, level, "baseline", *_gate("", report), "1", "", median]
             else:
-                verdict = verdict_word(comparison.verdict, analysis.metric, unit)
-                yield [context, level, verdict, *_numbers(comparison, report.experiment), median]
+                verdict = [
+                    verdict_word(comparison.verdict, analysis.metric, unit),
+                    *_gate(comparison.gate, report),
+                ]
+                yield [context, level, *verdict, *_numbers(comparison, report.experiment), median]
     for whole in analysis.aggregates:
         context = condition_name({**whole.context, "over": words.workloads(whole)})
-        verdict = verdict_word(whole.verdict, analysis.metric, unit)
-        yield [context, str(whole.level), verdict, *_numbers(whole, report.experiment), ""]
+        verdict = [verdict_word(whole.verdict, analysis.metric, unit), *_gate(whole.gate, report)]
+        yield [context, str(whole.level), *verdict, *_numbers(whole, report.experiment), ""]
+
+
+def _gate(text: str | None, report: Report) -> list[str]:
+    """Return what stands in the column of the gate, where there is one."""
+    return [] if report.analysis.gate_percent is None else [text or ""]
 
 
 def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:

@@ -87,6 +87,8 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
     for name, answers in ((_OVERALL, analysis.aggregates), ("further metrics", analysis.also)):
         if answers:
             yield Text(f"  {name}: {_counts(answers, report)}")
+    if gate := words.gate(analysis):
+        yield Text(gate, "bold")
     if report.experiment.identical:
         yield Text(false_alarms(analysis).summary)
     yield from _trust(report, width)

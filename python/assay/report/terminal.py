@@ -52,6 +52,9 @@ def print_report(report: Report, console: Console) -> None:
     console.print(_text(words.layout(report.experiment)))
     if campaign.stopped:
         console.print(_text(f"Stopped: {campaign.stopped}."))
+    if gate := words.gate(analysis):
+        console.print(_text(f"{gate}."))
+    gated = analysis.gate_percent is not None
     for context, rows in words.by_context(report):
         console.print(_text(context, "italic"))
         # Of 80 columns, names have 27.
@@ -60,6 +63,8 @@ def print_report(report: Report, console: Console) -> None:
         for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
             table.add_column(title, justify="right", min_width=width, no_wrap=True)
         table.add_column("verdict", min_width=10, no_wrap=True)
+        if gated:
+            table.add_column("gate", min_width=9, no_wrap=True)
         notes: list[str] = []
         for condition, comparison in rows:
             level = _text(f"  {condition.levels[analysis.factor]}")
@@ -77,6 +82,7 @@ def print_report(report: Report, console: Console) -> None:
                         verdict_word(comparison.verdict, analysis.metric, unit),
                         STYLES[comparison.verdict],
                     ),
+                    *([comparison.gate] if gated else []),
                 )
             level_notes = words.notes(condition, comparison, unit)
             if level_notes:
