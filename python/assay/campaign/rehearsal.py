@@ -45,6 +45,7 @@ def rehearse(
     stop: StopSignals,
     show: Callable[[str], None],
     *,
+    built: bool = False,
     failed: Callable[[RehearsalError], None] = _refuse,
 ) -> float:
     """Build what is measured, and run the first block of a plan without recording anything.
@@ -55,6 +56,7 @@ def rehearse(
         ends: the moment of the monotonic clock when time is up: no trial may take longer than is left.
         stop: ends it.
         show: is given what a build or a preparation printed that failed.
+        built: whether the caller has built it.
         failed: is told of each trial that is not valid, or lacks the compared metric; by default it ends
             the rehearsal.
 
@@ -68,7 +70,8 @@ def rehearse(
         Interrupted: `stop` was signalled.
     """
     executor = LocalExecutor(programs.find("assay-calibrate"), stop, experiment.folder_of, say=show)
-    run_builds(experiment, show, show, stop)
+    if not built:
+        run_builds(experiment, show, show, stop)
     for there in experiment.in_worktrees().values():
         check_listed(there, listings(there, stop))
     began = time.monotonic()

@@ -1,30 +1,23 @@
-"""What `assay ab` and `assay bisect` measure: an experiment, commands, or the benchmarks of another tool.
+"""What `assay ab` and `assay bisect` measure: an experiment, commands, or the benchmarks of another tool."""
 
-Both build revisions in worktrees, compare them under every context, and leave out what only one of them has.
-"""
-
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assay.cli.options import real
-from assay.cli.race import REPEAT_MS, metric_of
-from assay.cli.timed import USUAL_FEWEST, blocks_within, without_place
+from assay.cli.options import LARGEST_WHOLE, real, whole_option
+from assay.cli.race import METRICS, REPEAT_MS
+from assay.cli.timed import without_place
 from assay.errors import AssayError
-from assay.words import counted, listed, printable
+from assay.words import listed, printable
 
 if TYPE_CHECKING:
-    from assay.campaign import RehearsalError
     from assay.experiment import Experiment
-    from assay.experiment.types import Level, MeasuredRevision
+    from assay.experiment.types import MeasuredRevision
     from assay.report.ab import LeftOut
     from assay.runner.process import StopSignals
-    from assay.versions import Repository, Revision, Worktrees
 
 SMALLEST_EFFECT_PERCENT = 1.0
 _SUFFIX = ".toml"
@@ -39,8 +32,8 @@ BuildOption = Annotated[
     str,
     typer.Option(
         metavar="COMMAND",
-        help="Build a revision: a command for the shell, run in the top folder of its worktree. Default: [ab]"
-        " build of the experiment.",
+        help="Build a revision: a command for the shell, run in the top folder of its worktree. Default:"
+        " [ab] build of the experiment.",
     ),
 ]
 GateOption = Annotated[
@@ -62,7 +55,9 @@ MetricOption = Annotated[
 GoogleBenchmarkOption = Annotated[
     str,
     typer.Option(
-        "--google-benchmark", metavar="COMMAND", help="Measure the benchmarks of this Google Benchmark program."
+        "--google-benchmark",
+        metavar="COMMAND",
+        help="Measure the benchmarks of this Google Benchmark program.",
     ),
 ]
 Catch2Option = Annotated[
@@ -86,7 +81,9 @@ LinkOption = Annotated[
 ]
 SetupOption = Annotated[
     str,
-    typer.Option(metavar="COMMAND", help="Of commands: run this in a shell in each worktree, once it is built."),
+    typer.Option(
+        metavar="COMMAND", help="Of commands: run this in a shell in each worktree, once it is built."
+    ),
 ]
 ShellOption = Annotated[
     bool | None,
@@ -96,8 +93,10 @@ ShellOption = Annotated[
         show_default=False,
     ),
 ]
+SeedOption = Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)]
 SameOutputOption = Annotated[
-    bool, typer.Option("--same-output", help="Count no command that prints something else in the other revision.")
+    bool,
+    typer.Option("--same-output", help="Count no command that prints something else in the other revision."),
 ]
 
 
@@ -126,6 +125,11 @@ class Asked:
     same_output: bool
     gate: float | None
     seed: int | None
+
+    @property
+    def folder(self) -> Path:
+        """Return where the project is that is meant: the folder of the experiment, or the present one."""
+        return self.file.resolve().parent if self.file else Path.cwd()
 
     @property
     def file(self) -> Path | None:
@@ -177,7 +181,7 @@ def asked_of(
     if chosen and not (google_benchmark or catch2):
         raise AssayError("--filter is for --google-benchmark and --catch2; leave it out")
     if link and files:
-        raise AssayError("--link: how a program of an experiment is linked stands in its file: [subjects.NAME] link")
+        raise AssayError("--link is for what has no file; write [subjects.NAME] link in the experiment's")
     tool: Literal["", "google-benchmark", "catch2"] = (
         "google-benchmark" if google_benchmark else "catch2" if catch2 else ""
     )
@@ -211,61 +215,7 @@ def own_experiment(asked: Asked) -> "Experiment | None":
     return load(asked.file.resolve(), identical=True, built=False)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """What is compared of some revisions.
-
-    Attributes:
-        experiment: None where no benchmark is in all of them.
-        same_programs: those with the same bytes in all of them.
-    """
-
-    experiment: "Experiment | None"
-    left_out: "tuple[LeftOut, ...]"
-    same_programs: tuple[str, ...]
-
-
-def prepared(
-    asked: Asked,
-    own: "Experiment | None",
-    root: Path,
-    levels: "Mapping[str, MeasuredRevision]",
-    stop: "StopSignals",
-    say: Callable[[str], None],
-) -> Prepared:
-    """Build what each revision's experiment builds, and return what is compared of them.
-
-    Args:
-        asked: what is to be measured.
-        own: the experiment, where one is measured.
-        root: of the checkout.
-        levels: level of `revision` -> the revision, built in its worktree; the first is the baseline.
-        stop: ends it.
-        say: is told of builds, and given what one printed that failed.
-
-    Raises:
-        AssayError: there is a mistake in what is asked, a build failed, or a program is in no revision.
-        Interrupted: `stop` was signalled.
-    """
-    from assay.experiment.revisions import of_revisions, without
-    from assay.runner.build import run_builds
-
-    left_out: list[LeftOut] = []
-    if own is None:
-        own, left_out = _written(asked, root, levels, stop)
-        if own is None:
-            return Prepared(None, tuple(left_out), ())
-    experiment = _as_asked(of_revisions(own, root, levels), asked)
-    run_builds(experiment, say, say, stop)
-    lacking = _lacking(experiment, stop)
-    left_out += _left_out(experiment, lacking)
-    experiment = without(experiment, list(lacking))
-    if not experiment.conditions():
-        return Prepared(None, tuple(left_out), ())
-    return Prepared(experiment, tuple(left_out), _same_programs(experiment))
-
-
-def _as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":
+def as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":
     """Return an experiment with what the command line asks beyond its file."""
     from assay.experiment.metrics import better
 
@@ -302,9 +252,9 @@ def _forbids_layouts(experiment: "Experiment") -> bool:
     return tomllib.loads(experiment.source).get("perturb", {}).get("layout") is False
 
 
-def _written(
+def written_experiment(
     asked: Asked, root: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[Experiment | None, list[LeftOut]]":
+) -> "tuple[Experiment | None, tuple[LeftOut, ...]]":
     """Return the experiment that a command line is, and the benchmarks that are not in every revision."""
     from assay.experiment import parse
     from assay.report.ab import LeftOut
@@ -318,7 +268,7 @@ def _written(
                 f"{level} ({revision.commit[:10]}) has no folder {folder.relative_to(root)}, in which this would"
                 " run; call assay in a folder that both revisions have"
             )
-    left_out: list[LeftOut] = []
+    left_out: tuple[LeftOut, ...] = ()
     if asked.tool:
         text, left_out = _text_of_tool(asked, folder.relative_to(root), levels, stop)
     else:
@@ -366,26 +316,42 @@ def _text_of_commands(asked: Asked) -> str:
 
 def _text_of_tool(
     asked: Asked, folder: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[str, list[LeftOut]]":
-    """Return the text of an experiment about the benchmarks of another tool, or "" if no two have one."""
+) -> "tuple[str, tuple[LeftOut, ...]]":
+    """Return the text of an experiment about the benchmarks of another tool; "" if no revision shares one."""
+    from assay.experiment.metrics import better
     from assay.experiment.race import split
-    from assay.experiment.tools import tool_text
+    from assay.experiment.tools import METRIC, tool_text
     from assay.runner.tools import benchmarks_of
 
     assert asked.tool
-    program, *arguments = split(asked.program)
+    words = split(asked.program)
     of = {
-        level: benchmarks_of(asked.tool, revision.folder / folder, program, arguments, asked.chosen, stop)
+        level: benchmarks_of(asked.tool, revision.folder / folder, words, asked.chosen, stop)
         for level, revision in levels.items()
     }
     every = {name: parameters for there in of.values() for name, parameters in there.items()}
     if not every:
         chosen = f" that {asked.chosen} chooses" if asked.chosen else ""
-        raise AssayError(f"{printable(asked.program)} has no benchmark{chosen} in any revision; look at its list")
-    lacking = {name: [level for level in of if name not in of[level]] for name in every}
-    both = {name: parameters for name, parameters in every.items() if not lacking[name]}
-    left_out = [_left_out(name, levels, lacking[name]) for name in every if lacking[name]]
+        why = f"{printable(asked.program)} has no benchmark{chosen} in any revision"
+        raise AssayError(f"{why}; look at its list, or give the command that builds it: --build")
+    both = {name: one for name, one in every.items() if all(name in there for there in of.values())}
+    left_out = tuple(
+        left_out_of(name, levels, [level for level in levels if name not in of[level]])
+        for name in every
+        if name not in both
+    )
     if not both:
         return "", left_out
-    metric = asked.metric or METRIC_OF_TOOL[asked.tool]
-    ...
+    metric = asked.metric or METRIC[asked.tool]
+    direction = better(metric, "")
+    if direction is None:
+        raise _no_direction(metric)
+    comparison = {"metric": metric, "better": direction, "smallest_effect_percent": SMALLEST_EFFECT_PERCENT}
+    return tool_text(asked.tool, words, both, comparison, asked.link), left_out
+
+
+def left_out_of(name: str, levels: "Mapping[str, MeasuredRevision]", lacking: Sequence[str]) -> "LeftOut":
+    """Return a benchmark that some levels lack; the first of all levels is the baseline."""
+    from assay.report.ab import LeftOut
+
+    return LeftOut(name, "new" if next(iter(levels)) in lacking else "gone")

@@ -11,6 +11,7 @@ import typer
 from assay import __version__
 from assay.cli import (
     aa,
+    ab,
     audit,
     browse,
     check,
@@ -41,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("race", cls=Command)(race.race)
+app.command("ab", cls=Command)(ab.ab)
 app.command("run", cls=Command)(run.run)
 app.command("resume", cls=Command)(run.resume)
 app.command("aa", cls=Command)(aa.aa)

@@ -50,7 +50,7 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
     from assay.analysis.intervals import CONFIDENCE
     from assay.analysis.verdicts import fewest_pairs
 
-    family = len(experiment.conditions()) - len(experiment.groups())
+    family = experiment.comparison.campaigns * (len(experiment.conditions()) - len(experiment.groups()))
     fewest = max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
     blocks = min(math.floor(_SHARE_OF_TIME * left_s / block_s), MOST_BLOCKS)
     if blocks < fewest <= left_s / block_s:

@@ -29,7 +29,7 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
 
     The file is TOML or, where its name ends in `.json`, a resolved experiment as a campaign's page offers it.
     Programs can be started, but one that a `build` step makes is not looked for, and files hold weights.
-    `identical` is that of `parse`; programs that are yet to be built by other means are not looked for either.
+    `identical` is that of `parse`. Without `built`, no program is looked for.
 
     Raises:
         AssayError: the file cannot be read, or holds a mistake.

@@ -36,6 +36,7 @@ from assay.experiment.types import (
     RepeatMs,
     Repetitions,
     Seed,
+    Tool,
     Until,
     Validation,
     Weight,
@@ -155,7 +156,9 @@ class SubjectTable(Table):
     """What becomes of a command's output: "same" compares it with that of the others of its group."""
     protocol: bool | None = None
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
-    extract: ValueOrTable[Literal["lines"], dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None = None
+    extract: (
+        ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
+    ) = None
     """How metrics are found in what it prints."""
 
 

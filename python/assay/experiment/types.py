@@ -234,6 +234,12 @@ class Extraction(ExtractTable):
 Output = Literal["kept", "discarded", "same"]
 
 
+Tool = Literal["google-benchmark", "catch2"]
+"""Whose output a program's is: that of one benchmark holds its metrics."""
+
+Extract = Literal["protocol", "lines"] | Tool | tuple[Extraction, ...]
+
+
 class CommandRun(Part):
     """How a trial runs a command.
 
@@ -265,7 +271,8 @@ class Program(Part):
         link: a command for the shell that links it in that folder, `{output}` in it standing for the file and
             `{layout}` for the seed of a layout; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
-            else the rules for each metric, none where only time and memory are measured.
+            a tool's name: it prints what this tool does, of the benchmark that the parameter `benchmark`
+            names; else the rules for each metric, none where only time and memory are measured.
         run: how it is run, where it is a command.
         cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
     """
@@ -275,7 +282,7 @@ class Program(Part):
     arguments: tuple[Word, ...] = ()
     build: NonEmptyWord | None = None
     link: LinkCommand | None = None
-    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    extract: Extract = "protocol"
     run: CommandRun = CommandRun()
     cleanup: NonEmptyWord | None = None
 

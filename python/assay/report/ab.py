@@ -2,35 +2,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.analysis import Comparison, ConditionSummary
+from assay.analysis import Comparison
 from assay.analysis.types import Interval
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
-from assay.experiment.revisions import words_of
+from assay.experiment.types import Level, MeasuredRevision
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
-from assay.report.race import NAMES, blocks_seen
-from assay.report.trust import short, trust
-from assay.words import (
-    condition_name,
-    counted,
-    duration,
-    elapsed,
-    in_unit,
-    listed,
-    number,
-    printable,
-    shortened,
-)
+from assay.report.race import NAMES
+from assay.report.trust import Trust, trust
+from assay.words import condition_name, counted, in_unit, listed, number, printable, shortened
 
-WIDTH = 80
-_GAP = "  "
-_FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 _WHY_AT_MOST = 200
+_NAMED_AT_MOST = 3
 _HUGE = 10
 """From this ratio on it is written as a number of times, and no longer in percent."""
 
@@ -53,216 +41,229 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the trials of a campaign do not say of a comparison of revisions.
-
-    Attributes:
-        took_s: how long it took, without the builds.
-        left_out: the benchmarks that are not compared.
-        same_programs: those that have the same bytes in both revisions.
-        minutes_needed: how long it will probably take in all until nothing is undecided; None where nothing
-            is, or nobody knows.
-    """
-
-    took_s: float
-    left_out: tuple[LeftOut, ...] = ()
-    same_programs: tuple[str, ...] = ()
-    minutes_needed: float | None = None
-
-
-@dataclass(frozen=True)
 class Benchmark:
     """What is known of one benchmark.
 
     Attributes:
         comparison: of the head with the base.
-        base, head: of the metric.
-        change: in words, with its interval; "-" where there is none.
+        base, head: medians of the metric; None where no trial counts.
+        unit: of the metric.
         verdict: in the words for the metric.
-        gate: "" where the experiment has none.
         why: it is undecided; empty where it is not.
     """
 
     name: str
     comparison: Comparison
-    base: str
-    head: str
-    change: str
+    base: float | None
+    head: float | None
+    unit: str
     verdict: str
-    gate: Literal["passed", "failed", "undecided", ""]
     why: str
 
     @property
     def is_regression(self) -> bool:
         """Whether it is shown to be slower: by more than the gate, where there is one."""
-        return self.gate == "failed" if self.gate else self.comparison.verdict == "slower"
+        gate, verdict = self.comparison.gate, self.comparison.verdict
+        return gate == "failed" if gate else verdict == "slower"
 
     @property
     def is_undecided(self) -> bool:
         """Whether it is not known if it is a regression."""
-        return self.gate == "undecided" if self.gate else self.comparison.verdict == "undecided"
+        return "undecided" in (self.comparison.gate or self.comparison.verdict)
+
+    @property
+    def result(self) -> str:
+        """In a word or two: what the gate says, or the verdict where there is none."""
+        gate = self.comparison.gate
+        if gate == "passed" and self.comparison.verdict == "faster":
+            return f"passed, {self.verdict}"
+        return gate or self.verdict
+
+    @property
+    def change(self) -> str:
+        """By how much the metric changes, without its interval."""
+        return "-" if self.comparison.ratio is None else change(self.comparison.ratio)
+
+    @property
+    def interval(self) -> str:
+        """The ends of the interval of that."""
+        return ends(self.comparison.interval)
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The medians of base and head, with their unit."""
+        base, head = (
+            "-" if median is None else in_unit(median, self.unit) for median in (self.base, self.head)
+        )
+        return base, head
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a comparison of two revisions came to.
+
+    Attributes:
+        revisions: level -> what was measured; the baseline first.
+        benchmarks: in the experiment's order; none where nothing could be compared.
+        left_out: the benchmarks that are not compared.
+        metric: what was compared.
+        gate_percent: None without a gate.
+        smallest_percent: what differs by less is equivalent.
+        took_s: how long it was measured.
+        blocks: how many blocks the verdicts rest on.
+        trust: None where nothing was measured.
+        same_programs: programs that have the same bytes in both.
+        one_layout: subject -> why it could not be linked anew.
+        minutes_needed: how long it will probably take in all until nothing is undecided; None where nothing
+            is, or nobody knows.
+        campaign: its number; None where nothing was measured.
+    """
+
+    revisions: Mapping[str, MeasuredRevision]
+    benchmarks: Sequence[Benchmark] = ()
+    left_out: Sequence[LeftOut] = ()
+    metric: str = ""
+    gate_percent: float | None = None
+    smallest_percent: float = 0
+    took_s: float = 0
+    blocks: int = 0
+    trust: Trust | None = None
+    same_programs: Sequence[str] = ()
+    one_layout: Mapping[str, str] | None = None
+    minutes_needed: float | None = None
+    campaign: int | None = None
+
+    @property
+    def failed(self) -> list[LeftOut]:
+        """The benchmarks that do not work in one of the revisions."""
+        return [left for left in self.left_out if left.kind == "failed"]
+
+    @property
+    def exit_code(self) -> int:
+        """A regression that is shown weighs more than what is undecided."""
+        if any(benchmark.is_regression for benchmark in self.benchmarks):
+            return REGRESSION
+        undecided = self.failed or any(benchmark.is_undecided for benchmark in self.benchmarks)
+        return UNDECIDED if undecided else NO_REGRESSION
 
 
 def benchmarks_of(report: Report) -> list[Benchmark]:
-    """Return every benchmark of a comparison of revisions, in the experiment's order."""
+    """Return every benchmark of a campaign that compares two revisions, in the experiment's order."""
     experiment, analysis = report.experiment, report.analysis
-    unit = experiment.unit(analysis.metric)
-    found = []
+    benchmarks = []
     for comparison in analysis.comparisons:
         medians = {
-            summary.levels[analysis.factor]: _median(report, summary)
+            summary.levels[analysis.factor]: summary.median
             for summary in analysis.conditions
             if report.context(summary) == dict(comparison.context)
         }
-        undecided = "undecided" in (comparison.verdict, comparison.gate)
-        found.append(
+        benchmarks.append(
             Benchmark(
                 name=name_of(experiment, comparison.context),
                 comparison=comparison,
                 base=medians[comparison.baseline],
                 head=medians[comparison.level],
-                change=_change_with_interval(comparison.ratio, comparison.interval),
-                verdict=verdict_word(comparison.verdict, analysis.metric, unit),
-                gate=comparison.gate or "",
-                why=_why(report, comparison) if undecided else "",
+                unit=unit_in(experiment, analysis.metric),
+                verdict=verdict_word(comparison.verdict, analysis.metric, experiment.unit(analysis.metric)),
+                why=_why(report, comparison),
             )
         )
-    return found
+    return benchmarks
 
 
-def exit_code(benchmarks: Sequence[Benchmark], facts: Facts) -> int:
-    """Return the exit code: a regression that is shown weighs more than what is undecided."""
-    if any(benchmark.is_regression for benchmark in benchmarks):
-        return REGRESSION
-    failed = any(left.kind == "failed" for left in facts.left_out)
-    return UNDECIDED if failed or any(of.is_undecided for of in benchmarks) else NO_REGRESSION
+def answer_of(
+    report: Report,
+    took_s: float,
+    left_out: Sequence[LeftOut] = (),
+    same_programs: Sequence[str] = (),
+    minutes_needed: float | None = None,
+) -> Answer:
+    """Return what a campaign that compares two revisions came to; the arguments are those of `Answer`."""
+    experiment, analysis = report.experiment, report.analysis
+    assert experiment.revisions is not None
+    return Answer(
+        revisions=experiment.revisions.levels,
+        benchmarks=benchmarks_of(report),
+        left_out=left_out,
+        metric=analysis.metric,
+        gate_percent=experiment.comparison.gate_percent,
+        smallest_percent=experiment.comparison.smallest_effect_percent,
+        took_s=took_s,
+        blocks=max((trial.block for trial in report.trials), default=-1) + 1,
+        trust=trust(report),
+        same_programs=same_programs,
+        one_layout=report.campaign.host.get("one_layout", {}),
+        minutes_needed=minutes_needed,
+        campaign=report.campaign.id,
+    )
 
 
-def name_of(experiment: Experiment, context: object) -> str:
+def name_of(experiment: Experiment, context: Mapping[str, Level]) -> str:
     """Return what people call a benchmark: the levels of its context in which benchmarks differ."""
-    assert isinstance(context, dict)
     varied = {factor: level for factor, level in context.items() if len(experiment.factors[factor]) > 1}
     if not varied:
         return printable(str(next(reversed(context.values()), experiment.name)))
     return printable(str(*varied.values()) if len(varied) == 1 else condition_name(varied))
 
 
-def sentence(experiment: Experiment, benchmarks: Sequence[Benchmark], facts: Facts) -> str:
+def sentence(answer: Answer) -> str:
     """Return the answer in one sentence."""
-    gate = experiment.comparison.gate_percent
+    gate, benchmarks, failed = answer.gate_percent, answer.benchmarks, answer.failed
     if not benchmarks:
-        kinds = [f"{left.name} ({left.kind})" for left in facts.left_out]
-        return f"nothing was compared: {listed(kinds)}"
-    regressions = [benchmark for benchmark in benchmarks if benchmark.is_regression]
-    undecided = [benchmark for benchmark in benchmarks if benchmark.is_undecided]
-    failed = [left.name for left in facts.left_out if left.kind == "failed"]
+        kinds = {"new": "is new", "gone": "is gone", "failed": "fails"}
+        why = named([f"{left.name} {kinds[left.kind]}" for left in answer.left_out])
+        return f"nothing was compared: {why}"
     if len(benchmarks) == 1 and not failed:
-        return _of_one(experiment, benchmarks[0])
+        return _of_one(answer, benchmarks[0])
+    regressions = [benchmark for benchmark in benchmarks if benchmark.is_regression]
+    undecided = [benchmark.name for benchmark in benchmarks if benchmark.is_undecided]
+    undecided += [left.name for left in failed]
     of = f"of {counted(len(benchmarks) + len(failed), 'benchmark')}"
-    beyond = f" by more than {gate:g}%" if gate else ""
     if regressions:
         most = max(regressions, key=_slowdown)
-        word = verdict_word("slower", most.comparison.metric, experiment.unit(most.comparison.metric))
+        word = verdict_word("slower", answer.metric, most.unit)
+        beyond = f" by more than {gate:g}%" if gate else ""
         which = f", most of all {most.name}" if len(regressions) > 1 else f": {most.name}"
-        return f"{word}{beyond}: {len(regressions)} {of}{which}, {most.change}"
-    if undecided or failed:
-        names = [*(benchmark.name for benchmark in undecided), *failed]
-        return f"undecided: {len(names)} {of}: {shortened(listed(names))}; none is shown to be slower{beyond}"
+        return f"{word}{beyond}: {len(regressions)} {of}{which}, {_with_interval(most)}"
+    if undecided:
+        beyond = f" beyond {gate:g}%" if gate else ""
+        return f"undecided: {len(undecided)} {of}: {named(undecided)}; no regression{beyond} is shown"
     said = Counter(benchmark.verdict for benchmark in benchmarks)
+    if gate:
+        return f"no regression beyond {gate:g}% in {counted(benchmarks, 'benchmark')}"
     counts = listed([f"{count} {word}" for word, count in said.items()])
-    beyond = f" beyond {gate:g}%" if gate else ""
-    return f"no regression{beyond} in {counted(benchmarks, 'benchmark')}: {counts}"
+    return f"no regression in {counted(benchmarks, 'benchmark')}: {counts}"
 
 
-def _of_one(experiment: Experiment, benchmark: Benchmark) -> str:
+def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     """Return the answer where there is one benchmark."""
-    gate, comparison = experiment.comparison.gate_percent, benchmark.comparison
+    gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
     if comparison.ratio is None:
         return f"undecided: {benchmark.why}"
     more = "more" if comparison.ratio >= 1 else "less"
     takes = "takes" if _is_time(comparison.metric) else "has"
-    interval = _ends(comparison.interval)
+    interval = f" ({benchmark.interval})" if benchmark.interval else ""
     said = (
-        f"{level} {takes} {change(comparison.ratio).lstrip('+-')} {more} {metric_name(comparison.metric)}"
-        f" than {baseline}{f' ({interval})' if interval else ''}"
+        f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {metric_name(comparison.metric)}"
+        f" than {baseline}{interval}"
     )
-    beyond = {"failed": f", beyond the gate of {gate:g}%", "undecided": f"; the gate is {gate:g}%"}
-    word = "slower" if benchmark.is_regression else benchmark.verdict
-    if benchmark.gate == "passed":
+    if comparison.gate == "passed":
         return f"no regression beyond {gate:g}%: {said}"
-    if benchmark.gate == "undecided":
-        word = "undecided"
-    if word == "equivalent":
-        word = f"no regression, equivalent within {experiment.comparison.smallest_effect_percent:g}%"
-    return f"{word}: {said}{beyond.get(benchmark.gate, '')}"
+    if comparison.gate == "failed":
+        return f"{verdict_word('slower', comparison.metric, benchmark.unit)} by more than {gate:g}%: {said}"
+    if comparison.gate == "undecided":
+        return f"undecided: {said}; the gate is {gate:g}%"
+    if comparison.verdict == "equivalent":
+        return f"no regression, equivalent within {answer.smallest_percent:g}%: {said}"
+    return f"{benchmark.verdict}: {said}"
 
 
-def answer(report: Report, facts: Facts, more: str) -> Iterator[str]:
-    """Yield the lines of the answer, the most important first; `more` is the command that shows more."""
-    experiment, benchmarks = report.experiment, benchmarks_of(report)
-    yield sentence(experiment, benchmarks, facts)
-    yield from table(experiment, benchmarks, facts)
-    for benchmark in benchmarks:
-        if benchmark.why and len(benchmarks) > 1:
-            yield f"  {benchmark.name}: {benchmark.why}"
-    yield from needed(facts)
-    far = trust(report)
-    yield f"{elapsed(facts.took_s)}; {blocks_seen(report)}; trust: {far.summary}"
-    for finding in far.worst:
-        yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
-    yield from measured(report, facts)
-    yield f"more: {more}"
-
-
-def needed(facts: Facts) -> Iterator[str]:
-    """Yield how long it would take until nothing is undecided, where that is known."""
-    if facts.minutes_needed is not None:
-        yield f"all would probably be decided within {duration(60 * facts.minutes_needed)} in all"
-
-
-def table(experiment: Experiment, benchmarks: Sequence[Benchmark], facts: Facts) -> Iterator[str]:
-    """Yield a row for each benchmark; a name that is too long for its column has a line of its own."""
-    gate = experiment.comparison.gate_percent is not None
-    heads = ["base", "change", "verdict", *["gate"] * gate]
-    rows = [[of.name, of.base, of.change, of.verdict, *[of.gate] * gate] for of in benchmarks]
-    rows += [[left.name, left.kind, left.why] for left in facts.left_out]
-    full = [row for row in rows if len(row) == len(heads) + 1]
-    widths = [max(len(row[column]) for row in [["", *heads], *full]) for column in range(1, len(heads) + 1)]
-    room = WIDTH - sum(widths) - len(_GAP) * len(widths)
-    names = min(max(len(row[0]) for row in [["benchmark"], *rows]), room)
-    for name, *cells in [["benchmark", *heads], *rows]:
-        if len(name) > names:
-            yield name
-            name = ""  # noqa: PLW2901  # the rest stands below it
-        if len(cells) < len(heads):
-            said = " ".join(filter(None, (f"{cells[0]}:" if cells[1] else cells[0], cells[1])))
-            yield f"{name:{names}}{_GAP}{printable(said)}".rstrip()
-            continue
-        first, *others = cells
-        padded = [first.rjust(widths[0])]
-        padded += [cell.ljust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        yield _GAP.join([f"{name:{names}}", *padded]).rstrip()
-
-
-def measured(report: Report, facts: Facts) -> Iterator[str]:
-    """Yield what was measured: the revisions, and what the reader has to know of how they were built."""
-    revisions = report.experiment.revisions
-    assert revisions is not None
-    for level, revision in revisions.levels.items():
-        yield printable(f"{level}: {words_of(revision)}: {shortened(revision.subject)}")
-        if revision.changed_by_build:
-            files = shortened(listed(revision.changed_by_build))
-            yield printable(
-                f"  its build changed {counted(revision.changed_by_build, 'tracked file')}: {files}"
-            )
-    trees = {revision.tree for revision in revisions.levels.values()}
-    if len(trees) == 1:
-        yield "both have the same files: only their builds can differ"
-    if facts.same_programs:
-        yield printable(f"the same bytes in both: {listed(facts.same_programs)}")
-    for subject, reason in report.campaign.host.get("one_layout", {}).items():
-        yield printable(f"one layout: {subject}: {reason}")
+def named(names: Sequence[str]) -> str:
+    """Return some names, and how many more there are."""
+    more = len(names) - _NAMED_AT_MOST
+    shown = list(names) if more <= 1 else [*names[:_NAMED_AT_MOST], f"{more} more"]
+    return listed([shortened(name) for name in shown])
 
 
 def change(ratio: float) -> str:
@@ -277,14 +278,8 @@ def metric_name(metric: str) -> str:
     return NAMES.get(metric, re.sub(r"_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
 
 
-def _change_with_interval(ratio: float | None, interval: Interval | None) -> str:
-    if ratio is None:
-        return "-"
-    ends = _ends(interval)
-    return f"{change(ratio)} ({ends})" if ends else change(ratio)
-
-
-def _ends(interval: Interval | None) -> str:
+def ends(interval: Interval | None) -> str:
+    """Return both ends of the interval of a change; empty without one."""
     return "" if interval is None else f"{change(interval.low)} to {change(interval.high)}"
 
 
@@ -298,16 +293,18 @@ def _is_time(metric: str) -> bool:
     return "time" in metric_name(metric).split() or re.search(r"_(ns|us|ms|s)$", metric) is not None
 
 
-def _median(report: Report, summary: ConditionSummary) -> str:
-    if summary.median is None:
-        return "-"
-    return in_unit(summary.median, unit_in(report.experiment, report.analysis.metric))
+def _with_interval(benchmark: Benchmark) -> str:
+    return f"{benchmark.change} ({benchmark.interval})" if benchmark.interval else benchmark.change
 
 
 def _why(report: Report, comparison: Comparison) -> str:
     """Return why a benchmark is undecided, with the reason of its first trial that was not valid."""
+    if "undecided" not in (comparison.gate or comparison.verdict):
+        return ""
     if not comparison.withheld:
-        return comparison.reason
+        gate = report.experiment.comparison.gate_percent
+        within = comparison.gate and comparison.interval and not report.analysis.waits
+        return f"the interval holds the gate of {gate:g}%" if within else comparison.reason
     failed = (
         trial.reason
         for trial in report.trials

@@ -24,7 +24,7 @@ def summary(report: Report) -> str:
     median = f"median ({unit})" if unit else "median"
     metric = measured(report.experiment, analysis.metric)
     findings = [
-        f"- {finding.severity}, {finding.rule}: {_text(finding.message)}" for finding in report.findings
+        f"- {finding.severity}, {finding.rule}: {text(finding.message)}" for finding in report.findings
     ]
     origin = (
         f"Campaign {campaign.id} of {campaign.experiment}, begun {campaign.started_at:%Y-%m-%d %H:%M} UTC "
@@ -32,17 +32,17 @@ def summary(report: Report) -> str:
         f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. {words.look(analysis)}"
     )
     parts = [
-        f"## {_text(campaign.question)}",
-        _text(headline(report)),
-        " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
-        _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        f"## {text(campaign.question)}",
+        text(headline(report)),
+        " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
+        text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
         *_sensitivity(report),
-        _table(
+        table(
             ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
             _verdicts(report),
         ),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
-        _text(origin),
+        text(origin),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -50,9 +50,9 @@ def summary(report: Report) -> str:
 def _sensitivity(report: Report) -> Iterator[str]:
     """Yield the table of each condition of a campaign about sensitivity, and what else it says."""
     for condition in sensitivity.measured(report) if report.experiment.varied else ():
-        yield _text(sensitivity.name_of(condition))
-        yield _table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
-        yield "\n".join(map(_text, sensitivity.about(condition)))
+        yield text(sensitivity.name_of(condition))
+        yield table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
+        yield "\n".join(map(text, sensitivity.about(condition)))
 
 
 def _verdicts(report: Report) -> Iterator[list[str]]:
@@ -87,12 +87,13 @@ def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str
     return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
 
 
-def _table(columns: list[str], rows: Iterator[list[str]]) -> str:
+def table(columns: list[str], rows: Iterator[list[str]]) -> str:
+    """Return a table of text of others' making."""
     head = [columns, ["---"] * len(columns)]
-    lines = [[_text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
+    lines = [[text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _text(text: str) -> str:
+def text(raw: str) -> str:
     """Return text of others' making so that Markdown shows it as it is, in one line."""
-    return re.sub(r"([\\`*<>|\[\]#]|\b_|_\b)", r"\\\1", printable(text))
+    return re.sub(r"([\\`*<>|\[\]#]|\b_|_\b)", r"\\\1", printable(raw))
