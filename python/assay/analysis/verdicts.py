@@ -181,7 +181,7 @@ def _estimates(
                 interval = Interval(as_ratio(tests.low[row]), as_ratio(tests.high[row]), tests.confidence)
             word = verdict(interval, better[index], question.smallest_effect_percent)
             alone[index] = Estimate(as_ratio(tests.center[row]), interval, float(tests.p[row]), word, size)
-    return alone, p, p_equivalent
+    return alone, p
 
 
 def _adjusted(p: NDArray[np.float64], question: Question) -> list[float]:

@@ -26,7 +26,7 @@ from assay.cli.benchmarks import (
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
 from assay.cli.run import QuietOption
-from assay.cli.standing import Session, Share, measured, rehearsed, standing
+from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.files import write
@@ -122,16 +122,16 @@ def ab(
 
     with StopSignals() as stop:
         try:
-            session = Session(stop, quiet)
-            with standing(asked, own, repository, revisions, session) as built:
-                ready = rehearsed(built, Share(within), session)
+            bench = Bench(asked, own, repository, Session(stop, quiet))
+            with bench.standing(revisions) as there:
+                ready = rehearsed(there, Share(within), bench.session)
                 answer = Answer(ready.levels, left_out=ready.left_out)
                 if ready.experiment is not None:
                     began = time.monotonic()
 
                     def answered(report: "Report") -> Answer:
                         took_s = time.monotonic() - began
-                        minutes = _minutes_needed(report)
+                        minutes = minutes_needed(report)
                         return answer_of(report, took_s, ready.left_out, ready.same_programs, minutes)
 
                     answer = answered(
@@ -158,18 +158,6 @@ def _check_different(revisions: "Mapping[str, Revision]", head: str) -> None:
         f"nothing here differs from --base {revisions[BASE].name}: it is the commit that is checked out, and"
         " no file is changed; change something, or name another revision, such as HEAD~1"
     )
-
-
-def _minutes_needed(report: "Report") -> float | None:
-    """Return how long it takes in all until every benchmark is decided, as far as what was seen tells."""
-    from assay.analysis.planning import forecast
-    from assay.analysis.sequential import is_open
-
-    blocks = report.experiment.design.blocks
-    if blocks.until is None or not any(is_open(answer, blocks) for answer in report.analysis.answers):
-        return None
-    slowest = forecast([report.trials], report.experiment, blocks.until).slowest
-    return None if slowest is None else slowest.minutes
 
 
 def _tell(answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool) -> None:

@@ -261,13 +261,6 @@ def written_experiment(
 
     path = Path("ab.toml").absolute()
     folder = path.parent.resolve()
-    for level, revision in levels.items():
-        there = revision.folder / folder.relative_to(root)
-        if not there.is_dir():
-            raise AssayError(
-                f"{level} ({revision.commit[:10]}) has no folder {folder.relative_to(root)}, in which this would"
-                " run; call assay in a folder that both revisions have"
-            )
     left_out: tuple[LeftOut, ...] = ()
     if asked.tool:
         text, left_out = _text_of_tool(asked, folder.relative_to(root), levels, stop)

@@ -13,6 +13,7 @@ from assay.cli import (
     aa,
     ab,
     audit,
+    bisect,
     browse,
     check,
     compare,
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.command("race", cls=Command)(race.race)
 app.command("ab", cls=Command)(ab.ab)
+app.command("bisect", cls=Command)(bisect.bisect)
 app.command("run", cls=Command)(run.run)
 app.command("resume", cls=Command)(run.resume)
 app.command("aa", cls=Command)(aa.aa)

@@ -83,56 +83,73 @@ class Ready:
     same_programs: tuple[str, ...] = ()
 
 
-@contextmanager
-def standing(
-    asked: Asked,
-    own: "Experiment | None",
-    repository: "Repository",
-    revisions: "Mapping[str, Revision]",
-    session: Session,
-) -> Iterator[Ready]:
-    """Build revisions in worktrees, which stand within.
+@dataclass(frozen=True)
+class Bench:
+    """What measures revisions.
 
-    Args:
+    Attributes:
         asked: what is to be measured.
         own: the experiment, where one is measured.
         repository: whose revisions they are.
-        revisions: level of `revision` -> the revision; the first is the baseline.
-        session: tells of builds.
-
-    Raises:
-        AssayError: there is a mistake in what is asked, a build failed, or a program is in no revision.
-        Interrupted: the user asked to stop.
+        session: tells how far it is.
     """
-    from assay.experiment.revisions import of_revisions
-    from assay.runner.build import run_builds, run_cleanups
-    from assay.versions import Worktrees
 
-    with Worktrees(
-        repository,
-        revisions,
-        build=asked.build or (own.ab.build if own else None),
-        say=session.show,
-        show_output=session.say,
-        stop=session.stop,
-    ) as worktrees:
-        levels = _levels(worktrees, revisions)
-        left_out: tuple[LeftOut, ...] = ()
-        if own is None:
-            own, left_out = written_experiment(asked, repository.root, levels, session.stop)
-        if own is None:
-            yield Ready(levels, left_out=left_out)
-            return
-        experiment = as_asked(of_revisions(own, repository.root, levels), asked)
-        try:
-            run_builds(experiment, session.show, session.say, session.stop)
-            common = _common(experiment, levels, session.stop)
-            yield replace(common, left_out=(*left_out, *common.left_out))
-        finally:
-            run_cleanups(experiment, session.say)
+    asked: Asked
+    own: "Experiment | None"
+    repository: "Repository"
+    session: Session
+
+    def built(self, revisions: "Mapping[str, Revision]") -> "Worktrees":
+        """Return worktrees in which revisions stand built while they are entered."""
+        from assay.versions import Worktrees
+
+        return Worktrees(
+            self.repository,
+            revisions,
+            build=self.asked.build or (self.own.ab.build if self.own else None),
+            say=self.session.show,
+            show_output=self.session.say,
+            stop=self.session.stop,
+        )
+
+    @contextmanager
+    def standing(
+        self,
+        revisions: "Mapping[str, Revision]",
+        beside: "Mapping[str, MeasuredRevision] | None" = None,
+    ) -> Iterator[Ready]:
+        """Build revisions in worktrees, which stand within.
+
+        Args:
+            revisions: level of `revision` -> the revision.
+            beside: those that stand already; the first of all is the baseline.
+
+        Raises:
+            AssayError: there is a mistake in what is asked, a build failed, or a program is in no revision.
+            Interrupted: the user asked to stop.
+        """
+        from assay.experiment.revisions import of_revisions
+        from assay.runner.build import run_builds, run_cleanups
+
+        asked, root, session = self.asked, self.repository.root, self.session
+        with self.built(revisions) as worktrees:
+            levels = {**(beside or {}), **levels_of(worktrees, revisions)}
+            own, left_out = self.own, ()
+            if own is None:
+                own, left_out = written_experiment(asked, root, levels, session.stop)
+            if own is None:
+                yield Ready(levels, left_out=left_out)
+                return
+            experiment = as_asked(of_revisions(own, root, levels), asked)
+            try:
+                run_builds(experiment, session.show, session.say, session.stop)
+                common = _common(experiment, levels, session.stop)
+                yield replace(common, left_out=(*left_out, *common.left_out))
+            finally:
+                run_cleanups(experiment, session.say)
 
 
-def _levels(worktrees: "Worktrees", revisions: "Mapping[str, Revision]") -> "dict[str, MeasuredRevision]":
+def levels_of(worktrees: "Worktrees", revisions: "Mapping[str, Revision]") -> "dict[str, MeasuredRevision]":
     """Return level of `revision` -> the revision that is built in its worktree."""
     from assay.experiment.types import MeasuredRevision
 
@@ -192,7 +209,8 @@ def _has(there: "Experiment", listed_by: Mapping[str, Any], subject: str) -> boo
     if program is None:
         return True  # one of Assay's own, whichever revision is measured
     known = listed_by.get(program.table)
-    return os.access(program.path, os.X_OK) and program.path.is_file() and (not known or subject in known)
+    there_is = there.folder.is_dir() and program.path.is_file() and os.access(program.path, os.X_OK)
+    return there_is and (not known or subject in known)
 
 
 def _same_programs(experiment: "Experiment") -> tuple[str, ...]:
@@ -293,6 +311,18 @@ def measured(
                 stopped(gather(store, campaign.number))
             raise
         return report
+
+
+def minutes_needed(report: "Report") -> float | None:
+    """Return how long it takes in all until every benchmark is decided, as far as what was seen tells."""
+    from assay.analysis.planning import forecast
+
+    gated = report.experiment.comparison.gate_percent is not None
+    answers = [answer for answer in report.analysis.answers if not answer.withheld]
+    if all((answer.gate if gated else answer.verdict) != "undecided" for answer in answers):
+        return None
+    slowest = forecast([report.trials], report.experiment, "gate" if gated else "verdict").slowest
+    return None if slowest is None else slowest.minutes
 
 
 def _have_ignored(folder: Path) -> None:

@@ -21,6 +21,10 @@ _START_S = 2.0  # until the rehearsal begins, and from the last trial to the ans
 _UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
+class TooLittleTimeError(AssayError):
+    """There is too little time for any verdict."""
+
+
 def seconds(text: str) -> float:
     """Return a length of time that somebody wrote, in seconds: 60s, 500ms, 5m."""
     match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
@@ -45,7 +49,7 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
         shares: how many campaigns share the time of `--within`.
 
     Raises:
-        AssayError: there is too little time for the fewest blocks that a verdict takes.
+        TooLittleTimeError: there is too little time for the fewest blocks that a verdict takes.
     """
     from assay.analysis.intervals import CONFIDENCE
     from assay.analysis.verdicts import fewest_pairs
@@ -57,7 +61,7 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
         blocks = fewest
     if blocks < fewest:
         needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + _START_S)
-        raise AssayError(
+        raise TooLittleTimeError(
             f"a block, {what}, takes {elapsed(block_s)}, and a verdict takes at least {fewest:,} "
             f"blocks; give it more time: --within {written(needed)}"
         )

@@ -54,6 +54,13 @@ def of_revisions(experiment: Experiment, root: Path, levels: Mapping[str, Measur
     )
 
 
+def only(experiment: Experiment, context: Mapping[str, Level]) -> Experiment:
+    """Return an experiment of one of its contexts; of none where it has no such context."""
+    groups = (group[0] for group in experiment.groups().values())
+    contexts = [{factor: of[factor] for factor in of if factor != REVISION} for of in groups]
+    return without(experiment, [other for other in contexts if other != context])
+
+
 def without(experiment: Experiment, contexts: Sequence[Mapping[str, Level]]) -> Experiment:
     """Return an experiment that leaves some contexts out, and the programs that no condition uses then."""
     rules = tuple({factor: (level,) for factor, level in context.items()} for context in contexts)

@@ -90,6 +90,11 @@ class Benchmark:
         return ends(self.comparison.interval)
 
     @property
+    def with_interval(self) -> str:
+        """The change and its interval."""
+        return f"{self.change} ({self.interval})" if self.interval else self.change
+
+    @property
     def shown(self) -> tuple[str, str]:
         """The medians of base and head, with their unit."""
         base, head = (
@@ -224,7 +229,7 @@ def sentence(answer: Answer) -> str:
         word = verdict_word("slower", answer.metric, most.unit)
         beyond = f" by more than {gate:g}%" if gate else ""
         which = f", most of all {most.name}" if len(regressions) > 1 else f": {most.name}"
-        return f"{word}{beyond}: {len(regressions)} {of}{which}, {_with_interval(most)}"
+        return f"{word}{beyond}: {len(regressions)} {of}{which}, {most.with_interval}"
     if undecided:
         beyond = f" beyond {gate:g}%" if gate else ""
         return f"undecided: {len(undecided)} {of}: {named(undecided)}; no regression{beyond} is shown"
@@ -242,7 +247,7 @@ def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     if comparison.ratio is None:
         return f"undecided: {benchmark.why}"
     more = "more" if comparison.ratio >= 1 else "less"
-    takes = "takes" if _is_time(comparison.metric) else "has"
+    takes = "takes" if is_time(comparison.metric) else "has"
     interval = f" ({benchmark.interval})" if benchmark.interval else ""
     said = (
         f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {metric_name(comparison.metric)}"
@@ -289,12 +294,9 @@ def _slowdown(benchmark: Benchmark) -> float:
     return ratio if ratio > 1 else 1 / ratio
 
 
-def _is_time(metric: str) -> bool:
+def is_time(metric: str) -> bool:
+    """Return whether a metric is a length of time."""
     return "time" in metric_name(metric).split() or re.search(r"_(ns|us|ms|s)$", metric) is not None
-
-
-def _with_interval(benchmark: Benchmark) -> str:
-    return f"{benchmark.change} ({benchmark.interval})" if benchmark.interval else benchmark.change
 
 
 def _why(report: Report, comparison: Comparison) -> str:

@@ -5,11 +5,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.errors import AssayError
 from assay.experiment.tools import BENCHMARK, CHOOSES, chooses
 from assay.experiment.types import Tool
 from assay.foreign import catch2_benchmarks
-from assay.runner.process import Ended, StopSignals, run_process
+from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
 from assay.words import one_line, printable, shortened
 
 _CATCH2_TAG = "[!benchmark]"
@@ -31,7 +30,7 @@ def benchmarks_of(
         stop: ends it.
 
     Raises:
-        AssayError: it does not answer as programs of this tool do.
+        CannotStartError: it does not answer as programs of this tool do.
         Interrupted: `stop` was signalled.
     """
     program, *arguments = words
@@ -49,7 +48,7 @@ def benchmarks_of(
             stop=stop,
         )
         if ended.exit_code:
-            raise AssayError(f"{printable(program)} does not list its benchmarks: {_why(ended)}")
+            raise CannotStartError(f"{printable(program)} does not list its benchmarks: {_why(ended)}")
         return ended.stdout.decode(errors="replace")
 
     if tool == "google-benchmark":
@@ -60,7 +59,7 @@ def benchmarks_of(
     try:
         found = catch2_benchmarks(printed)
     except ValueError as error:
-        raise AssayError(f"{printable(program)} does not list its benchmarks: {error}") from error
+        raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
     return {f"{test}: {name}": {BENCHMARK: name, CHOOSES: chooses(tool, test)} for test, name in found}
 
 
