@@ -57,6 +57,7 @@ def run_shell(
     folder: Path,
     show_output: Callable[[str], None],
     stop: StopSignals | None = None,
+    *,
     environment: Mapping[str, str] = os.environ,
 ) -> None:
     """Let the shell run a command in a folder; `what` names it where it fails.
