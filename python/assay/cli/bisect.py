@@ -102,8 +102,6 @@ def bisect(
     repository = Repository.find(asked.folder)
     ends = repository.revision(good), repository.revision(bad)
     commits = repository.between(*ends)
-    if not commits:
-        raise AssayError(f"--good {good} and --bad {bad} are the same commit, {ends[0].short}; name two")
     with StopSignals() as stop:
         bench = Bench(asked, own, repository, Session(stop, quiet=True))  # a line for each step is enough
         search = _Search(bench, ends, store, Session(stop, quiet))
