@@ -37,32 +37,35 @@ class Bisection:
     """Asks about one commit after the other, as `git bisect` does.
 
     Attributes:
+        good: the commits that are known to be good, the latest last.
+        bad: the oldest commit that is known to be bad.
+        skipped: the commits about which nothing could be said -> why.
         next: the commit to say something about; None at the end.
     """
 
     def __init__(self, history: History, good: str, bad: str) -> None:
         """Take a commit that is known to be good, and a descendant of it that is bad."""
         self._history = history
-        self._good = [good]
-        self._bad = bad
-        self._skipped: dict[str, str] = {}
-        self.next = history.midpoint(self._good, bad, self._skipped)
+        self.good = [good]
+        self.bad = bad
+        self.skipped: dict[str, str] = {}
+        self.next = history.midpoint(self.good, bad, self.skipped)
 
     def told(self, commit: str, answer: Literal["good", "bad", "skipped"], why: str = "") -> None:
         """Take the answer about a commit; where it is skipped, `why`: did not build, undecided."""
         if answer == "good":
-            self._good.append(commit)
+            self.good.append(commit)
         elif answer == "bad":
-            self._bad = commit
+            self.bad = commit
         else:
-            self._skipped[commit] = why
-        self.next = self._history.midpoint(self._good, self._bad, self._skipped)
+            self.skipped[commit] = why
+        self.next = self._history.midpoint(self.good, self.bad, self.skipped)
 
     @property
     def suspects(self) -> Suspects:
         """What the answers so far leave."""
-        commits = tuple(self._history.suspects(self._good, self._bad))
-        return Suspects(commits, {one: self._skipped[one] for one in commits if one in self._skipped})
+        commits = tuple(self._history.suspects(self.good, self.bad))
+        return Suspects(commits, {one: self.skipped[one] for one in commits if one in self.skipped})
 
     @property
     def result(self) -> Suspects | None:

@@ -142,6 +142,11 @@ class Repository:
         changed = names(git(self.root, "diff-tree", "-r", "--name-only", "-z", head.tree, tree))
         return replace(self._described(commit, "working tree"), changed=changed)
 
+    def author(self, commit: str) -> tuple[str, datetime]:
+        """Return who wrote a commit, and when."""
+        name, date = self._shown(commit, "%an%x00%aI")
+        return name, datetime.fromisoformat(date)
+
     def between(self, good: Revision, bad: Revision) -> list[str]:
         """Return the commits that came after `good` up to `bad`, the newest last.
 
@@ -176,15 +181,20 @@ class Repository:
 
         Its answer leaves the fewest suspects. Instead of a skipped one it is the next best.
         """
-        how = "--bisect-all" if skipped else "--bisect"
-        lines = git(self.root, "rev-list", how, bad, *_not(good), "--").splitlines()
-        commits = (line.split()[0] for line in lines)
+        # Of several equally good ones the two options name different ones; `git bisect` uses both like this.
+        # A plain `--bisect` would also read how far a bisection of the user's has come.
+        how = "--bisect-all" if skipped else "--bisect-vars"
+        printed = git(self.root, "rev-list", how, bad, *_not(good), "--")
+        commits = re.findall(r"^(?:bisect_rev=')?([0-9a-f]{40,})", printed, re.MULTILINE)
         return next((commit for commit in commits if commit != bad and commit not in skipped), None)
 
     def _described(self, commit: str, name: str) -> Revision:
-        shown = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", "--format=%T%x00%cI%x00%s")
-        tree, date, subject = git(self.root, "show", *shown, commit, "--").removesuffix("\n").split("\0")
+        tree, date, subject = self._shown(commit, "%T%x00%cI%x00%s")
         return Revision(commit, name, subject, datetime.fromisoformat(date), tree)
+
+    def _shown(self, commit: str, what: str) -> list[str]:
+        options = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={what}")
+        return git(self.root, "show", *options, commit, "--").removesuffix("\n").split("\0")
 
     def _descends(self, commit: str, ancestor: str) -> bool:
         return succeeds(self.root, "merge-base", "--is-ancestor", ancestor, commit)

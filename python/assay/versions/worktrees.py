@@ -27,8 +27,8 @@ class Worktrees:
     """While entered, each revision has a worktree, built.
 
     Attributes:
-        folders: label -> its worktree. Their paths are of one length: it moves the stack of what runs there,
-            and with it performance (Mytkowicz et al., 2009).
+        folders: label -> its worktree. All such paths are of one length: it moves the stack of what runs
+            there, and with it performance (Mytkowicz et al., 2009).
         changed_by_build: label -> the files of git's that the build changed.
     """
 
@@ -74,11 +74,9 @@ class Worktrees:
         self._temporary = Temporary(self._git_folder / "worktrees").__enter__()
         try:
             parent = self._temporary.folder
-            width = len(str(len(self._revisions) - 1))
-            # Git's notes of a worktree are named after its folder.
+            # Git names its notes of a worktree after the folder.
             self.folders = {
-                label: parent / f"{parent.name}-{number:0{width}}"
-                for number, label in enumerate(self._revisions)
+                label: parent / f"{parent.name}-{number:03}" for number, label in enumerate(self._revisions)
             }
             for label, revision in self._revisions.items():
                 self._check_out(revision, self.folders[label])
