@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import bisection_tables
 import exploration_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
@@ -166,6 +167,7 @@ def tables(campaigns: int) -> list[Table]:
         ),
         *sensitivity_tables.tables(campaigns),
         *exploration_tables.tables(campaigns),
+        *bisection_tables.tables(campaigns),
     ]
 
 

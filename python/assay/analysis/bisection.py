@@ -29,8 +29,11 @@ Side = Literal["good", "bad", "skipped"]
 SPARE = 2
 """Campaigns beside those of a bisection in which each decides: as many commits may be undecided."""
 
+_NARROW = 0.8
+"""Width of an interval, of the slowdown: then its lower end is above half of that."""
+
 _SHARES = (1 / 2, 1 / 3, 1 / 5, 1 / 10)
-_LARGEST = 100  # percent, of a gate
+_LARGEST = 100  # percent, of a gate or a width
 
 
 def steps_of(commits: int) -> int:
@@ -46,6 +49,17 @@ def campaigns_of(commits: int) -> int:
 def least_slowdown(interval: Interval, better: Better) -> float:
     """Return the end of an interval of a ratio at which the slowdown is least, as a ratio of times."""
     return interval.low if better == "lower" else 1 / interval.high
+
+
+def width_percent(ratio: float, interval: Interval, better: Better) -> float | None:
+    """Return how narrow the interval of the two ends' ratio has to be to search by it; None where it is.
+
+    Where a slowdown has just been shown, its lower end is so near to none that every commit would need very
+    many blocks to be told from either end.
+    """
+    slowdown = max(ratio, 1 / ratio)
+    narrow = least_slowdown(interval, better) ** 2 > slowdown
+    return None if narrow else min(100 * _NARROW * (slowdown - 1), _LARGEST)
 
 
 def threshold_percent(interval: Interval, better: Better, is_beyond: Callable[[float], bool]) -> float | None:

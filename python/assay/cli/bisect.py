@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 GOOD, COMMIT = "good", "this"
 """Labels of worktrees: those of the two that are compared have the same length."""
 
-_NARROW = 0.8
-"""Width of an interval, of the slowdown: then its lower end is above half of that."""
-
 
 def bisect(
     benchmarks: WordsArgument = None,
@@ -300,7 +297,7 @@ class _Search:
             return Step(revision, "skipped", why or f"it lacks {worst.name}")
         [benchmark] = benchmarks_of(report)
         side = side_of(benchmark.comparison.gate)
-        why = f"undecided, {benchmark.with_interval}" if side == "skipped" else ""
+        why = f"undecided, {benchmark.with_interval}: {benchmark.why}" if side == "skipped" else ""
         return Step(revision, side, why, benchmark)
 
     def _suspects(self) -> "list[Suspect]":
@@ -337,14 +334,16 @@ def _width(report: "Report") -> float | None:
 
     None where it is narrow enough, and where there is a gate to search by, or no slowdown.
     """
+    from assay.analysis.bisection import width_percent
     from assay.report.ab import benchmarks_of
 
     worst = _slowest(report, benchmarks_of(report))
     if report.experiment.comparison.gate_percent is not None or not worst.is_regression:
         return None
-    ratio = worst.comparison.ratio or 1
-    slowdown = max(ratio, 1 / ratio)
-    return None if _least(report, worst) ** 2 > slowdown else 100 * _NARROW * (slowdown - 1)
+    assert worst.comparison.ratio is not None
+    assert worst.comparison.interval is not None
+    better = report.experiment.comparison.better
+    return width_percent(worst.comparison.ratio, worst.comparison.interval, better)
 
 
 def _threshold(report: "Report", worst: "Benchmark") -> float | None:
