@@ -15,6 +15,7 @@ from assay.words import listed, printable
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment
+    from assay.experiment.metrics import Better
     from assay.experiment.types import MeasuredRevision
     from assay.report.ab import LeftOut
     from assay.runner.process import StopSignals
@@ -182,6 +183,8 @@ def asked_of(
         raise AssayError("--filter is for --google-benchmark and --catch2; leave it out")
     if link and files:
         raise AssayError("--link is for what has no file; write [subjects.NAME] link in the experiment's")
+    if metric and metric not in METRICS and not files:
+        _direction(metric)  # before anything is built
     tool: Literal["", "google-benchmark", "catch2"] = (
         "google-benchmark" if google_benchmark else "catch2" if catch2 else ""
     )
@@ -217,15 +220,11 @@ def own_experiment(asked: Asked) -> "Experiment | None":
 
 def as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":
     """Return an experiment with what the command line asks beyond its file."""
-    from assay.experiment.metrics import better
-
     comparison: dict[str, Any] = {}
     if asked.gate is not None:  # what is within the gate is of no interest either
         comparison = {"gate_percent": asked.gate, "smallest_effect_percent": asked.gate}
     if asked.file and asked.metric:
-        direction = better(asked.metric, experiment.unit(asked.metric))
-        if direction is None:
-            raise _no_direction(asked.metric)
+        direction = _direction(asked.metric, experiment.unit(asked.metric))
         also = {name: of for name, of in experiment.comparison.also.items() if name != asked.metric}
         comparison |= {"metric": asked.metric, "better": direction, "also": also}
     changed: dict[str, Any] = {"comparison": experiment.comparison.model_copy(update=comparison)}
@@ -238,11 +237,21 @@ def as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":
     return experiment.model_copy(update=changed)
 
 
-def _no_direction(metric: str) -> AssayError:
-    return AssayError(
-        f"--metric {metric}: its name does not say which values are better; call it {metric}_ns,"
-        f" {metric}_bytes or {metric}_per_s, or write an experiment, whose [comparison] says better"
-    )
+def _direction(metric: str, unit: str = "") -> "Better":
+    """Return which values of a metric are better.
+
+    Raises:
+        AssayError: nobody can know.
+    """
+    from assay.experiment.metrics import better
+
+    direction = better(metric, unit)
+    if direction is None:
+        raise AssayError(
+            f"--metric {printable(metric)}: its name does not say which values are better; call it"
+            f" {metric}_ns, {metric}_bytes or {metric}_per_s, or write an experiment, whose [comparison] says it"
+        )
+    return direction
 
 
 def _forbids_layouts(experiment: "Experiment") -> bool:
@@ -276,14 +285,10 @@ def written_experiment(
 
 def _text_of_commands(asked: Asked) -> str:
     from assay import programs
-    from assay.experiment.metrics import better
     from assay.experiment.race import Entrant, Race, race_text
 
     metric = METRICS.get(asked.metric or "time", asked.metric)
     printed = metric not in METRICS.values()
-    direction = better(metric, "") if printed else "lower"
-    if direction is None:
-        raise _no_direction(metric)
     options: dict[str, Any] = {"output": "same"} if asked.same_output else {}
     if printed:
         options["extract"] = "lines"
@@ -294,7 +299,7 @@ def _text_of_commands(asked: Asked) -> str:
     race = Race(
         entrants=[Entrant(words, command=True) for words in asked.words],
         metric=metric,
-        better=direction,
+        better=_direction(metric) if printed else "lower",
         smallest_effect_percent=SMALLEST_EFFECT_PERCENT,
         shell=asked.shell,
         commands=options,
@@ -311,7 +316,6 @@ def _text_of_tool(
     asked: Asked, folder: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
 ) -> "tuple[str, tuple[LeftOut, ...]]":
     """Return the text of an experiment about the benchmarks of another tool; "" if no revision shares one."""
-    from assay.experiment.metrics import better
     from assay.experiment.race import split
     from assay.experiment.tools import METRIC, tool_text
     from assay.runner.tools import benchmarks_of
@@ -336,10 +340,11 @@ def _text_of_tool(
     if not both:
         return "", left_out
     metric = asked.metric or METRIC[asked.tool]
-    direction = better(metric, "")
-    if direction is None:
-        raise _no_direction(metric)
-    comparison = {"metric": metric, "better": direction, "smallest_effect_percent": SMALLEST_EFFECT_PERCENT}
+    comparison = {
+        "metric": metric,
+        "better": _direction(metric),
+        "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
+    }
     return tool_text(asked.tool, words, both, comparison, asked.link), left_out
 
 

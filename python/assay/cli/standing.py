@@ -141,12 +141,56 @@ class Bench:
                 yield Ready(levels, left_out=left_out)
                 return
             experiment = as_asked(of_revisions(own, root, levels), asked)
+            for of in experiment.in_worktrees().values():
+                of.folder.mkdir(parents=True, exist_ok=True)  # it may be newer than what it measures
             try:
                 run_builds(experiment, session.show, session.say, session.stop)
                 common = _common(experiment, levels, session.stop)
                 yield replace(common, left_out=(*left_out, *common.left_out))
             finally:
                 run_cleanups(experiment, session.say)
+
+
+@contextmanager
+def standing_again(experiment: "Experiment", *, quiet: bool) -> "Iterator[Experiment]":
+    """Have the revisions of a campaign that is resumed stand built within, in new worktrees.
+
+    An experiment that compares no revisions stays as it is.
+
+    Raises:
+        AssayError: a revision is gone, or does not build any more.
+        Exit: the user asked to stop.
+    """
+    from assay.experiment.types import Revisions
+    from assay.runner.process import Interrupted, StopSignals
+    from assay.versions import Repository, Worktrees
+
+    compared = experiment.revisions
+    if compared is None:
+        yield experiment
+        return
+    repository = Repository.find(compared.root)
+    revisions = {
+        level: replace(repository.revision(of.commit), name=of.name, changed=of.changed)
+        for level, of in compared.levels.items()
+    }
+    with StopSignals() as stop:
+        session = Session(stop, quiet)
+        try:
+            with Worktrees(
+                repository,
+                revisions,
+                build=experiment.ab.build,
+                say=session.show,
+                show_output=session.say,
+                stop=stop,
+            ) as worktrees:
+                levels = levels_of(worktrees, revisions)
+                again = Revisions(root=compared.root, levels=levels)
+                yield experiment.model_copy(update={"revisions": again})
+        except Interrupted as interrupted:
+            session.say("stopped while building; nothing is lost")
+            raise typer.Exit(128 + interrupted.signum) from None
 
 
 def levels_of(worktrees: "Worktrees", revisions: "Mapping[str, Revision]") -> "dict[str, MeasuredRevision]":
@@ -188,11 +232,11 @@ def _common(experiment: "Experiment", levels: "Mapping[str, MeasuredRevision]", 
         if not lacking:
             continue
         if len(lacking) == len(there):
-            path = experiment.programs[subject].path
-            what = path.relative_to(experiment.folder) if path.is_relative_to(experiment.folder) else path
+            program = experiment.programs[subject]
+            what = "" if program.is_command else f", or does not have {subject}"
             raise AssayError(
-                f"{printable(str(what))} is in no revision, or does not have {subject}; name what the build"
-                " makes, and give the command that makes it: --build"
+                f"{printable(str(_relative(program.path, experiment.folder)))} is in no revision{what}; name"
+                " what the build makes, and the command that makes it: --build"
             )
         context = {factor: level for factor, level in group[0].items() if factor != REVISION}
         contexts.append(context)
@@ -203,14 +247,17 @@ def _common(experiment: "Experiment", levels: "Mapping[str, MeasuredRevision]", 
     return Ready(levels, left, tuple(left_out), _same_programs(left))
 
 
+def _relative(path: Path, folder: Path) -> Path:
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
 def _has(there: "Experiment", listed_by: Mapping[str, Any], subject: str) -> bool:
     """Return whether a revision has a subject, as far as can be known without a trial."""
     program = there.programs.get(subject)
     if program is None:
         return True  # one of Assay's own, whichever revision is measured
     known = listed_by.get(program.table)
-    there_is = there.folder.is_dir() and program.path.is_file() and os.access(program.path, os.X_OK)
-    return there_is and (not known or subject in known)
+    return os.access(program.path, os.X_OK) and program.path.is_file() and (not known or subject in known)
 
 
 def _same_programs(experiment: "Experiment") -> tuple[str, ...]:

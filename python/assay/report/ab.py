@@ -280,7 +280,8 @@ def change(ratio: float) -> str:
 
 def metric_name(metric: str) -> str:
     """Return what people call a metric."""
-    return NAMES.get(metric, re.sub(r"_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
+    name = NAMES.get(metric, re.sub(r"_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
+    return f"{name} time" if is_time(metric) and "time" not in name.split() else name
 
 
 def ends(interval: Interval | None) -> str:
@@ -296,7 +297,7 @@ def _slowdown(benchmark: Benchmark) -> float:
 
 def is_time(metric: str) -> bool:
     """Return whether a metric is a length of time."""
-    return "time" in metric_name(metric).split() or re.search(r"_(ns|us|ms|s)$", metric) is not None
+    return re.search(r"_(ns|us|ms|s)$", metric) is not None
 
 
 def _why(report: Report, comparison: Comparison) -> str:

@@ -124,7 +124,8 @@ class Repository:
             index = temporary.folder / "index"
             own = self.root / git(self.root, "rev-parse", "--git-path", "index").removesuffix("\n")
             if own.exists():
-                shutil.copyfile(own, index)
+                # With its time: git reads again what was changed in the moment in which it was written.
+                shutil.copy2(own, index)
             variables = {"GIT_INDEX_FILE": str(index)} | temporary.variables
             git(self.root, "add", "--all", variables=variables)
             unseen = names(git(self.root, "diff-files", *_DIFFERENCES, variables=variables))
