@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.versions import Bisection, Repository
@@ -70,6 +70,7 @@ def test_what_cannot_be_told_apart_is_named_with_why(project: Project) -> None:
     commits = [project.commit(f"{number}") for number in range(8)]
     repository = Repository.find(project.root)
 
+    @settings(max_examples=30)
     @given(st.integers(0, 7), st.sets(st.sampled_from(commits[:-1])))
     def holds(planted: int, skipped: set[str]) -> None:
         bisection = Bisection(repository, project.first, commits[-1])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,7 @@ def test_trials_that_still_run_in_a_worktree_are_ended_and_a_user_who_looks_is_n
             cwd=folder,
             env={"PATH": os.defpath},
             start_new_session=True,
-            preexec_fn=terminal and (lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)),  # noqa: PLW1509
+            preexec_fn=None if terminal is None else partial(fcntl.ioctl, terminal, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
 
     ours, users = os.openpty()
