@@ -134,7 +134,8 @@ class Bench:
         asked, root, session = self.asked, self.repository.root, self.session
         with self.built(revisions) as worktrees:
             levels = {**(beside or {}), **levels_of(worktrees, revisions)}
-            own, left_out = self.own, ()
+            own = self.own
+            left_out: tuple[LeftOut, ...] = ()
             if own is None:
                 own, left_out = written_experiment(asked, root, levels, session.stop)
             if own is None:

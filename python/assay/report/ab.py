@@ -207,7 +207,7 @@ def name_of(experiment: Experiment, context: Mapping[str, Level]) -> str:
     """Return what people call a benchmark: the levels of its context in which benchmarks differ."""
     varied = {factor: level for factor, level in context.items() if len(experiment.factors[factor]) > 1}
     if not varied:
-        return printable(str(next(reversed(context.values()), experiment.name)))
+        return printable(str([experiment.name, *context.values()][-1]))
     return printable(str(*varied.values()) if len(varied) == 1 else condition_name(varied))
 
 

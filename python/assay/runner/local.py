@@ -12,10 +12,11 @@ from functools import cache
 from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from assay import programs, protocol
-from assay.experiment.types import CommandRun, Extraction
+from assay.experiment.tools import BENCHMARK
+from assay.experiment.types import CommandRun
 from assay.plan.types import Level, PlannedTrial
 from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
@@ -23,6 +24,7 @@ from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
+from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, elapsed, listed, quoted
 
@@ -250,7 +252,7 @@ def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any
     if failure:
         return *failure, None
     if trial.extract != "protocol":
-        return _extracted(ended, trial.extract)
+        return _extracted(ended, trial)
     status, reason, result = _protocol_result(ended)
     if status == "valid" and result:
         problem = other_allocator(trial.request, result) or _left_out(trial.request, result)
@@ -266,12 +268,16 @@ def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     return f"the result has no {missing[0]}, which the request asked for" if missing else ""
 
 
-def _extracted(
-    ended: Ended, rules: Literal["lines"] | Sequence[Extraction]
-) -> tuple[Status, str, dict[str, Any] | None]:
+def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
     """Make a result of what a command printed and used."""
+    stdout, rules = _text(ended.stdout), trial.extract
+    assert rules != "protocol"
     try:
-        metrics = {**ended.used, **extract(_text(ended.stdout), rules)}
+        if rules in ("google-benchmark", "catch2"):
+            found = metrics_in(stdout, rules, trial.request.get("parameters", {}).get(BENCHMARK))
+        else:
+            found = extract(stdout, rules)
+        metrics = {**ended.used, **found}
     except ValueError as error:
         return "invalid", str(error), None
     return "valid", "", {"protocol": 1, "status": "valid", "metrics": metrics}

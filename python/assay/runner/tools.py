@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assay.experiment.tools import BENCHMARK, CHOOSES, chooses
 from assay.experiment.types import Tool
-from assay.foreign import catch2_benchmarks
 from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
+from assay.runner.tool_output import catch2_by_test
 from assay.words import one_line, printable, shortened
 
 _CATCH2_TAG = "[!benchmark]"
@@ -57,7 +57,7 @@ def benchmarks_of(
     briefly = ("--benchmark-samples=1", "--benchmark-no-analysis", "--benchmark-warmup-time=0")
     printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *briefly)
     try:
-        found = catch2_benchmarks(printed)
+        found = [(test, name) for test, name, _ in catch2_by_test(printed)]
     except ValueError as error:
         raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
     return {f"{test}: {name}": {BENCHMARK: name, CHOOSES: chooses(tool, test)} for test, name in found}

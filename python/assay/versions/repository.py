@@ -171,12 +171,6 @@ class Repository:
         """Return the commits up to `bad` that none of `good` contains, the newest last."""
         return git(self.root, "rev-list", "--reverse", "--topo-order", bad, *_not(good), "--").split()
 
-    def author(self, commit: str) -> tuple[str, datetime]:
-        """Return who wrote a commit, and when."""
-        shown = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", "--format=%aI%x00%an")
-        date, name = git(self.root, "show", *shown, commit, "--").removesuffix("\n").split("\0")
-        return printable(name), datetime.fromisoformat(date)
-
     def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
         """Return the commit to ask about next, as `git bisect` chooses; None: nothing is left to ask.
 
