@@ -249,7 +249,7 @@ def _direction(metric: str, unit: str = "") -> "Better":
     if direction is None:
         raise AssayError(
             f"--metric {printable(metric)}: its name does not say which values are better; call it"
-            f" {metric}_ns, {metric}_bytes or {metric}_per_s, or write an experiment, whose [comparison] says it"
+            f" {metric}_ns, {metric}_bytes or {metric}_per_s, or write an experiment, which can say it"
         )
     return direction
 

@@ -73,8 +73,8 @@ def bisect(
     tell; a wrong commit is named in at most 5% of bisections. Commits that do not build, lack the
     benchmark, or cannot be told are passed over.
 
-    The exit code is 0 if the commit is found, 1 if no slowdown is shown between the ends, 3 if it could not be
-    decided.
+    The exit code is 0 if the commit is found, 1 if no slowdown is shown between the ends, 3 if it could not
+    be decided.
 
     Example: `assay bisect --good v1.2 --build make './bench parse'`
     """

@@ -16,7 +16,8 @@ BENCHMARK, CHOOSES = "benchmark", "chooses"
 
 _ARGUMENTS: Mapping[Tool, Sequence[str]] = {
     "google-benchmark": (f"--benchmark_filter={{{CHOOSES}}}", "--benchmark_format=json"),
-    "catch2": (f"{{{CHOOSES}}}", "--reporter=xml"),
+    # Without the bootstrap, which takes longer than the benchmark: trials are compared, not its intervals.
+    "catch2": (f"{{{CHOOSES}}}", "--reporter=xml", "--benchmark-no-analysis"),
 }
 
 
@@ -52,7 +53,10 @@ def tool_text(
     subject = plain_name(program)
     table: dict[str, Any] = {
         "program": program,
-        "arguments": [*(escaped(argument, ()) for argument in arguments), *_ARGUMENTS[tool]],
+        "arguments": [
+            *(escaped(argument, ()) for argument in arguments),
+            *(option for option in _ARGUMENTS[tool] if option not in arguments),
+        ],
         "extract": tool,
     }
     factor = {name: {"parameters": dict(parameters)} for name, parameters in benchmarks.items()}

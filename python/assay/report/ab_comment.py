@@ -17,7 +17,7 @@ _UNDECIDED = "❔"
 
 
 def comment(answer: Answer) -> str:
-    """Return the answer and a table of the benchmarks; how it was measured and how far to trust it is folded."""
+    """Return the answer and a table of the benchmarks; how they were measured is folded."""
     said = sentence(answer)
     parts = [f"### {_MARKS.get(answer.exit_code, _UNDECIDED)} {text(said[0].upper() + said[1:])}"]
     benchmarks = by_weight(answer.benchmarks)

@@ -41,7 +41,7 @@ def needed(answer: Answer) -> Iterator[str]:
 
 
 def by_weight(benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
-    """Return benchmarks in the order in which people want to see them: regressions, undecided ones, others."""
+    """Return benchmarks as people want to see them: regressions, then undecided ones, then others."""
     return sorted(benchmarks, key=lambda of: 0 if of.is_regression else 1 if of.is_undecided else 2)
 
 

@@ -54,8 +54,10 @@ def benchmarks_of(
     if tool == "google-benchmark":
         names = ask(*[f"--benchmark_filter={chosen}"] * bool(chosen), "--benchmark_list_tests").splitlines()
         return {name: {BENCHMARK: name, CHOOSES: chooses(tool, name)} for name in names if name.strip()}
-    briefly = ("--benchmark-samples=1", "--benchmark-no-analysis", "--benchmark-warmup-time=0")
-    printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *briefly)
+    briefly = {"--benchmark-samples": "=1", "--benchmark-no-analysis": "", "--benchmark-warmup-time": "=0"}
+    given = {argument.partition("=")[0] for argument in arguments}  # Catch2 takes no option twice
+    options = [f"{name}{value}" for name, value in briefly.items() if name not in given]
+    printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *options)
     try:
         found = [(test, name) for test, name, _ in catch2_by_test(printed)]
     except ValueError as error:
