@@ -1,7 +1,7 @@
 """Runs the steps of an experiment that are for the shell: builds and cleanups of its programs."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from assay.experiment.types import Experiment, Program
@@ -55,6 +55,8 @@ def run_shell(
     folder: Path,
     show_output: Callable[[str], None],
     stop: StopSignals | None = None,
+    *,
+    environment: Mapping[str, str] = os.environ,
 ) -> None:
     """Let the shell run a command in a folder; `what` names it where it fails.
 
@@ -65,7 +67,7 @@ def run_shell(
     ended = run_process(
         "/bin/sh",
         "",
-        environment=os.environ,
+        environment=environment,
         # Of standard error the end is kept, however much it is.
         arguments=["-c", f"exec >&2\n{command}"],
         directory=folder,
