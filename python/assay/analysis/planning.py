@@ -45,6 +45,9 @@ LONGER_PAYS = 1.5
 LONGEST = 10.0
 """The advice is to try at most this many times the present length."""
 
+GATES = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+"""Percent: the gates among which `gates` lets people choose."""
+
 LARGEST_VARIATION = 1e9
 """The coefficient of variation of n intervals is below the square root of n: what is larger is none."""
 
@@ -141,6 +144,21 @@ class Forecast:
         )
 
 
+@dataclass(frozen=True)
+class GateForecast:
+    """What a gate will take.
+
+    Attributes:
+        blocks: after which identical code has probably passed, and code that is worse by the gate twice over,
+            (1 + gate)^2 - 1, has probably failed; in every comparison.
+        minutes: the time that these blocks take.
+    """
+
+    gate_percent: float
+    blocks: int
+    minutes: float
+
+
 def forecast(
     campaigns: Sequence[Sequence[StoredTrial]],
     experiment: Experiment,
@@ -152,23 +170,20 @@ def forecast(
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
     them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
     the sign-flip intervals of 80% of the samples are narrow enough. For a verdict, or to pass or fail the
-    gate, that is as narrow as the corrected test needs it if the ratio is what it was. Where some groups do not count (a trial is not valid,
-    the calibrations disagree), it takes more blocks accordingly.
+    gate, that is as narrow as the corrected test needs it if the ratio is what it was. Where some groups do
+    not count (a trial is not valid, the calibrations disagree), it takes more blocks accordingly.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
         until: as in the experiment's design; for "gate" the experiment has one.
         draws: how many samples of a size are drawn.
     """
-    blocks = experiment.design.blocks
-    answers = len(summarise((), experiment).answers)
-    design = experiment.comparison
-    family = design.campaigns * (answers if design.correction == "holm" else 1)
-    confidence = looks(blocks, sharing(design, blocks, answers))[-1].confidence
+    blocks, design = experiment.design.blocks, experiment.comparison
+    family, confidence = _family(experiment)
     seconds = _seconds_per_block(campaigns, experiment)
     planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
     samples = list(_samples(campaigns, experiment, draws))
-    enough = [sample for sample in samples if sample.freedom >= FEWEST_PAIRS - 1]
+    enough = [sample for sample in samples if sample.is_enough]
     width = None if isinstance(until, str) else math.log1p(until / 100)
     if width is None:
         pairs_needed = _pairs_to_decide(enough, until, design, family, 1 - confidence)
@@ -203,6 +218,36 @@ def forecast(
     return Forecast(until, family, confidence, planned, seconds / 60, tuple(comparisons))
 
 
+def gates(
+    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, draws: int = DRAWS
+) -> tuple[GateForecast, ...]:
+    """Return what each of some gates will probably take, the narrowest first; none where trials are too few.
+
+    The scatter is forecast as in `forecast`, and no comparison is left out for being clear: each is taken to
+    be exactly as far from the gate as identical code is, on either side, and corrected for the whole family.
+    """
+    family, confidence = _family(experiment)
+    minutes = _seconds_per_block(campaigns, experiment) / 60
+    enough = [sample for sample in _samples(campaigns, experiment, draws) if sample.is_enough]
+    widths = [(sample, sample.widths(1 - (1 - confidence) / family)) for sample in enough]
+    forecasts = []
+    for percent in GATES if enough else ():
+        blocks = max(
+            math.ceil(of.pairs_to_exclude(math.log1p(percent / 100), narrow) / of.per_block)
+            for of, narrow in widths
+        )
+        forecasts.append(GateForecast(percent, blocks, blocks * minutes))
+    return tuple(forecasts)
+
+
+def _family(experiment: Experiment) -> tuple[int, float]:
+    """Return how many decisions are corrected together, and the confidence of the last look."""
+    blocks, design = experiment.design.blocks, experiment.comparison
+    answers = len(summarise((), experiment).answers)
+    family = design.campaigns * (answers if design.correction == "holm" else 1)
+    return family, looks(blocks, sharing(design, blocks, answers))[-1].confidence
+
+
 def _pairs_to_decide(
     samples: "Sequence[_Sample]", until: Until, design: ComparisonDesign, family: int, level: float
 ) -> list[int]:
@@ -218,7 +263,8 @@ def _pairs_to_decide(
     aims = [_aim(sample.center, until, design) for sample in samples]
 
     def pairs(index: int, sharing: int) -> int:
-        return samples[index].pairs_to_exclude(aims[index][1], 1 - level / sharing)
+        sample = samples[index]
+        return sample.pairs_to_exclude(aims[index][1], sample.widths(1 - level / sharing))
 
     needed = [0] * len(samples)
     for kind in {kind for kind, _ in aims}:
@@ -269,15 +315,20 @@ class _Sample:
         """Return the widths that intervals of this confidence will probably have."""
         return _Widths(self.residuals, self.freedom, confidence, self.draws)
 
-    def pairs_to_exclude(self, distance: float, confidence: float) -> int:
+    @property
+    def is_enough(self) -> bool:
+        """Whether it says how much log ratios scatter."""
+        return self.freedom >= FEWEST_PAIRS - 1
+
+    def pairs_to_exclude(self, distance: float, widths: "_Widths") -> int:
         """Return the fewest pairs whose interval probably excludes what is so far from the center.
 
         The interval's middle will be off by as much as the assurance leaves room for: half the width, times
         the quotient of the two quantiles of the normal distribution.
         """
         normal = NormalDist()
-        off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + confidence) / 2)
-        return self.widths(confidence).pairs_for(2 * distance / (1 + off))
+        off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + widths.confidence) / 2)
+        return widths.pairs_for(2 * distance / (1 + off))
 
 
 def _samples(
@@ -325,7 +376,7 @@ class _Widths:
 
     def __init__(self, residuals: _Values, freedom: int, confidence: float, draws: int) -> None:
         self._residuals = residuals
-        self._confidence = confidence
+        self.confidence = confidence
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
         self._freedom = freedom
@@ -363,7 +414,7 @@ class _Widths:
             chosen = chance.integers(self._residuals.size, size=(self._draws, size))
             # What the scatter may really be: it was measured on a few pairs.
             scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(self._draws, 1)))
-            tests = sign_flips(self._residuals[chosen] * scale, self._confidence)
+            tests = sign_flips(self._residuals[chosen] * scale, self.confidence)
             assert tests.low is not None
             assert tests.high is not None
             self._drawn[size] = float(np.quantile(tests.high - tests.low, ASSURANCE))

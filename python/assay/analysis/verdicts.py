@@ -92,7 +92,7 @@ def decide(
 
     Where there is a gate, a comparison fails if the corrected p-value of being within it is at most 5%, and
     passes if that of being beyond it is, which is not corrected for the family: that all of them pass is one
-    claim, which is wrong only if one that is beyond the gate passes (an intersection-union test, Berger 1982).
+    claim, and it is wrong only if one that is beyond the gate passes (docs/statistics.md, The gate).
 
     Args:
         samples: of each comparison; empty where it is withheld.

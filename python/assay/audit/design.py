@@ -209,6 +209,6 @@ def _confidence(evidence: Evidence) -> float:
 
 
 def _family(evidence: Evidence) -> int:
-    """Return how many comparisons of the main metric, with those over workloads, share the level of a look."""
+    """Return how many comparisons of the main metric, those over workloads included, share a look's level."""
     experiment = evidence.experiment
     return sharing(experiment.comparison, experiment.design.blocks, len(evidence.analysis.answers))

@@ -1,6 +1,6 @@
 """`assay plan`: how long an answer will take."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -26,7 +26,7 @@ from assay.errors import AssayError
 from assay.words import condition_name, counted, duration, listed, number, percent, printable, ratio
 
 if TYPE_CHECKING:
-    from assay.analysis.planning import ComparisonForecast, Forecast
+    from assay.analysis.planning import ComparisonForecast, Forecast, GateForecast
     from assay.experiment import Experiment
     from assay.experiment.types import Until
     from assay.store import Store
@@ -96,7 +96,7 @@ def plan(
 
     Example: `assay plan experiments/quickstart.toml`
     """
-    from assay.analysis.planning import FEWEST_PAIRS
+    from assay.analysis.planning import FEWEST_PAIRS, gates
     from assay.campaign import Campaign, plan_trials
     from assay.cli.run import carried_out
     from assay.experiment import load, overridden
@@ -137,6 +137,7 @@ def plan(
     slowest = forecast.slowest
     assert slowest is not None
     decides = isinstance(until, str)
+    choice = gates(list(trials.values()), planned) if until == "gate" else ()
     assumes = ASSUMPTIONS_OF_DECISIONS if decides else ASSUMPTIONS
     if as_json:
         print_json(
@@ -149,6 +150,7 @@ def plan(
                 "decided": len(forecast.decided) if decides else None,
                 "width_percent": forecast.width_percent,
                 "gate_percent": planned.comparison.gate_percent if until == "gate" else None,
+                "gates": choice,
                 **{name: value for name, value in vars(forecast).items() if name != "until"},
             }
         )
@@ -158,7 +160,7 @@ def plan(
         answer = (
             _of_decisions(planned, forecast, slowest) if decides else _of_widths(planned, forecast, slowest)
         )
-        for line in (*answer, *_advice(planned, forecast, trials), assumes):
+        for line in (*answer, *_choice(forecast, choice), *_advice(planned, forecast, trials), assumes):
             Console().print(line, highlight=False, markup=False)
         if every:
             _print(planned, forecast)
@@ -251,6 +253,21 @@ def _of_decisions(
         yield f"  {takes}: {_name(experiment, comparison)} ({ratio(comparison.ratio)})"
     if len(rest) > LISTED:
         yield f"  less: {len(rest) - LISTED} more, which --all shows"
+
+
+def _choice(forecast: "Forecast", gates: "Sequence[GateForecast]") -> Iterator[str]:
+    """Yield which gate fits the planned time, and which time other gates take."""
+    if not gates:
+        return
+    fits = next((gate for gate in gates if gate.blocks <= forecast.planned), None)
+    narrowest = f"{fits.gate_percent:g}%" if fits else f"above {gates[-1].gate_percent:g}%"
+    takes = ", ".join(f"{gate.gate_percent:g}% {_takes(gate.minutes)}" for gate in gates)
+    yield (
+        f"The narrowest gate for the planned {counted(forecast.planned, 'block')}: {narrowest}."
+        f" Time for a gate: {takes}."
+        " By then code that is as fast as before has probably passed, and code that is slower by twice the"
+        " gate has failed; what is nearer to the gate takes longer."
+    )
 
 
 def _of_widths(

@@ -159,6 +159,9 @@ def _comparison(
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
     _check_one_baseline(table.across, stand_ins)
+    if table.gate_percent is not None and table.baseline is None:
+        why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
+        raise MistakeError(("comparison", "gate_percent"), why)
     smallest = table.smallest_effect_percent
     if table.gate_percent is not None and "smallest_effect_percent" not in table.model_fields_set:
         smallest = min(smallest, table.gate_percent)
@@ -255,7 +258,7 @@ def _check_gate(until: Until | None, comparison: ComparisonDesign, at: KeyPath) 
     gate, smallest = comparison.gate_percent, comparison.smallest_effect_percent
     if gate is None:
         if until == "gate":
-            why = 'is "gate", and there is none; give one, such as gate_percent = 5 in [comparison]'
+            why = 'is "gate", and there is no gate; give one, such as gate_percent = 5 in [comparison]'
             raise MistakeError(at, why)
     elif gate < smallest:
         why = (

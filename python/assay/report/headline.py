@@ -38,8 +38,7 @@ def headline(report: Report) -> str:
         parts = [f"{level} is {_verdicts(report, by_level[level])}" for level in levels]
     else:
         parts = list(_kinds(report, {level: by_level[level] for level in levels}))
-    gate = words.gate(analysis)
-    return f"Against {analysis.baseline}: {'; '.join(parts)}.{f' {gate}.' * bool(gate)}"
+    return f"Against {analysis.baseline}: {'; '.join(parts)}."
 
 
 def _mean(comparisons: Sequence[Comparison]) -> float:

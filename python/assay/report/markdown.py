@@ -8,7 +8,7 @@ from assay.analysis import Comparison
 from assay.analysis.types import Aggregate
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
-from assay.report import sensitivity, words
+from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.metrics import measured, unit_in
@@ -36,6 +36,7 @@ def summary(report: Report) -> str:
         text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
         text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        *([text(gate.sentences(report))] if analysis.gate_percent is not None else []),
         *_sensitivity(report),
         table(
             ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],

@@ -84,12 +84,12 @@ def verdicts(report: Report) -> dict[str, int]:
 
 
 def gate(analysis: Analysis) -> str:
-    """Return how many comparisons have passed or failed the gate; empty where there is none."""
+    """Return a sentence on how many comparisons passed and failed the gate; empty where there is none."""
     if analysis.gate_percent is None:
         return ""
     counts = Counter(answer.gate for answer in analysis.answers)
     told = listed([f"{counts[word]} {word}" for word in GATES if counts[word]])
-    return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}"
+    return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
 
 
 def correction(experiment: Experiment, comparisons: str) -> str:
