@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import bisection_tables
 import exploration_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
@@ -49,6 +50,9 @@ SMALLEST_EFFECT = 0.03
 BOUND = math.log1p(SMALLEST_EFFECT)
 TINY_EFFECT = 0.005
 """So small that identical code is rarely called equivalent, and a false alarm is seen."""
+
+GATE = 0.02
+UNTIL_GATE = Blocks(most=60, until="gate", fewest=8)
 
 EARLY = Blocks(most=60, until="verdict", fewest=8)
 
@@ -118,6 +122,30 @@ def tables(campaigns: int) -> list[Table]:
             ),
         ),
         Table(
+            "A gate",
+            f"{few} campaigns a row, which end at the first look at which every comparison has passed or "
+            f"failed a gate of {100 * GATE:g}%, or after {UNTIL_GATE.most} blocks. One of them is slower "
+            "by so much, the others are of identical code. *Failed*: any comparison has. *Passed*: all have. "
+            "*Wrong*: any fails that is not beyond the gate, or all pass while one is at the gate or beyond. "
+            "*Decided*: each has passed or failed.",
+            (
+                "noise",
+                "comparisons",
+                "slower by",
+                "failed %",
+                "passed %",
+                "wrong %",
+                "decided %",
+                "blocks on average",
+            ),
+            tuple(
+                partial(gate, noise, comparisons, slower, few)
+                for noise in NOISES
+                for comparisons in (1, 16)
+                for slower in (0.0, GATE, 2 * GATE)
+            ),
+        ),
+        Table(
             "A host with two modes, from trials to verdicts",
             f"{half} campaigns a row, of a baseline and 2 levels with 1 and 2 threads, on a host whose mode "
             "flips every 10 trials on average and slows two threads to 1/2.4; a trial's own noise is 2%. "
@@ -166,6 +194,7 @@ def tables(campaigns: int) -> list[Table]:
         ),
         *sensitivity_tables.tables(campaigns),
         *exploration_tables.tables(campaigns),
+        *bisection_tables.tables(campaigns),
     ]
 
 
@@ -175,15 +204,17 @@ class Judged(NamedTuple):
     Attributes:
         p: of each comparison by itself.
         low, high: the ends of its interval, as logarithms.
+        gate: whether it has passed or failed.
     """
 
     verdict: NDArray[np.str_]
     p: Array
     low: Array
     high: Array
+    gate: NDArray[np.str_]
 
 
-def judged(data: Array, look: Look, smallest_effect: float = 0) -> Judged:
+def judged(data: Array, look: Look, smallest_effect: float = 0, gate: float | None = None) -> Judged:
     """Judge campaigns by the code that gives verdicts to users.
 
     Args:
@@ -191,7 +222,8 @@ def judged(data: Array, look: Look, smallest_effect: float = 0) -> Judged:
         smallest_effect: without one, nothing is equivalent.
     """
     campaigns, family, _ = data.shape
-    question = Question(100 * smallest_effect, "holm", look)
+    percent = None if gate is None else 100 * gate
+    question = Question(100 * smallest_effect, "holm", look, gate_percent=percent)
     families = [decide(list(campaign), ["higher"] * family, question) for campaign in data]
     estimates = [estimate for estimates in families for estimate in estimates]
     ends = [
@@ -204,6 +236,7 @@ def judged(data: Array, look: Look, smallest_effect: float = 0) -> Judged:
         p=np.array([estimate.p for estimate in estimates]).reshape(campaigns, family),
         low=low,
         high=high,
+        gate=np.array([str(estimate.gate) for estimate in estimates]).reshape(campaigns, family),
     )
 
 
@@ -305,6 +338,31 @@ def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row
 def _any_alarm(result: Judged) -> NDArray[np.bool_]:
     alarms: NDArray[np.bool_] = np.any(np.isin(result.verdict, wrong_verdicts(0, 0)), axis=1)
     return alarms
+
+
+def gate(noise: str, comparisons: int, slower: float, campaigns: int) -> Row:
+    """Comparisons of which one is slower, until each has passed or failed the gate."""
+    shape = {} if comparisons == 1 else {"contexts": 4, "levels": 5}
+    data = log_ratios(
+        NOISES[noise], rng_of("gate", noise, comparisons, slower), campaigns, UNTIL_GATE.most, **shape
+    )
+    data[:, 0] -= math.log1p(slower)
+    planned = looks(UNTIL_GATE)
+    gates = np.array([judged(data[..., : look.blocks], look, gate=GATE).gate for look in planned])
+    decided = np.all(gates != "undecided", axis=2)
+    at = np.where(decided.any(axis=0), decided.argmax(axis=0), len(planned) - 1), np.arange(campaigns)
+    failed, passed = gates[at] == "failed", np.all(gates[at] == "passed", axis=1)
+    wrongly_failed = failed[:, 1 if slower > GATE else 0 :].any(axis=1)
+    return (
+        noise,
+        comparisons,
+        f"{100 * slower:g}%",
+        Rate.of(failed.any(axis=1)),
+        Rate.of(passed),
+        Rate.of(wrongly_failed | (passed & (slower >= GATE)), "at most 5%"),
+        Rate.of(decided.any(axis=0)),
+        float(np.mean([planned[look].blocks for look in at[0]])),
+    )
 
 
 def two_modes(blocks: Blocks, effect: float, campaigns: int) -> Row:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import bisection_tables
 import exploration_tables
 import planted
 import sensitivity_tables
@@ -106,6 +107,22 @@ def test_known_sensitivities_are_measured_right(shape: str) -> None:
 def test_the_amounts_of_randomness_that_may_be_enough_hold_the_true_one(curve: str) -> None:
     row = sensitivity_tables.randomness(curve, 20, 60)
     assert [cell.holds for cell in promises(row)] == [True], row
+
+
+@pytest.mark.parametrize("slowdown", bisection_tables.SLOWDOWNS)
+def test_bisections_name_no_wrong_commit(slowdown: float) -> None:
+    row = bisection_tables.bisections("normal", slowdown, 40)
+    wrong, found = row[2:4]
+    assert promises(row) == [wrong]
+    assert isinstance(wrong, Rate)
+    assert isinstance(found, Rate)
+    assert wrong.holds
+    assert found.share > 0.3
+
+
+def test_a_bisection_whose_campaigns_err_names_a_wrong_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bisection_tables, "side_of", lambda _: "good")
+    assert not promises(bisection_tables.bisections("normal", 0.1, 40))[0].holds
 
 
 @pytest.mark.parametrize("planted", exploration_tables.PLANTED)

@@ -183,6 +183,17 @@ def test_the_p_value_of_equivalence_is_that_of_two_one_sided_tests(values: list[
     assert sign_flips([data], bound=bound).p_equivalent[0] == pytest.approx(min(1, expected))
 
 
+@given(log_ratios, st.floats(0.001, 1), st.sampled_from([1, -1]))
+def test_the_p_values_of_a_gate_are_those_of_one_sided_tests(
+    values: list[float], gate: float, side: int
+) -> None:
+    data = np.array(values)
+    tests = sign_flips([data], gate=side * gate)
+    just_beyond = side * (gate + 1e-9)
+    assert tests.p_beyond[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, -side)))
+    assert tests.p_within[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, side)))
+
+
 @given(st.lists(st.floats(-0.2, 0.2), min_size=6, max_size=40), st.floats(0.001, 0.3))
 def test_it_is_at_most_5_percent_exactly_when_the_interval_lies_within_the_bound(
     values: list[float], bound: float

@@ -9,16 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist, fmean, median
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.intervals import sign_flips
+from assay.analysis.intervals import NEGLIGIBLE, sign_flips
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import Wanted, by_context, condition_key, failures, pairs, wanted
-from assay.analysis.sequential import looks
+from assay.analysis.sequential import looks, sharing
 from assay.analysis.summary import summarise
-from assay.experiment.types import Experiment
+from assay.experiment.types import ComparisonDesign, Experiment, Until
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
@@ -43,6 +44,9 @@ LONGER_PAYS = 1.5
 
 LONGEST = 10.0
 """The advice is to try at most this many times the present length."""
+
+GATES = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+"""Percent: the gates among which `gates` lets people choose."""
 
 LARGEST_VARIATION = 1e9
 """The coefficient of variation of n intervals is below the square root of n: what is larger is none."""
@@ -77,8 +81,8 @@ class ComparisonForecast:
         ratio: geometric mean of the ratios.
         scatter_percent: standard deviation of the ratios within groups, percent.
         planned_width_percent: the width that the experiment's planned number of blocks will probably give;
-            None in a forecast of verdicts.
-        blocks: the blocks after which the interval is probably narrow enough, or there is a verdict.
+            None in a forecast of decisions.
+        blocks: the blocks after which the interval is probably narrow enough, or it is decided.
         minutes: the time that these blocks take, with all other comparisons.
         components: None where the trials have no series of throughput.
         withheld: why there is no forecast, where trials that were not valid are the reason; else empty.
@@ -101,20 +105,25 @@ class Forecast:
     """What an answer to an experiment's question will take.
 
     Attributes:
-        width_percent: the full width of every interval, 100 (high / low - 1); None in a forecast of verdicts.
-        family: the comparisons, with those over workloads, for whose number verdicts are corrected.
+        until: what is forecast: verdicts, decisions against the gate, or a width of every interval.
+        family: the comparisons, with those over workloads, for whose number decisions are corrected.
         confidence: of the intervals; that of the last look where the experiment looks early.
         planned: the blocks that the experiment plans; with a time budget, those that fit into it.
         minutes_per_block: the time that a block takes with repeats, calibrations and all around it.
         comparisons: by context, then by level, in the experiment's order.
     """
 
-    width_percent: float | None
+    until: Until
     family: int
     confidence: float
     planned: int
     minutes_per_block: float
     comparisons: tuple[ComparisonForecast, ...]
+
+    @property
+    def width_percent(self) -> float | None:
+        """The full width of every interval, 100 (high / low - 1); None in a forecast of decisions."""
+        return None if isinstance(self.until, str) else self.until
 
     @property
     def decided(self) -> tuple[ComparisonForecast, ...]:
@@ -135,40 +144,51 @@ class Forecast:
         )
 
 
+@dataclass(frozen=True)
+class GateForecast:
+    """What a gate will take.
+
+    Attributes:
+        blocks: after which identical code has probably passed, and code that is worse by the gate twice over,
+            (1 + gate)^2 - 1, has probably failed; in every comparison.
+        minutes: the time that these blocks take.
+    """
+
+    gate_percent: float
+    blocks: int
+    minutes: float
+
+
 def forecast(
     campaigns: Sequence[Sequence[StoredTrial]],
     experiment: Experiment,
-    width_percent: float | None = None,
+    until: Until = "verdict",
     draws: int = DRAWS,
 ) -> Forecast:
-    """Return how many blocks it will probably take until there are verdicts, or intervals are this narrow.
+    """Return how many blocks it will probably take until all is decided, or intervals are this narrow.
 
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
     them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
-    the sign-flip intervals of 80% of the samples are narrow enough. For a verdict, that is as narrow as the
-    corrected test needs it if the ratio is what it was. Where some groups do not count (a trial is not valid,
-    the calibrations disagree), it takes more blocks accordingly.
+    the sign-flip intervals of 80% of the samples are narrow enough. For a verdict, or to pass or fail the
+    gate, that is as narrow as the corrected test needs it if the ratio is what it was. Where some groups do
+    not count (a trial is not valid, the calibrations disagree), it takes more blocks accordingly.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
-        width_percent: full width of the interval of a ratio, 100 (high / low - 1), above zero; None for
-            verdicts.
+        until: as in the experiment's design; for "gate" the experiment has one.
         draws: how many samples of a size are drawn.
     """
-    blocks = experiment.design.blocks
-    answers = len(summarise((), experiment).answers)
-    family = answers if experiment.comparison.correction == "holm" else 1
-    confidence = looks(blocks, answers)[-1].confidence
+    blocks, design = experiment.design.blocks, experiment.comparison
+    family, confidence = _family(experiment)
     seconds = _seconds_per_block(campaigns, experiment)
     planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
     samples = list(_samples(campaigns, experiment, draws))
-    enough = [sample for sample in samples if sample.freedom >= FEWEST_PAIRS - 1]
-    if width_percent is None:
-        bound = math.log1p(experiment.comparison.smallest_effect_percent / 100)
-        pairs_needed = _pairs_for_verdicts(enough, bound, family, 1 - confidence)
+    enough = [sample for sample in samples if sample.is_enough]
+    width = None if isinstance(until, str) else math.log1p(until / 100)
+    if width is None:
+        pairs_needed = _pairs_to_decide(enough, until, design, family, 1 - confidence)
     else:
-        narrow = math.log1p(width_percent / 100)
-        pairs_needed = [sample.widths(confidence).pairs_for(narrow) for sample in enough]
+        pairs_needed = [sample.widths(confidence).pairs_for(width) for sample in enough]
     needed_by = {id(sample): count for sample, count in zip(enough, pairs_needed, strict=True)}
     comparisons = []
     for sample in samples:
@@ -180,7 +200,7 @@ def forecast(
             continue
         needed = math.ceil(needed_by[id(sample)] / sample.per_block)
         planned_width = math.inf
-        if width_percent is not None:
+        if width is not None:
             planned_width = sample.widths(confidence).at(int(planned * sample.per_block))
         comparisons.append(
             ComparisonForecast(
@@ -195,31 +215,83 @@ def forecast(
                 components=_components(sample, campaigns, experiment, seconds),
             )
         )
-    return Forecast(width_percent, family, confidence, planned, seconds / 60, tuple(comparisons))
+    return Forecast(until, family, confidence, planned, seconds / 60, tuple(comparisons))
 
 
-def _pairs_for_verdicts(samples: "Sequence[_Sample]", bound: float, family: int, level: float) -> list[int]:
-    """Return how many pairs each comparison needs until the corrected test probably gives it a verdict.
+def gates(
+    campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, draws: int = DRAWS
+) -> tuple[GateForecast, ...]:
+    """Return what each of some gates will probably take, the narrowest first; none where trials are too few.
 
-    Its interval must lie beyond 1 or within the smallest effect, whichever is nearer to what its ratio was.
+    The scatter is forecast as in `forecast`, and no comparison is left out for being clear: each is taken to
+    be exactly as far from the gate as identical code is, on either side, and corrected for the whole family.
+    """
+    family, confidence = _family(experiment)
+    minutes = _seconds_per_block(campaigns, experiment) / 60
+    enough = [sample for sample in _samples(campaigns, experiment, draws) if sample.is_enough]
+    widths = [(sample, sample.widths(1 - (1 - confidence) / family)) for sample in enough]
+    forecasts = []
+    for percent in GATES if enough else ():
+        blocks = max(
+            math.ceil(of.pairs_to_exclude(math.log1p(percent / 100), narrow) / of.per_block)
+            for of, narrow in widths
+        )
+        forecasts.append(GateForecast(percent, blocks, blocks * minutes))
+    return tuple(forecasts)
+
+
+def _family(experiment: Experiment) -> tuple[int, float]:
+    """Return how many decisions are corrected together, and the confidence of the last look."""
+    blocks, design = experiment.design.blocks, experiment.comparison
+    answers = len(summarise((), experiment).answers)
+    family = design.campaigns * (answers if design.correction == "holm" else 1)
+    return family, looks(blocks, sharing(design, blocks, answers))[-1].confidence
+
+
+def _pairs_to_decide(
+    samples: "Sequence[_Sample]", until: Until, design: ComparisonDesign, family: int, level: float
+) -> list[int]:
+    """Return how many pairs each comparison needs until the corrected test probably decides it.
+
     By Holm, the clearest of a family of m is tested at a level of 1/m, the next at 1/(m - 1), and so on;
-    those that differ and those that are equivalent are corrected apart.
+    those that differ and those that are equivalent are corrected apart. To pass the gate is not corrected.
 
     Args:
-        bound: the log ratio up to which two are equivalent.
         family: how many share the level; 1 where nothing is corrected.
-        level: of the look that the verdicts rest on.
+        level: of the look that the decisions rest on.
     """
+    aims = [_aim(sample.center, until, design) for sample in samples]
+
+    def pairs(index: int, sharing: int) -> int:
+        sample = samples[index]
+        return sample.pairs_to_exclude(aims[index][1], sample.widths(1 - level / sharing))
+
     needed = [0] * len(samples)
-    for equivalent in (False, True):
-        kind = [index for index, sample in enumerate(samples) if sample.is_near(bound) == equivalent]
-        kind.sort(key=lambda index: samples[index].pairs_for_verdict(bound, 1 - level / family))
+    for kind in {kind for kind, _ in aims}:
+        of_kind = design.campaigns if kind == "passed" else family
+        members = [index for index, aim in enumerate(aims) if aim[0] == kind]
+        members.sort(key=lambda index: pairs(index, of_kind))
         fewest = 0
-        for rank, index in enumerate(kind):
-            confidence = 1 - level / max(1, family - rank)
-            fewest = max(fewest, samples[index].pairs_for_verdict(bound, confidence))
+        for rank, index in enumerate(members):
+            fewest = max(fewest, pairs(index, max(design.campaigns, of_kind - rank * design.campaigns)))
             needed[index] = fewest
     return needed
+
+
+def _aim(
+    center: float, until: Until, design: ComparisonDesign
+) -> tuple[Literal["different", "equivalent", "passed", "failed"], float]:
+    """Return what will be said of a ratio if it is what it was, and how far that is from being wrong.
+
+    Its interval must exclude 1 or lie within the smallest effect, whichever is nearer to the log ratio; or
+    lie on one side of the gate.
+    """
+    if until == "gate":
+        assert design.gate_percent is not None
+        beyond = (center if design.better == "lower" else -center) - math.log1p(design.gate_percent / 100)
+        return ("failed" if beyond > 0 else "passed"), max(abs(beyond), NEGLIGIBLE)
+    different, equivalent = abs(center), math.log1p(design.smallest_effect_percent / 100) - abs(center)
+    return ("equivalent", equivalent) if equivalent > different else ("different", different)
 
 
 @dataclass(frozen=True)
@@ -243,20 +315,20 @@ class _Sample:
         """Return the widths that intervals of this confidence will probably have."""
         return _Widths(self.residuals, self.freedom, confidence, self.draws)
 
-    def is_near(self, bound: float) -> bool:
-        """Return whether it is nearer to being equivalent than to being different."""
-        return bound - abs(self.center) > abs(self.center)
+    @property
+    def is_enough(self) -> bool:
+        """Whether it says how much log ratios scatter."""
+        return self.freedom >= FEWEST_PAIRS - 1
 
-    def pairs_for_verdict(self, bound: float, confidence: float) -> int:
-        """Return the fewest pairs whose interval probably lies on one side of 1, or within the bound.
+    def pairs_to_exclude(self, distance: float, widths: "_Widths") -> int:
+        """Return the fewest pairs whose interval probably excludes what is so far from the center.
 
         The interval's middle will be off by as much as the assurance leaves room for: half the width, times
         the quotient of the two quantiles of the normal distribution.
         """
-        distance = max(abs(self.center), bound - abs(self.center))
         normal = NormalDist()
-        off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + confidence) / 2)
-        return self.widths(confidence).pairs_for(2 * distance / (1 + off))
+        off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + widths.confidence) / 2)
+        return widths.pairs_for(2 * distance / (1 + off))
 
 
 def _samples(
@@ -304,7 +376,7 @@ class _Widths:
 
     def __init__(self, residuals: _Values, freedom: int, confidence: float, draws: int) -> None:
         self._residuals = residuals
-        self._confidence = confidence
+        self.confidence = confidence
         fewest = math.ceil(math.log2(2 / (1 - confidence)) - 1e-9)  # below there is no interval
         self._sizes = np.arange(fewest, LARGEST_SIZE + 1)
         self._freedom = freedom
@@ -342,7 +414,7 @@ class _Widths:
             chosen = chance.integers(self._residuals.size, size=(self._draws, size))
             # What the scatter may really be: it was measured on a few pairs.
             scale = np.sqrt(self._freedom / chance.chisquare(self._freedom, size=(self._draws, 1)))
-            tests = sign_flips(self._residuals[chosen] * scale, self._confidence)
+            tests = sign_flips(self._residuals[chosen] * scale, self.confidence)
             assert tests.low is not None
             assert tests.high is not None
             self._drawn[size] = float(np.quantile(tests.high - tests.low, ASSURANCE))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.intervals import sign_flips
-from assay.analysis.planning import ComparisonForecast, forecast
+from assay.analysis.planning import ComparisonForecast, forecast, gates
 from assay.analysis.types import Look
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
@@ -334,6 +334,47 @@ def test_more_comparisons_take_longer_unless_none_is_corrected() -> None:
     assert corrected.slowest is not None
     assert (uncorrected.slowest.blocks or 0) <= (corrected.slowest.blocks or 0)
     assert all(comparison in corrected.comparisons for comparison in corrected.decided)
+
+
+# A gate
+
+
+def gated(percent: float) -> Experiment:
+    plain = experiment()
+    return plain.model_copy(update={"comparison": plain.comparison.gated(percent)})
+
+
+@pytest.mark.parametrize("effects", [{1: 0.0, 2: 0.0}, {1: 0.0, 2: -0.12}, {1: -0.1, 2: -0.12}])
+def test_campaigns_of_the_forecast_length_pass_or_fail_the_gate(effects: dict[int, float]) -> None:
+    prediction = forecast([campaign(200, shifted(0.04, effects, 1))], gated(5), "gate")
+    for index, comparison in enumerate(prediction.comparisons):
+        assert comparison.blocks is not None
+        chance = np.random.default_rng(5)
+        question = Question(5.0, "holm", Look(1, 1, comparison.blocks, 0.95), gate_percent=5.0)
+        answers = [
+            decide(
+                [chance.normal(effect, 0.04, comparison.blocks) for effect in effects.values()],
+                ["higher", "higher"],
+                question,
+            )[index].gate
+            for _ in range(40)
+        ]
+        assert answers.count("failed" if list(effects.values())[index] else "passed") >= 0.75 * 40
+
+
+def test_a_time_is_chosen_for_a_gate_and_a_gate_for_a_time() -> None:
+    trials = [campaign(200, shifted(0.04, {1: 0.5, 2: 0.0}, 1))]
+    choice = gates(trials, gated(5))
+    assert [gate.gate_percent for gate in choice] == [0.5, 1, 2, 3, 5, 10, 20]
+    blocks = [gate.blocks for gate in choice]
+    assert blocks == sorted(blocks, reverse=True)
+    # That one context is far from the gate does not make the other one easier.
+    identical = forecast([campaign(200, shifted(0.04, {1: 0.0, 2: 0.0}, 1))], gated(5), "gate").slowest
+    assert identical is not None
+    assert identical.blocks is not None
+    assert identical.blocks <= choice[4].blocks <= 1.6 * identical.blocks
+    assert choice[4].minutes == pytest.approx(choice[4].blocks * 4 * SECONDS / 60)
+    assert gates([campaign(4, noisy(0.05))], gated(5)) == ()
 
 
 # Where the scatter comes from

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Analysis, Look
-from assay.experiment.types import Blocks
+from assay.analysis.types import Analysis, Answer, Look
+from assay.experiment.types import Blocks, ComparisonDesign
 
 NOT_YET = "the first planned look at the results has not been reached"
 
@@ -26,7 +26,7 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
 
     Args:
         blocks: how many times each condition is run.
-        comparisons: how many share a level where the campaign runs until all have a verdict.
+        comparisons: how many share a level where the campaign runs until all are decided; see `sharing`.
         weight: of a number of blocks; the square root is what verdicts rest on.
     """
     counts = [blocks.most]
@@ -34,7 +34,7 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
         steps = max(1, round(log(blocks.most / blocks.fewest) / log(GROWTH)))
         growth = (blocks.most / blocks.fewest) ** (1 / steps)
         counts = [ceil(blocks.fewest * growth**step - 1e-9) for step in range(steps)] + [blocks.most]
-    family = comparisons if blocks.until == "verdict" else 1
+    family = comparisons if isinstance(blocks.until, str) else 1
     levels = _split(counts, weight)
     while len(counts) > 1 and family * 2.0 ** (1 - counts[0]) > levels[0]:
         counts = counts[1:]
@@ -43,6 +43,31 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
         Look(number, len(counts), count, 1 - level)
         for number, (count, level) in enumerate(zip(counts, levels, strict=True), 1)
     )
+
+
+def sharing(design: ComparisonDesign, blocks: Blocks, answers: int) -> int:
+    """Return how many comparisons, of this campaign and others, share the level of a look at its answers.
+
+    To pass the gate is corrected for the number of campaigns alone.
+    """
+    corrected = design.correction == "holm" and blocks.until != "gate"
+    return design.campaigns * (answers if corrected else 1)
+
+
+def is_open(answer: Answer, blocks: Blocks) -> bool:
+    """Tell whether a campaign goes on for an answer; one that is withheld can never be decided."""
+    if answer.withheld:
+        return False
+    match blocks.until:
+        case "verdict":
+            return answer.verdict == "undecided"
+        case "gate":
+            return answer.gate == "undecided"
+        case None:
+            return False
+        case width:
+            interval = answer.interval
+            return interval is None or 100 * (interval.high / interval.low - 1) > width
 
 
 def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
@@ -79,20 +104,16 @@ def settled(analysis: Analysis, blocks: Blocks) -> str:
     """
     if analysis.look is None or blocks.until is None or analysis.busy:
         return ""
-    answers = [answer for answer in analysis.answers if not answer.withheld]
-    withheld = len(analysis.answers) - len(answers)
-    every = "every other" if withheld else "every"
-    if blocks.until == "verdict":
-        ends = all(answer.verdict != "undecided" for answer in answers)
-        reason = f"{every} comparison has a verdict"
-    else:
-        intervals = [answer.interval for answer in answers]
-        ends = all(
-            interval is not None and 100 * (interval.high / interval.low - 1) <= blocks.until
-            for interval in intervals
-        )
-        reason = f"{every} interval is at most {blocks.until:g}% wide"
-    if not ends:
+    if any(is_open(answer, blocks) for answer in analysis.answers):
         return ""
-    none = f"{withheld} of {len(analysis.answers)} comparisons can have no verdict, as trials were not valid"
-    return "; ".join([none] * bool(withheld) + [reason] * bool(answers))
+    withheld, of = sum(answer.withheld for answer in analysis.answers), len(analysis.answers)
+    every = "every other" if withheld else "every"
+    match blocks.until:
+        case "verdict":
+            reason = f"{every} comparison has a verdict"
+        case "gate":
+            reason = f"{every} comparison has passed or failed the gate of {analysis.gate_percent:g}%"
+        case width:
+            reason = f"{every} interval is at most {width:g}% wide"
+    none = f"{withheld} of {of} comparisons can have no verdict, as trials were not valid"
+    return "; ".join([none] * bool(withheld) + [reason] * (withheld < of))

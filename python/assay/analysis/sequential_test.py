@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import Analysis, Comparison, Estimate, Interval, Look, Verdict, looks, settled
-from assay.analysis.sequential import reached, waits
-from assay.experiment.types import Blocks
+from assay.analysis.sequential import reached, sharing, waits
+from assay.analysis.types import Gate
+from assay.experiment.types import Blocks, ComparisonDesign
 
 plans = st.builds(
     Blocks,
     most=st.integers(1, 500),
-    until=st.sampled_from(["verdict", 2.0]),
+    until=st.sampled_from(["verdict", "gate", 2.0]),
     fewest=st.integers(1, 60),
 )
 
@@ -31,7 +32,7 @@ def test_looks_grow_to_the_last_block_and_share_five_percent(blocks: Blocks, com
 
 @given(plans, st.integers(1, 100))
 def test_every_look_but_the_only_one_could_decide_something(blocks: Blocks, comparisons: int) -> None:
-    family = comparisons if blocks.until == "verdict" else 1
+    family = 1 if isinstance(blocks.until, float) else comparisons
     for look in looks(blocks, comparisons):
         assert look.of == 1 or family * 2 / 2.0**look.blocks <= 1 - look.confidence
 
@@ -90,9 +91,11 @@ def test_why_there_is_no_look_yet_is_said(blocks: Blocks, complete: int, reason:
 # When a campaign may end
 
 
-def comparison(verdict: Verdict, low: float = 0.99, high: float = 1.01) -> Comparison:
+def comparison(
+    verdict: Verdict, low: float = 0.99, high: float = 1.01, gate: Gate | None = None
+) -> Comparison:
     interval = Interval(low, high, 0.99)
-    estimate = Estimate(1.0, interval, 0.5, verdict, 12)
+    estimate = Estimate(1.0, interval, 0.5, verdict, 12, gate=gate)
     return Comparison(
         **vars(estimate),
         metric="throughput",
@@ -124,6 +127,24 @@ def test_it_may_end_when_every_interval_is_narrow_enough() -> None:
     assert "3%" in settled(analysis(narrow), Blocks(most=60, until=3.0))
     assert not settled(analysis(narrow, wide), Blocks(most=60, until=3.0))
     assert not settled(analysis(narrow, replace(narrow, interval=None)), Blocks(most=60, until=3.0))
+
+
+def test_it_may_end_when_every_comparison_has_passed_or_failed_the_gate() -> None:
+    until = Blocks(most=60, until="gate")
+    passed, failed = comparison("undecided", gate="passed"), comparison("undecided", gate="failed")
+    ends = settled(replace(analysis(passed, failed), gate_percent=2.0), until)
+    assert ends == "every comparison has passed or failed the gate of 2%"
+    assert not settled(analysis(passed, comparison("faster", gate="undecided")), until)
+
+
+def test_comparisons_share_the_level_of_a_look_only_where_they_are_corrected_together() -> None:
+    design = ComparisonDesign(
+        metric="m", factor="f", baseline="b", smallest_effect_percent=3, better="lower", campaigns=3
+    )
+    by_verdict, by_gate = Blocks(most=60, until="verdict"), Blocks(most=60, until="gate")
+    assert sharing(design, by_verdict, 16) == 48
+    assert sharing(design, by_gate, 16) == 3
+    assert sharing(design.model_copy(update={"correction": "none"}), by_verdict, 16) == 3
 
 
 def test_further_metrics_do_not_decide() -> None:

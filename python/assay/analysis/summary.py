@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import count
 
 from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
@@ -20,7 +21,7 @@ from assay.analysis.pairs import (
     wanted,
 )
 from assay.analysis.sensitivity import pathological
-from assay.analysis.sequential import reached, waits
+from assay.analysis.sequential import reached, sharing, waits
 from assay.analysis.shape import shape
 from assay.analysis.types import (
     Aggregate,
@@ -53,8 +54,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)
     complete = _complete_blocks(trials, experiment)
-    family = len(main) + len(together) if design.correction == "holm" else 1
-    look = reached(blocks, complete, family)
+    look = reached(blocks, complete, sharing(design, blocks, len(main) + len(together)))
     waiting = waits(blocks, complete) if look is None else ""
     counting = without_busy(trials, experiment)
     counted = counted_trials(counting, look)
@@ -66,7 +66,10 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         return pairs(groups, target, of_metric, failed)
 
     conditions = _summarise_conditions(trials, experiment)
-    question = Question(design.smallest_effect_percent, design.correction, look, waiting)
+    further = Question(
+        design.smallest_effect_percent, design.correction, look, waiting, campaigns=design.campaigns
+    )
+    question = replace(further, gate_percent=design.gate_percent)
     comparisons, aggregates = _compare(main, together, pairs_of, question, modes)
     return Analysis(
         metric=design.metric,
@@ -77,12 +80,13 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         confidence=CONFIDENCE,
         conditions=conditions,
         comparisons=comparisons,
-        also=_compare(also, [], pairs_of, question, modes)[0],
+        also=_compare(also, [], pairs_of, further, modes)[0],
         aggregates=aggregates,
         look=look,
         host_modes=modes,
         waits=waiting,
         busy=experiment.design.busy != "count" and any(is_busy(of.lost) for of in conditions),
+        gate_percent=design.gate_percent,
     )
 
 

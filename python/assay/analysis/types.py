@@ -9,6 +9,8 @@ from assay.runner.types import Status
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
+Gate = Literal["passed", "failed", "undecided"]
+
 HostMode = Literal["fast", "slow"]
 
 
@@ -107,6 +109,8 @@ class Estimate:
             is at most 5%. The family is that of the comparisons and aggregates of the main metric, or that of
             the comparisons of all further metrics.
         reason: why the verdict is undecided; empty for every other verdict.
+        gate: whether the metric is worse by more than the experiment's gate; None where there is no gate, and
+            for further metrics, which have none.
     """
 
     ratio: float | None
@@ -116,6 +120,7 @@ class Estimate:
     pairs: int
     p_adjusted: float | None = None
     reason: str = ""
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +234,7 @@ class Analysis:
         host_modes: None where there are no calibrations.
         waits: why no look has been reached; empty where one has.
         busy: verdicts are withheld because the host was busy; trials on a quiet one may give them.
+        gate_percent: what is worse than the baseline by more than this fails; None where there is no gate.
     """
 
     metric: str
@@ -245,6 +251,7 @@ class Analysis:
     host_modes: HostModes | None = None
     waits: str = ""
     busy: bool = False
+    gate_percent: float | None = None
 
     @property
     def answers(self) -> tuple[Answer, ...]:

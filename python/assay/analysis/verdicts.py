@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
 from assay.analysis.sequential import NOT_YET
-from assay.analysis.types import Estimate, Interval, Look, Verdict
+from assay.analysis.types import Estimate, Gate, Interval, Look, Verdict
 from assay.experiment.metrics import TIME
 
 Better = Literal["higher", "lower"]
@@ -34,12 +34,16 @@ class Question:
         correction: how p-values are corrected for their number.
         look: None where no look has been reached.
         waits: why none has been reached, where none has.
+        gate_percent: what is worse by more fails; None: nothing is to pass or fail.
+        campaigns: how many share the error of 5%.
     """
 
     smallest_effect_percent: float
     correction: Literal["holm", "none"]
     look: Look | None
     waits: str = NOT_YET
+    gate_percent: float | None = None
+    campaigns: int = 1
 
     @property
     def confidence(self) -> float:
@@ -86,24 +90,34 @@ def decide(
     Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
     slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
 
+    Where there is a gate, a comparison fails if the corrected p-value of being within it is at most 5%, and
+    passes if that of being beyond it is, which is not corrected for the family: that all of them pass is one
+    claim, and it is wrong only if one that is beyond the gate passes (docs/statistics.md, The gate).
+
     Args:
         samples: of each comparison; empty where it is withheld.
         better: which values of its metric are.
         question: what is asked of all of them.
         withheld: why it can have no verdict, empty where it can; for all of them or for none.
     """
-    family = max(1, len(samples)) if question.correction == "holm" else 1
-    alone, p, p_equivalent = _estimates(samples, better, question, family)
+    family = (max(1, len(samples)) if question.correction == "holm" else 1) * question.campaigns
+    alone, p = _estimates(samples, better, question, family)
     reasons = withheld or [""] * len(samples)
+    undecided: Gate | None = None if question.gate_percent is None else "undecided"
     if question.look is None:
         return [
-            replace(estimate, verdict="undecided", reason=reason or question.waits)
+            replace(estimate, verdict="undecided", reason=reason or question.waits, gate=undecided)
             for estimate, reason in zip(alone, reasons, strict=True)
         ]
     level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
     decided = []
-    for estimate, direction, different, equivalent, reason in zip(
-        alone, better, _adjusted(p, question), _adjusted(p_equivalent, question), reasons, strict=True
+    for estimate, direction, different, equivalent, within, beyond, reason in zip(
+        alone,
+        better,
+        *(_adjusted(values, question) for values in (p.different, p.equivalent, p.within)),
+        _adjusted(p.beyond, replace(question, correction="none")),
+        reasons,
+        strict=True,
     ):
         word: Verdict = "undecided"
         if equivalent <= level:
@@ -111,47 +125,69 @@ def decide(
         elif different <= level:
             assert estimate.ratio is not None
             word = "faster" if (estimate.ratio > 1) == (direction == "higher") else "slower"
+        gate = undecided
+        if gate is not None and min(within, beyond) <= level:
+            gate = "failed" if within <= level else "passed"
         why = reason
         if word == "undecided" and not reason:
             why = _why_undecided(estimate, question.confidence, family)
         p_adjusted = None if estimate.p is None else different
-        decided.append(replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why))
+        decided.append(replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why, gate=gate))
     return decided
+
+
+@dataclass(frozen=True)
+class _P:
+    """The p-values of a family's comparisons, each by itself; 1 without pairs.
+
+    Attributes:
+        different, equivalent: of a ratio of 1, and of one beyond the smallest effect.
+        within, beyond: of a ratio that is within the gate, and of one beyond it.
+    """
+
+    different: NDArray[np.float64]
+    equivalent: NDArray[np.float64]
+    within: NDArray[np.float64]
+    beyond: NDArray[np.float64]
 
 
 def _estimates(
     samples: Sequence[NDArray[np.float64]], better: Sequence[Better], question: Question, family: int
-) -> tuple[list[Estimate], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[list[Estimate], _P]:
     """Test each sample by itself; samples of the same size are tested together.
 
     Returns:
-        The estimates, whose verdicts are those of their intervals by themselves; the p-values of a ratio of 1
-        and those of a ratio beyond the smallest effect, 1 without pairs.
+        The estimates, whose verdicts are those of their intervals by themselves, and the p-values.
     """
-    same_size: dict[int, list[int]] = defaultdict(list)
-    for index, sample in enumerate(samples):
-        same_size[len(sample)].append(index)
+    same_kind: dict[tuple[int, Better], list[int]] = defaultdict(list)
+    for index, (sample, direction) in enumerate(zip(samples, better, strict=True)):
+        same_kind[len(sample), direction].append(index)
     alone = [Estimate(None, None, None, "undecided", 0)] * len(samples)
-    p, p_equivalent = np.ones((2, len(samples)))
-    bound = math.log1p(question.smallest_effect_percent / 100)
-    for size, indices in same_size.items():
+    p = _P(*np.ones((4, len(samples))))
+    bound, gate = (
+        math.log1p(percent / 100)
+        for percent in (question.smallest_effect_percent, question.gate_percent or 0)
+    )
+    for (size, direction), indices in same_kind.items():
         if not size:
             continue
-        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, family)
-        p[indices], p_equivalent[indices] = tests.p, tests.p_equivalent
+        worse = -gate if direction == "higher" else gate
+        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, family, worse)
+        p.different[indices], p.equivalent[indices] = tests.p, tests.p_equivalent
+        p.within[indices], p.beyond[indices] = tests.p_within, tests.p_beyond
         for row, index in enumerate(indices):
             interval = None
             if tests.low is not None and tests.high is not None:
                 interval = Interval(as_ratio(tests.low[row]), as_ratio(tests.high[row]), tests.confidence)
             word = verdict(interval, better[index], question.smallest_effect_percent)
             alone[index] = Estimate(as_ratio(tests.center[row]), interval, float(tests.p[row]), word, size)
-    return alone, p, p_equivalent
+    return alone, p
 
 
 def _adjusted(p: NDArray[np.float64], question: Question) -> list[float]:
-    """Return p-values corrected for the family and the looks: each is to be compared with 5%."""
+    """Return p-values corrected for the family, the looks and the campaigns: to be compared with 5% each."""
     corrected = holm(p) if question.correction == "holm" else p.tolist()
-    share = (1 - CONFIDENCE) / (1 - question.confidence)
+    share = question.campaigns * (1 - CONFIDENCE) / (1 - question.confidence)
     return [min(1.0, value * share) for value in corrected]
 
 

@@ -1,10 +1,15 @@
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from assay.analysis.types import Look, Verdict
-from assay.analysis.verdicts import Question, decide, verdict_word
+from assay.analysis.types import Gate, Look, Verdict
+from assay.analysis.verdicts import Better, Question, decide, verdict_word
 
 QUESTION = Question(5.0, "none", Look(number=1, of=1, blocks=12, confidence=0.95))
 
@@ -19,6 +24,84 @@ def test_equivalent_is_what_lies_within_the_smallest_effect(
     ratios = of_the_smallest_effect * math.log1p(0.05) + np.linspace(-1e-5, 1e-5, 12)
     (decided,) = decide([ratios], ["higher"], QUESTION)
     assert decided.verdict == word
+
+
+# The gate
+
+GATED = replace(QUESTION, gate_percent=2.0, smallest_effect_percent=2.0)
+Gates = list[Gate | None]
+
+
+def gates(samples: Sequence[NDArray[np.float64]], better: Better, question: Question) -> Gates:
+    return [decided.gate for decided in decide(samples, [better] * len(samples), question)]
+
+
+@given(st.lists(st.floats(-0.1, 0.1), min_size=6, max_size=20))
+def test_one_comparison_passes_or_fails_by_its_interval(values: list[float]) -> None:
+    (decided,) = decide([np.array(values)], ["lower"], GATED)
+    assert decided.interval is not None
+    low, high = decided.interval.low, decided.interval.high
+    if min(abs(low - 1.02), abs(high - 1.02)) > 1e-9:
+        assert decided.gate == ("failed" if low > 1.02 else "passed" if high < 1.02 else "undecided")
+
+
+@given(st.lists(st.floats(-0.1, 0.1), min_size=6, max_size=20))
+def test_a_rate_is_worse_by_as_much_as_its_time_is(values: list[float]) -> None:
+    sample = np.array(values)
+    assert gates([sample], "lower", GATED) == gates([-sample], "higher", GATED)
+
+
+@given(
+    st.lists(st.lists(st.floats(-0.1, 0.1), min_size=9, max_size=9), min_size=2, max_size=6),
+    st.integers(2, 5),
+)
+def test_the_family_corrects_what_fails_and_campaigns_what_is_decided(
+    values: list[list[float]], campaigns: int
+) -> None:
+    samples = [np.array(sample) for sample in values]
+    corrected = replace(GATED, correction="holm")
+    alone, family, shared = (
+        gates(samples, "lower", question)
+        for question in (GATED, corrected, replace(corrected, campaigns=campaigns))
+    )
+    for by_itself, among, among_campaigns in zip(alone, family, shared, strict=True):
+        assert among in (by_itself, "undecided")
+        assert among_campaigns in (among, "undecided")
+        assert (among == "passed") == (by_itself == "passed")
+
+
+@given(st.lists(st.lists(st.floats(-0.1, 0.1), min_size=9, max_size=9), min_size=1, max_size=6))
+def test_what_fails_is_slower(values: list[list[float]]) -> None:
+    question = replace(GATED, correction="holm")
+    for decided in decide([np.array(sample) for sample in values], ["lower"] * len(values), question):
+        assert decided.gate != "failed" or decided.verdict == "slower"
+
+
+def test_the_most_pairs_that_cannot_fail_among_comparisons_and_campaigns() -> None:
+    slower = np.linspace(0.1, 0.2, 8)  # p = 2 / 2**8, which is 0.05 / 6.4
+    for comparisons, campaigns, gate in ((6, 1, "failed"), (7, 1, "undecided"), (3, 2, "failed")):
+        question = replace(GATED, correction="holm", campaigns=campaigns)
+        assert gates([slower] * comparisons, "lower", question) == [gate] * comparisons
+    assert gates([slower] * 9, "higher", replace(GATED, correction="holm")) == ["passed"] * 9
+    assert gates([slower], "higher", replace(GATED, campaigns=7)) == ["undecided"]
+
+
+def test_what_has_no_pairs_or_no_look_is_undecided_and_without_a_gate_nothing_is_said() -> None:
+    clear = np.linspace(0.1, 0.2, 12)
+    empty = np.empty(0)
+    estimates = decide([empty, clear], ["lower"] * 2, GATED, ["a trial failed", ""])
+    assert [estimate.gate for estimate in estimates] == ["undecided", "failed"]
+    assert gates([clear], "lower", replace(GATED, look=None)) == ["undecided"]
+    assert gates([clear], "lower", QUESTION) == [None]
+
+
+def test_the_gate_has_the_errors_that_are_promised() -> None:
+    """At the gate itself both answers are wrong; each is given in at most 2.5% of campaigns."""
+    chance = np.random.default_rng(3)
+    noise = 0.03 * chance.standard_t(3, size=(2000, 12))
+    answers = gates(list(math.log1p(0.02) + noise), "lower", GATED)
+    for answer in ("passed", "failed"):
+        assert answers.count(answer) <= 0.025 * 2000 + 3 * math.sqrt(0.025 * 2000)
 
 
 @pytest.mark.parametrize(

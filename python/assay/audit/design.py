@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count
 
 from assay.analysis import CONFIDENCE, Comparison, summarise
-from assay.analysis.sequential import looks
+from assay.analysis.sequential import looks, sharing
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
@@ -61,7 +61,7 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
     confidence = _confidence(evidence)
     analysis = evidence.analysis
     families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
-        (analysis.comparisons, len(analysis.answers), "comparisons", "error"),
+        (analysis.comparisons, _family(evidence), "comparisons", "error"),
         (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
     )
     for comparisons, family, what, severity in families:
@@ -84,16 +84,16 @@ def too_few_for(experiment: Experiment) -> tuple[int, int] | None:
     None where they are enough, if no pair is lost. The rules above say the same, with more words.
     """
     blocks = experiment.design.blocks
-    family = len(summarise((), experiment).answers)
-    corrected = 1 if experiment.comparison.correction == "none" else family
+    answers = len(summarise((), experiment).answers)
+    family = sharing(experiment.comparison, blocks, answers)
 
     def enough(most: int) -> bool:
         planned = blocks.model_copy(update={"most": most})
-        return fewest_pairs(corrected, looks(planned, family)[-1].confidence) <= most
+        return fewest_pairs(family, looks(planned, family)[-1].confidence) <= most
 
     if enough(blocks.most):
         return None
-    return family, next(most for most in count(blocks.most) if enough(most))
+    return answers, next(most for most in count(blocks.most) if enough(most))
 
 
 _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
@@ -190,10 +190,9 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
 
 def _more_blocks(evidence: Evidence) -> str:
     """Return how many blocks are enough for all that an experiment asks, and why fewer are not."""
-    analysis = evidence.analysis
-    family = 1
+    family = max(1, _family(evidence))
     if evidence.experiment.comparison.correction != "none":
-        family = max(1, len(analysis.answers), len(analysis.also))
+        family = max(family, len(evidence.analysis.also))
     needed = fewest_pairs(family, _confidence(evidence))
     if needed > ADVISED:
         blocked = f"none of {family} comparisons can have a verdict"
@@ -206,4 +205,10 @@ def _confidence(evidence: Evidence) -> float:
     analysis = evidence.analysis
     if evidence.has_run:
         return analysis.look.confidence if analysis.look else CONFIDENCE
-    return looks(evidence.experiment.design.blocks, len(analysis.answers))[-1].confidence
+    return looks(evidence.experiment.design.blocks, _family(evidence))[-1].confidence
+
+
+def _family(evidence: Evidence) -> int:
+    """Return how many comparisons of the main metric, those over workloads included, share a look's level."""
+    experiment = evidence.experiment
+    return sharing(experiment.comparison, experiment.design.blocks, len(evidence.analysis.answers))

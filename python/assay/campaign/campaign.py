@@ -86,13 +86,13 @@ class Campaign:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
 
         experiment, store = self._experiment, self._store
-        folder = experiment.path.parent.absolute()
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
         calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
         if not self._built:
             run_builds(experiment, show, say, stop)
-        listed = listings(experiment, stop)
-        check_listed(experiment, listed)
+        for there in experiment.in_worktrees().values():
+            listed = listings(there, stop)
+            check_listed(there, listed)
         with Layouts(experiment, say, stop) as layouts:
             if self._plan is not None and self.number is None:
                 fixed = layouts.fixed(self._plan.trials)
@@ -102,7 +102,7 @@ class Campaign:
                 plan = without_layouts(self._plan, fixed)
                 self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
             assert self.number is not None
-            executor = LocalExecutor(calibrate, stop, folder, patience_s, say, layouts.binary)
+            executor = LocalExecutor(calibrate, stop, experiment.folder_of, patience_s, say, layouts.binary)
             try:
                 self._run(executor, console, show, pilot)
             finally:

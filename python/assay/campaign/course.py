@@ -17,7 +17,7 @@ from assay.analysis.steadiness import derive
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
-from assay.plan.make_plan import repeat_group
+from assay.plan.make_plan import moved, repeat_group
 from assay.plan.types import PlannedTrial
 from assay.runner.types import Executor, Outcome
 from assay.store import Store
@@ -87,7 +87,8 @@ class Course:
         self._clock = clock
         self._say = say
         self._pilot = pilot
-        self.pending = store.pending(campaign)
+        self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
+        self.pending = self._in_place(store.pending(campaign))
         self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
         self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
         blocks = experiment.design.blocks
@@ -211,7 +212,7 @@ class Course:
         number = len(runs)
         repetition = repeat_group(
             self._experiment,
-            self._store.planned(self._campaign, [trial.ordinal for trial in trials]),
+            self._in_place(self._store.planned(self._campaign, [trial.ordinal for trial in trials])),
             campaign_seed=self._seed,
             number=number,
             group_number=self._next_group,
@@ -225,6 +226,13 @@ class Course:
         self._next_group += 1
         self._next_ordinal += len(repetition)
         return list(repetition)
+
+    def _in_place(self, trials: list[PlannedTrial]) -> list[PlannedTrial]:
+        """Return stored trials as they run now: worktrees of a campaign that is resumed are new ones."""
+        before, now = self._planned_for, self._experiment.revisions
+        if before is None or now is None:
+            return trials
+        return [moved(trial, before, now) for trial in trials]
 
     def _block_ended(self, block: int) -> bool:
         """Look at the results where that is planned; end the campaign where it may end or is to."""
@@ -254,8 +262,7 @@ class Course:
         ):
             return
         self._next_forecast = math.ceil(GROWTH * ended)
-        width = None if until == "verdict" else until
-        expected = forecast([self._ended], self._experiment, width, FORECAST_DRAWS)
+        expected = forecast([self._ended], self._experiment, until, FORECAST_DRAWS)
         needed = [comparison.blocks for comparison in expected.comparisons if not comparison.withheld]
         most = max((math.inf if blocks is None else blocks for blocks in needed), default=math.inf)
         look = min((look for look in self._looks if look > ended and look >= most), default=last)
@@ -268,14 +275,16 @@ class Course:
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
+            blocks = self._experiment.design.blocks
             answers = [answer for answer in analysis.answers if not answer.withheld]
             withheld = len(analysis.answers) - len(answers)
-            undecided = sum(answer.verdict == "undecided" for answer in answers)
+            by_gate = blocks.until == "gate"
+            undecided = sum((answer.gate if by_gate else answer.verdict) == "undecided" for answer in answers)
             intervals = [answer.interval for answer in answers if answer.interval is not None]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons undecided"
-                if self._experiment.design.blocks.until == "verdict"
+                if isinstance(blocks.until, str)
                 else "some intervals are missing"
                 if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"

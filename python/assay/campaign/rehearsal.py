@@ -24,16 +24,29 @@ class RehearsalError(AssayError):
     """A trial of a rehearsal cannot be counted.
 
     Attributes:
-        outcome: of that trial.
+        trial: that trial.
+        outcome: what became of it.
     """
 
-    def __init__(self, message: str, outcome: Outcome) -> None:
+    def __init__(self, message: str, trial: PlannedTrial, outcome: Outcome) -> None:
         super().__init__(message)
+        self.trial = trial
         self.outcome = outcome
 
 
+def _refuse(error: RehearsalError) -> None:
+    raise error
+
+
 def rehearse(
-    experiment: Experiment, plan: Plan, ends: float, stop: StopSignals, show: Callable[[str], None]
+    experiment: Experiment,
+    plan: Plan,
+    ends: float,
+    stop: StopSignals,
+    show: Callable[[str], None],
+    *,
+    built: bool = False,
+    failed: Callable[[RehearsalError], None] = _refuse,
 ) -> float:
     """Build what is measured, and run the first block of a plan without recording anything.
 
@@ -43,6 +56,9 @@ def rehearse(
         ends: the moment of the monotonic clock when time is up: no trial may take longer than is left.
         stop: ends it.
         show: is given what a build or a preparation printed that failed.
+        built: whether the caller has built it.
+        failed: is told of each trial that is not valid, or lacks the compared metric; by default it ends
+            the rehearsal.
 
     Returns:
         How long the block took, seconds.
@@ -53,10 +69,11 @@ def rehearse(
         AssayError: a program lacks a subject.
         Interrupted: `stop` was signalled.
     """
-    folder = experiment.path.parent.absolute()
-    executor = LocalExecutor(programs.find("assay-calibrate"), stop, folder, say=show)
-    run_builds(experiment, show, show, stop)
-    check_listed(experiment, listings(experiment, stop))
+    executor = LocalExecutor(programs.find("assay-calibrate"), stop, experiment.folder_of, say=show)
+    if not built:
+        run_builds(experiment, show, show, stop)
+    for there in experiment.in_worktrees().values():
+        check_listed(there, listings(there, stop))
     began = time.monotonic()
     left_s = max(ends - began, _SHORTEST_S)
     block = [
@@ -67,18 +84,20 @@ def rehearse(
     for _, group in groupby(block, key=lambda trial: trial.group):
         trials = list(group)
         for trial, outcome in zip(trials, executor.execute(trials), strict=True):
-            _check(experiment, trial, outcome)
+            if why := _mistake(experiment, trial, outcome):
+                failed(RehearsalError(why, trial, outcome))
     return time.monotonic() - began
 
 
-def _check(experiment: Experiment, trial: PlannedTrial, outcome: Outcome) -> None:
+def _mistake(experiment: Experiment, trial: PlannedTrial, outcome: Outcome) -> str:
+    """Return why a trial cannot be counted, or ""."""
     compared = experiment.comparison
     name = str(trial.levels[compared.factor])
     context = {factor: level for factor, level in trial.levels.items() if factor != compared.factor}
     place = f"{name} ({condition_name(context)})" if context else name
     if outcome.status != "valid":
-        raise RehearsalError(f"{place}: {outcome.reason}", outcome)
+        return f"{place}: {outcome.reason}"
     metrics = metrics_of(outcome)
-    if compared.metric not in metrics:
-        hint = nearest(compared.metric, sorted(metrics))
-        raise RehearsalError(f"{place}: does not give the metric {compared.metric}; {hint}", outcome)
+    if compared.metric in metrics:
+        return ""
+    return f"{place}: does not give the metric {compared.metric}; {nearest(compared.metric, sorted(metrics))}"

@@ -6,6 +6,8 @@ from typing import Any
 
 from assay import programs
 from assay.errors import AssayError
+from assay.experiment.revisions import SHORT
+from assay.experiment.types import REVISION
 from assay.layout import Layouts
 from assay.plan.types import PlannedTrial
 from assay.runner.local import LocalExecutor, digest_of
@@ -59,16 +61,21 @@ def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], 
     record = store.record_of(trial_id)
     (trial,) = store.planned(record["campaign"], [record["ordinal"]])
     experiment = store.experiment(record["campaign"])
+    if experiment.revisions is not None:
+        commit = experiment.revisions.levels[str(trial.levels[REVISION])].commit[:SHORT]
+        raise AssayError(
+            f"trial {trial_id} cannot be repeated: its worktree, of {commit}, was removed when the comparison"
+            " ended; compare the revisions again: assay ab"
+        )
     result = record["result"]
     because = _nothing_because(record, trial)
     if not because:
         operations = [[thread["warmed_up"], measured(thread)] for thread in result["threads"]]
         trial = replace(trial, request={**trial.request, "operations": operations})
-    folder = experiment.path.parent.absolute()
     with Layouts(experiment, say, stop) as layouts:
         _check_repeatable(record, trial, layouts)
         calibrate = programs.find("assay-calibrate")
-        executor = LocalExecutor(calibrate, stop, folder, say=say, binary_of=layouts.binary)
+        executor = LocalExecutor(calibrate, stop, experiment.folder_of, say=say, binary_of=layouts.binary)
         (outcome,) = executor.execute([trial])
     if because:
         return Replay(record, outcome, (), (), because)

@@ -7,7 +7,7 @@ Nothing is imported here but in `main`, whose first act is to let Ctrl-C end the
 def main() -> None:
     """Run the command line, and end with one of the exit codes of `docs/reference/commands.md`.
 
-    What a user can put right ends in a message and 2. A defect of Assay shows its traceback and ends in 3.
+    What a user can put right ends in a message and 2. A defect of Assay shows its traceback and ends in 70.
     """
     # `signal` would load `enum` first, while Ctrl-C would still print a traceback; this is built in.
     import _signal  # type: ignore[import-not-found]
@@ -65,7 +65,7 @@ def main() -> None:
         if not isinstance(error, OSError) or error.errno not in environment:
             traceback.print_exc()
             print("This is a mistake in Assay: please report it with the lines above.", file=sys.stderr)
-            sys.exit(3)
+            sys.exit(70)  # EX_SOFTWARE of sysexits.h; `assay ab` ends with 3 where it is undecided
         drop_output()
         where = f"{error.filename}: " if error.filename else "the output could not be written: "
         fail(f"{where}{error.strerror}")

@@ -11,7 +11,9 @@ import typer
 from assay import __version__
 from assay.cli import (
     aa,
+    ab,
     audit,
+    bisect,
     browse,
     check,
     compare,
@@ -41,6 +43,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("race", cls=Command)(race.race)
+app.command("ab", cls=Command)(ab.ab)
+app.command("bisect", cls=Command)(bisect.bisect)
 app.command("run", cls=Command)(run.run)
 app.command("resume", cls=Command)(run.resume)
 app.command("aa", cls=Command)(aa.aa)

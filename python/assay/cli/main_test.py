@@ -116,7 +116,7 @@ def test_no_words_at_all_get_the_help(
 def test_a_defect_is_not_hidden(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended_by(error, monkeypatch) == 3
+    assert ended_by(error, monkeypatch) == 70
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -1,6 +1,7 @@
 """What commands print with `--json` is what the reference describes."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from assay.cli import timed
 from assay.cli.commands import app
+from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
 pytestmark = pytest.mark.usefixtures("steady_host")
@@ -49,6 +52,8 @@ COMMANDS = {
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
+    "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
+    "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
@@ -75,7 +80,15 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    project = Project(tmp_path / "project")
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(timed, "MOST_BLOCKS", 12)
+    for cost in (1, 1, 2):
+        bench = Path("bench")
+        bench.write_text(f"#!/bin/sh\necho cost_ns={cost}\n")
+        bench.chmod(0o755)
+        project.commit("Change")
+    shutil.copy("bench", "new")
     Path("x.toml").write_text(EXPERIMENT)
     for command in COMMANDS:
         value = printed(command)

@@ -1,6 +1,6 @@
 """`assay plan`: how long an answer will take."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -26,8 +26,9 @@ from assay.errors import AssayError
 from assay.words import condition_name, counted, duration, listed, number, percent, printable, ratio
 
 if TYPE_CHECKING:
-    from assay.analysis.planning import ComparisonForecast, Forecast
+    from assay.analysis.planning import ComparisonForecast, Forecast, GateForecast
     from assay.experiment import Experiment
+    from assay.experiment.types import Until
     from assay.store import Store
     from assay.store.types import StoredTrial
 
@@ -53,7 +54,7 @@ ASSUMPTIONS = (
     " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
     " Verdicts corrected for many comparisons may need more."
 )
-ASSUMPTIONS_OF_VERDICTS = (
+ASSUMPTIONS_OF_DECISIONS = (
     "It assumes that ratios, scatter and host stay as they were; then at least four of five campaigns of"
     " that length decide. The fewer pairs it rests on, the more blocks it asks for."
 )
@@ -75,6 +76,15 @@ def plan(
             " an experiment that runs until a width.",
         ),
     ] = None,
+    gate: Annotated[
+        float | None,
+        typer.Option(
+            parser=real(NARROWEST, 100),
+            metavar="PERCENT",
+            help="Ask when every comparison has passed or failed this gate: has been shown to be worse by at"
+            " most, or by more than, so many percent. So does an experiment with a gate.",
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every comparison.")] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -86,7 +96,7 @@ def plan(
 
     Example: `assay plan experiments/quickstart.toml`
     """
-    from assay.analysis.planning import FEWEST_PAIRS
+    from assay.analysis.planning import FEWEST_PAIRS, gates
     from assay.campaign import Campaign, plan_trials
     from assay.cli.run import carried_out
     from assay.experiment import load, overridden
@@ -96,11 +106,18 @@ def plan(
     planned = overridden(
         load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
     )
-    until = planned.design.blocks.until
-    wanted = width or (until if isinstance(until, float) else None)
+    if gate is not None:
+        if width is not None:
+            raise AssayError("--width and --gate ask for different forecasts; give one of them")
+        planned = planned.model_copy(update={"comparison": planned.comparison.gated(gate)})
+    until: Until = "verdict" if planned.comparison.gate_percent is None else "gate"
+    if width is not None:
+        until = width
+    elif gate is None and planned.design.blocks.until is not None:
+        until = planned.design.blocks.until
     with Store.open(store) as opened:
         trials = _earlier(opened, planned)
-        forecast = _forecast(planned, trials, wanted)
+        forecast = _forecast(planned, trials, until)
         if forecast is None:
             # The plan is the experiment's own, which ends early: what is stored of it stays true.
             enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
@@ -110,7 +127,7 @@ def plan(
             _say_pilot(planned, trials, store)
             with runner_lock(store), carried_out(opened, campaign, pilot=PILOT_BLOCKS) as pilot:
                 trials = _earlier(opened, planned)
-                forecast = _forecast(planned, trials, wanted)
+                forecast = _forecast(planned, trials, until)
             if forecast is None:
                 listing = invocation("list", "trials", "--campaign", str(pilot), store=store)
                 raise AssayError(
@@ -119,7 +136,9 @@ def plan(
                 )
     slowest = forecast.slowest
     assert slowest is not None
-    assumes = ASSUMPTIONS if wanted else ASSUMPTIONS_OF_VERDICTS
+    decides = isinstance(until, str)
+    choice = gates(list(trials.values()), planned) if until == "gate" else ()
+    assumes = ASSUMPTIONS_OF_DECISIONS if decides else ASSUMPTIONS
     if as_json:
         print_json(
             {
@@ -128,28 +147,31 @@ def plan(
                 "assumes": [assumes],
                 "blocks": slowest.blocks,
                 "minutes": slowest.minutes,
-                "decided": None if wanted else len(forecast.decided),
-                **vars(forecast),
+                "decided": len(forecast.decided) if decides else None,
+                "width_percent": forecast.width_percent,
+                "gate_percent": planned.comparison.gate_percent if until == "gate" else None,
+                "gates": choice,
+                **{name: value for name, value in vars(forecast).items() if name != "until"},
             }
         )
     else:
         from rich.console import Console
 
         answer = (
-            _of_widths(planned, forecast, slowest) if wanted else _of_verdicts(planned, forecast, slowest)
+            _of_decisions(planned, forecast, slowest) if decides else _of_widths(planned, forecast, slowest)
         )
-        for line in (*answer, *_advice(planned, forecast, trials), assumes):
+        for line in (*answer, *_choice(forecast, choice), *_advice(planned, forecast, trials), assumes):
             Console().print(line, highlight=False, markup=False)
         if every:
             _print(planned, forecast)
             Console().print(f"\n{LEGEND}", highlight=False, markup=False)
 
 
-def _forecast(experiment: "Experiment", trials: "Earlier", width_percent: float | None) -> "Forecast | None":
+def _forecast(experiment: "Experiment", trials: "Earlier", until: "Until") -> "Forecast | None":
     """Return what trials forecast; None where there are too few that count."""
     from assay.analysis.planning import forecast
 
-    result = forecast(list(trials.values()), experiment, width_percent) if trials else None
+    result = forecast(list(trials.values()), experiment, until) if trials else None
     return result if result and result.slowest else None
 
 
@@ -201,7 +223,7 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     )
 
 
-def _of_verdicts(
+def _of_decisions(
     experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
 ) -> Iterator[str]:
     """Yield how many comparisons the planned blocks will decide, and what the others take."""
@@ -231,6 +253,21 @@ def _of_verdicts(
         yield f"  {takes}: {_name(experiment, comparison)} ({ratio(comparison.ratio)})"
     if len(rest) > LISTED:
         yield f"  less: {len(rest) - LISTED} more, which --all shows"
+
+
+def _choice(forecast: "Forecast", gates: "Sequence[GateForecast]") -> Iterator[str]:
+    """Yield which gate fits the planned time, and which time other gates take."""
+    if not gates:
+        return
+    fits = next((gate for gate in gates if gate.blocks <= forecast.planned), None)
+    narrowest = f"{fits.gate_percent:g}%" if fits else f"above {gates[-1].gate_percent:g}%"
+    takes = ", ".join(f"{gate.gate_percent:g}% {_takes(gate.minutes)}" for gate in gates)
+    yield (
+        f"The narrowest gate for the planned {counted(forecast.planned, 'block')}: {narrowest}."
+        f" Time for a gate: {takes}."
+        " By then code that is as fast as before has probably passed, and code that is slower by twice the"
+        " gate has failed; what is nearer to the gate takes longer."
+    )
 
 
 def _of_widths(
@@ -275,10 +312,12 @@ def _advice(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -
     elif components:
         yield "More blocks help more than longer trials."
     rests = f"It rests on campaign{'s' * (len(trials) > 1)} {listed([*map(str, sorted(trials))])}."
-    if forecast.width_percent is None:
+    if forecast.until == "verdict":
         rests += (
             f" Equivalent is what differs by less than {experiment.comparison.smallest_effect_percent:g}%."
         )
+    elif forecast.until == "gate":
+        rests += f" What is shown to be worse by more than {experiment.comparison.gate_percent:g}% fails."
     yield rests
 
 

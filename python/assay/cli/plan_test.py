@@ -162,6 +162,34 @@ def test_an_experiment_that_runs_until_a_width_is_planned_for_it() -> None:
     assert forecast("--width", "20")["width_percent"] == 20
 
 
+def test_a_gate_is_planned_for_with_the_gates_that_fit_the_time() -> None:
+    measured()
+    answer = forecast("--gate", "20")
+    assert (answer["gate_percent"], answer["width_percent"]) == (20, None)
+    assert answer["decided"] == 1
+    blocks = {gate["gate_percent"]: gate["blocks"] for gate in answer["gates"]}
+    assert list(blocks) == sorted(blocks)
+    assert sorted(blocks.values(), reverse=True) == list(blocks.values())
+    assert blocks[20] <= answer["planned"] < blocks[1]
+    text = " ".join(plan("--gate", "20").stdout.split())
+    assert re.search(r"The narrowest gate for the planned 20 blocks: (3|5|10)%. Time for a gate: 0.5% ", text)
+    assert "What is shown to be worse by more than 20% fails." in text
+    assert forecast()["gates"] == []
+
+
+def test_an_experiment_with_a_gate_is_planned_for_it() -> None:
+    source = EXPERIMENT.replace("smallest_effect_percent = 3", "gate_percent = 2")
+    Path("x.toml").write_text(source)
+    measured(source)
+    assert forecast()["gate_percent"] == 2
+    assert forecast("--gate", "5")["gate_percent"] == 5
+    assert forecast("--width", "9")["gate_percent"] is None
+
+
+def test_a_width_and_a_gate_are_two_questions() -> None:
+    assert "give one of them" in str(plan("--width", "8", "--gate", "2").exception)
+
+
 def test_one_planned_block_is_said_in_words_that_fit() -> None:
     measured()
     Path("x.toml").write_text(EXPERIMENT.replace("blocks = 20", "blocks = 1"))

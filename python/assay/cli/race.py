@@ -1,6 +1,5 @@
 """`assay race`: which of some commands, programs or maps is best, from one command line."""
 
-import math
 import re
 import shutil
 import time
@@ -12,16 +11,17 @@ import typer
 
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, LARGEST_WHOLE, JsonOption, StoreOption, real, whole, whole_option
+from assay.cli.timed import USUAL_FEWEST, blocks_within, seconds, without_place, written
 from assay.errors import AssayError
 from assay.files import write
-from assay.words import counted, elapsed, nearest, printable
+from assay.words import counted, nearest, printable
 
 if TYPE_CHECKING:
     from assay.campaign import RehearsalError
     from assay.experiment import Experiment
     from assay.experiment.race import Entrant, Race
 
-_METRICS = {
+METRICS = {
     "time": "wall_ms",
     "user_time": "user_ms",
     "system_time": "system_ms",
@@ -29,29 +29,16 @@ _METRICS = {
     "instructions": "instructions",
 }
 _OPERATIONS = ("insert", "erase", "find")
-_REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
-_SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
-_MOST_BLOCKS = 1000
-_FEWEST_BLOCKS = 6
+REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
-_START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
 _LONGER = 20  # times as long, where the rehearsal alone took all the time
-_USUAL_FEWEST = 8  # before the first look at the results
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
 _LATENCY = 64  # one operation in so many is timed where a latency is compared
-_UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def _list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     return lambda text: [parse(part) for part in text.split(",")]
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
-    if match is None or match[2] not in _UNITS_S:
-        raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
-    return real(1e-3)(match[1]) * _UNITS_S[match[2]]
 
 
 def _mix(text: str) -> dict[str, float]:
@@ -86,7 +73,7 @@ def race(
     ] = "",
     within: Annotated[
         Any,
-        typer.Option(parser=_seconds, metavar="TIME", help="End after this time: 10s, 5m, 1h."),
+        typer.Option(parser=seconds, metavar="TIME", help="End after this time: 10s, 5m, 1h."),
     ] = "60s",
     smallest_effect: Annotated[
         float,
@@ -188,7 +175,7 @@ def race(
         trial |= {"latency": [_LATENCY]} if "latency_" in metric else {}
     once = bool(prepare or same_output)
     options = {
-        "repeat_ms": 0 if once else _REPEAT_MS,
+        "repeat_ms": 0 if once else REPEAT_MS,
         "input": str(input_file.absolute()) if input_file else "",
         "prepare": prepare,
         "cleanup": cleanup,
@@ -286,9 +273,9 @@ def _check_options(
 def _metric(name: str, commands: Sequence[str]) -> str:
     if not commands:
         return name or "throughput"
-    metric = _METRICS.get(name or "time", name)
-    if metric not in _METRICS.values():
-        hint = nearest(name, list(_METRICS))
+    metric = METRICS.get(name or "time", name)
+    if metric not in METRICS.values():
+        hint = nearest(name, list(METRICS))
         raise AssayError(f"--metric: commands have no metric {printable(name)}; {hint}")
     return metric
 
@@ -333,12 +320,7 @@ def _experiment(asked: "Race", design: Mapping[str, Any], path: Path, seed: int 
     try:
         return parse(race_text(asked, taken, {**design, **drawn}), path)
     except AssayError as error:
-        raise _without_place(error, path) from error
-
-
-def _without_place(error: AssayError, path: Path) -> AssayError:
-    """Return a mistake without its place in a text that the user never sees."""
-    return AssayError(re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)))
+        raise without_place(error, path) from error
 
 
 def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet: bool) -> dict[str, Any]:
@@ -347,8 +329,6 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     Raises:
         AssayError: the machine cannot do it, something in it does not work, or there is too little time.
     """
-    from assay.analysis.intervals import CONFIDENCE
-    from assay.analysis.verdicts import fewest_pairs
     from assay.campaign import RehearsalError, plan_trials, rehearse
     from assay.runner.process import Interrupted, StopSignals
 
@@ -356,7 +336,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     try:
         plan = plan_trials(experiment)
     except AssayError as error:
-        raise _without_place(error, experiment.path) from error
+        raise without_place(error, experiment.path) from error
     if not quiet:
         typer.echo(f"rehearsing: {counted(plan.trials, 'trial')}", err=True)
     with StopSignals() as stop:
@@ -367,20 +347,10 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
         except Interrupted as interrupted:
             typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
-    family = len(experiment.conditions()) - len(experiment.groups())
-    fewest = max(_FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
-    left = ends - time.monotonic()
-    blocks = min(math.floor(_SHARE_OF_TIME * left / block_s), _MOST_BLOCKS)
-    if blocks < fewest <= left / block_s:
-        blocks = fewest
-    if blocks < fewest:
-        needed = fewest * block_s / _SHARE_OF_TIME + block_s + _START_S
-        raise AssayError(
-            f"a block, every entrant once, takes {elapsed(block_s)}, and a verdict takes at least {fewest:,} "
-            f"blocks; give it more time: --within {_time(needed)}"
-        )
-    design = {"until": "verdict", "blocks": blocks, "minutes": round(left / 60, 4)}
-    return design | ({} if blocks >= _USUAL_FEWEST else {"at_least": blocks})
+    left_s = ends - time.monotonic()
+    blocks = blocks_within(experiment, block_s, left_s, "every entrant once")
+    design = {"until": "verdict", "blocks": blocks, "minutes": round(left_s / 60, 4)}
+    return design | ({} if blocks >= USUAL_FEWEST else {"at_least": blocks})
 
 
 def _shell_start(experiment: "Experiment") -> str:
@@ -395,7 +365,7 @@ def _shell_start(experiment: "Experiment") -> str:
         environment=trial_environment(0),
         arguments=["-c", ":"],
         meter=programs.find("assay-meter"),
-        repeat_ms=_REPEAT_MS,
+        repeat_ms=REPEAT_MS,
     )
     return f"sh reads the commands: its start, about {ended.used['wall_ms']:.2g} ms, is in each time"
 
@@ -406,16 +376,11 @@ def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
     if outcome.status == "crashed" and outcome.exit_code > 0 and outcome.exit_code not in _NOT_EXECUTED:
         return f"{error}; correct it, or count it all the same with --ignore-failure"
     if outcome.status == "timed_out":
-        return f"{error}; give the race much more time: --within {_time(_LONGER * within_s)}"
+        return f"{error}; give the race much more time: --within {written(_LONGER * within_s)}"
     if outcome.status == "valid" and metric == "instructions":
         why = "this machine counts none, or /proc/sys/kernel/perf_event_paranoid forbids it"
         return f"--metric instructions: {why}; compare user_time"
     return str(error)
-
-
-def _time(seconds: float) -> str:
-    """Return a length of time as --within takes it, rounded up."""
-    return f"{math.ceil(seconds)}s" if seconds < 90 else f"{math.ceil(seconds / 60)}m"
 
 
 def _carry_out(

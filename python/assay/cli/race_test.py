@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assay.cli import race as module
+from assay.cli import timed
 from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.experiment import Experiment, load, parse
@@ -31,8 +32,8 @@ echo '{"protocol": 1, "status": "valid", "metrics": {"throughput": '$rate'}}'
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "_REPEAT_MS", 1)
-    monkeypatch.setattr(module, "_MOST_BLOCKS", 8)
+    monkeypatch.setattr(module, "REPEAT_MS", 1)
+    monkeypatch.setattr(timed, "MOST_BLOCKS", 8)
     program = tmp_path / "mine"
     program.write_text(PROGRAM)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -188,7 +189,7 @@ def test_what_cannot_be_raced_is_told_in_one_line(words: list[str], message: str
 
 
 def test_too_little_time_is_told_with_the_time_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FEWEST_BLOCKS", 100_000)
+    monkeypatch.setattr(timed, "FEWEST_BLOCKS", 100_000)
     message = refused("./mine slow", "./mine quick")
     assert re.search(
         r"a block, every entrant once, takes [\d.]+ s, and a verdict takes at least 100,000 blocks", message

@@ -124,6 +124,7 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
 def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
     from assay.analysis.aa import false_alarms
     from assay.analysis.configurations import conditions_of
+    from assay.report.gate import takes
     from assay.report.trust import trust
 
     campaign = report.campaign
@@ -135,6 +136,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "trust": trust(report).degree,
         "findings": report.findings,
         "analysis": report.analysis,
+        "gate_takes": takes(report),
         "sensitivity": conditions_of(report.trials, report.experiment) if report.experiment.varied else None,
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,

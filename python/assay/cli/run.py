@@ -114,6 +114,7 @@ def resume(
     Example: `assay resume --campaign 3`
     """
     from assay.campaign import Campaign
+    from assay.cli.standing import standing_again
     from assay.store import Store, runner_lock
 
     with Store.open(store, create=False) as opened, runner_lock(store):
@@ -126,8 +127,9 @@ def resume(
                 print_json({"campaign": None})
             return
         number = unfinished[-1]
-        resumed = Campaign(opened, opened.experiment(number), number)
-        report = _carry_out(opened, resumed, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+        with standing_again(opened.experiment(number), quiet=quiet) as experiment:
+            resumed = Campaign(opened, experiment, number)
+            report = _carry_out(opened, resumed, as_json, quiet=quiet, page=not no_page, verbose=verbose)
     end(fail_on, report.findings, report.analysis.answers)
 
 

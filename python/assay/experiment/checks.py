@@ -46,7 +46,7 @@ def check_listed(
     Raises:
         AssayError: a program lacks one.
     """
-    folder = experiment.path.parent.absolute()
+    folder = experiment.folder
     with located(*experiment.origin):
         for subject, program in experiment.programs.items():
             names = sorted(listings.get(program.table, ()))

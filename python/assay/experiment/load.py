@@ -24,12 +24,12 @@ _DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ 
 """A key of more than 30 parts; tomllib takes time and memory by the square of their number."""
 
 
-def load(path: Path, *, identical: bool = False) -> Experiment:
+def load(path: Path, *, identical: bool = False, built: bool = True) -> Experiment:
     """Read the experiment in a file, and check that what it names is there.
 
     The file is TOML or, where its name ends in `.json`, a resolved experiment as a campaign's page offers it.
     Programs can be started, but one that a `build` step makes is not looked for, and files hold weights.
-    `identical` is that of `parse`.
+    `identical` is that of `parse`. Without `built`, no program is looked for.
 
     Raises:
         AssayError: the file cannot be read, or holds a mistake.
@@ -53,7 +53,7 @@ def load(path: Path, *, identical: bool = False) -> Experiment:
     else:
         experiment = parse(text, path, identical=identical)
     with located(*experiment.origin):
-        for subject, program in experiment.programs.items():
+        for subject, program in experiment.programs.items() if built else ():
             key = (subject, "path") if experiment.json_file else (program.table, "program")
             _check_program(("subjects", *key), program)
         return experiment.model_copy(update={"digests": read_digests(experiment)})
@@ -83,7 +83,7 @@ def _resolved(text: str, path: Path, identical: bool) -> Experiment:
         experiment = experiment.model_copy(update={"fixed": fixed, "changes": changes, "json_file": path})
         check_resolved(experiment)
     if identical and not experiment.identical:
-        raise AssayError(f"{path}: compares different code; give `assay aa` the experiment's TOML file")
+        raise AssayError(f"{path}: compares different code; give the experiment's TOML file")
     return experiment
 
 

@@ -156,6 +156,17 @@ def test_workloads_and_the_correction_are_read() -> None:
     assert weighted.weight({"threads": 1, "mix": "updates"}) == 1.5
 
 
+def test_a_gate_below_the_usual_smallest_effect_is_that_too() -> None:
+    comparison = read("smallest_effect_percent = 3", "gate_percent = 2").comparison
+    assert (comparison.gate_percent, comparison.smallest_effect_percent) == (2, 2)
+    comparison = read("smallest_effect_percent = 3", "gate_percent = 5").comparison
+    assert (comparison.gate_percent, comparison.smallest_effect_percent) == (5, 3)
+    text = changed("percent = 3", "percent = 1\ngate_percent = 2")
+    gated = parse(text.replace("blocks = 12", 'until = "gate"'), FILE)
+    assert (gated.comparison.gate_percent, gated.comparison.smallest_effect_percent) == (2, 1)
+    assert gated.design.blocks == Blocks(most=60, until="gate")
+
+
 @pytest.mark.parametrize(
     ("written", "blocks"),
     [
@@ -615,6 +626,7 @@ MISTAKES = {
     ],
     'baseline = "one"': [
         ('baseline = "ona"', "18 comparison.baseline: mean one?"),
+        ("gate_percent = 5", "18 comparison.gate_percent: needs a baseline"),
         ("baseline = []", "18 comparison.baseline: empty"),
         ('baseline = ["one", "one"]', "18 comparison.baseline: twice"),
         ('baseline = ["one", "two"]\nacross = ["mix"]', "19 comparison.across: one baseline"),
@@ -639,6 +651,8 @@ MISTAKES = {
         ("percent = 3\nacross = { mix = { searches = 1, updates = 0 } }", "20 comparison.across.mix.updates"),
         ('percent = 3\ncorrection = "bonferroni"', "20 comparison.correction"),
         ("percent = 3\npathological = 0", "20 comparison.pathological: more than 0"),
+        ("percent = 3\ngate_percent = 0", "20 comparison.gate_percent: small"),
+        ("percent = 3\ngate_percent = 2", "20 comparison.gate_percent: larger gate or a smaller effect"),
         ("percent = 3\npathological = 1", "20 comparison.pathological: less than 1"),
     ],
     # Design and perturbation.
@@ -690,6 +704,7 @@ MISTAKES = {
         ("until_width_percent = 2\nat_least = 61", "12 design: blocks 60"),
         ("at_least = 5\nuntil_width_percent = 2", "13 design.at_least"),
         ('until = "bored"', "13 design.until"),
+        ('until = "gate"', "13 design.until: give one, such as gate_percent"),
         ("blocks = 12\nrepeat = 6", "14 design.repeat"),
         ("seed = -1\nblocks = 1", "13 design.seed"),
         ("blocks = 50_000", "3 factors: 50,000"),

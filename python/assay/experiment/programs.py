@@ -5,14 +5,13 @@ import shutil
 from collections import ChainMap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from assay.experiment import placeholders
 from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import MistakeError
 from assay.experiment.schema import SubjectTable
 from assay.experiment.settings import Settings
-from assay.experiment.types import CommandRun, Experiment, Extraction, ExtractTable, Program
+from assay.experiment.types import CommandRun, Experiment, Extract, Extraction, ExtractTable, Program
 from assay.words import nearest, show
 
 PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes", "runs")
@@ -43,7 +42,7 @@ def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str,
 
 
 def _program(folder: Path, name: str, table: SubjectTable) -> Program:
-    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    extract: Extract = "protocol"
     if table.extract is None:
         extract = () if table.protocol is False else "protocol"
     elif table.protocol:

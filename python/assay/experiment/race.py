@@ -44,6 +44,7 @@ class Race:
         shell: whether commands are read by a shell; None: where one of them needs it.
         commands: keys of [subjects.NAME] that are the same for every command.
         setup: a command for the shell that runs once, before all else; or "".
+        factor: what the factor is called whose levels are the entrants.
     """
 
     entrants: Sequence[Entrant]
@@ -55,6 +56,7 @@ class Race:
     shell: bool | None = None
     commands: Mapping[str, Any] = field(default_factory=dict)
     setup: str = ""
+    factor: str = "entrant"
 
     @property
     def uses_shell(self) -> bool:
@@ -110,7 +112,7 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
     plain = not any(entrant.command for entrant in race.entrants) and len(set(labels)) == len(
         {level["subject"] for level in levels.values()}
     )
-    factor = "subject" if plain else "entrant"
+    factor = "subject" if plain else race.factor
     factors: dict[str, Any] = {factor: list(levels) if plain else levels}
     for name, values in race.parameters.items():
         factors[name] = {value: {"parameters": {name: _number(value)}} for value in values}
@@ -137,6 +139,7 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
         "factors": factors,
         "trial": fixed,
         "design": dict(design),
+        "perturb": {"layout": True} if "link" in race.commands else {},
         "comparison": comparison,
         "subjects": subjects,
     }
@@ -146,14 +149,14 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
 def _command(words: str, race: Race, *, shell: bool) -> dict[str, Any]:
     """Return the table [subjects.NAME] of a command."""
     program, *arguments = ["sh", "-c", words] if shell else split(words)
-    known = [*race.parameters, *race.trial]
-    table: dict[str, Any] = {"program": program, "arguments": [_escaped(word, known) for word in arguments]}
+    known = [*race.parameters, *race.trial, *(["linked"] if "link" in race.commands else [])]
+    table: dict[str, Any] = {"program": program, "arguments": [escaped(word, known) for word in arguments]}
     if race.setup:
         table["build"] = race.setup
     return table | {"protocol": False} | dict(race.commands)
 
 
-def _escaped(word: str, known: Collection[str]) -> str:
+def escaped(word: str, known: Collection[str]) -> str:
     """Return an argument in which braces stand for themselves, but for those around a known name."""
     return re.sub(r"\{(?!(?:" + "|".join(map(re.escape, known)) + r")\})" if known else r"\{", "{{", word)
 
@@ -173,11 +176,11 @@ def _labels(words: Sequence[str]) -> list[str]:
 
 def _name(entrants: Sequence[Entrant]) -> str:
     """Return the name of the experiment: races of other programs have views of their own."""
-    named = dict.fromkeys(_plain_name(entrant.words) for entrant in entrants)
+    named = dict.fromkeys(plain_name(entrant.words) for entrant in entrants)
     return "-".join(("race", *named))[:_NAME_AT_MOST].rstrip("-_")
 
 
-def _plain_name(words: str) -> str:
+def plain_name(words: str) -> str:
     """Return a name of lower-case letters, digits and _ for what is raced: that of its program."""
     first = PurePath(words.split(maxsplit=1)[0]).name.lower()
     name = re.sub(r"[^a-z0-9]+", "_", first).strip("_")[:32]
@@ -186,7 +189,7 @@ def _plain_name(words: str) -> str:
 
 def _free(command: str, taken: Collection[str]) -> str:
     """Return a name for the subject that a command is."""
-    name = base = _plain_name(command)
+    name = base = plain_name(command)
     number = 1
     while name in taken:
         number += 1

@@ -24,6 +24,7 @@ from assay.experiment.types import (
     Experiment,
     Level,
     Rules,
+    Until,
     Validation,
 )
 from assay.experiment.workload import MOST_THREADS, files_of, largest_key_range
@@ -65,6 +66,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands)
     comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
+    _check_gate(document.design.until, comparison, ("design", "until"))
     question = document.question or (
         f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
     )
@@ -98,6 +100,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         source=text,
         path=path,
         identical=identical,
+        ab=document.ab,
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
     )
@@ -156,11 +159,17 @@ def _comparison(
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
     _check_one_baseline(table.across, stand_ins)
+    if table.gate_percent is not None and table.baseline is None:
+        why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
+        raise MistakeError(("comparison", "gate_percent"), why)
+    smallest = table.smallest_effect_percent
+    if table.gate_percent is not None and "smallest_effect_percent" not in table.model_fields_set:
+        smallest = min(smallest, table.gate_percent)
     return ComparisonDesign(
         metric=metric,
         factor=factor,
         baseline=baseline,
-        smallest_effect_percent=table.smallest_effect_percent,
+        smallest_effect_percent=smallest,
         better=table.better or direction(("comparison", "metric"), metric),
         also=also,
         across=_across(table, factor, factors),
@@ -168,6 +177,7 @@ def _comparison(
         accept_invalid=table.accept_invalid,
         pathological=table.pathological,
         stand_ins=tuple(stand_ins),
+        gate_percent=table.gate_percent,
     )
 
 
@@ -243,6 +253,21 @@ def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric:
     return known or "higher"
 
 
+def _check_gate(until: Until | None, comparison: ComparisonDesign, at: KeyPath) -> None:
+    """Check the gate against what ends a campaign, and against the smallest effect."""
+    gate, smallest = comparison.gate_percent, comparison.smallest_effect_percent
+    if gate is None:
+        if until == "gate":
+            why = 'is "gate", and there is no gate; give one, such as gate_percent = 5 in [comparison]'
+            raise MistakeError(at, why)
+    elif gate < smallest:
+        why = (
+            f"is {gate:g}, and differences below smallest_effect_percent = {smallest:g} do not interest you;"
+            " give a larger gate or a smaller effect"
+        )
+        raise MistakeError(("comparison", "gate_percent"), why)
+
+
 def _blocks(table: DesignTable) -> Blocks:
     if table.end is not None:
         return Blocks(most=table.most, minutes=table.minutes, until=table.end, fewest=table.at_least)
@@ -282,6 +307,7 @@ def check_resolved(experiment: Experiment) -> None:
     check_changes(experiment.changes, experiment.fixed.keys() - _PROTOCOL_DEFAULTS.keys())
     _check_resolved_comparison(experiment, whole=whole)
     _check_resolved_blocks(design.blocks)
+    _check_gate(design.blocks.until, experiment.comparison, ("design", "blocks", "until"))
     _check_varied(experiment)
     named: list[tuple[KeyPath, str, Sequence[Level]]] = []
     for key, rules in (("include", design.include), ("exclude", design.exclude)):

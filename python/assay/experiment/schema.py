@@ -22,6 +22,7 @@ from assay.experiment.tables import (
     misplaced,
 )
 from assay.experiment.types import (
+    AcrossRevisions,
     BlockCount,
     Busy,
     Chart,
@@ -35,6 +36,8 @@ from assay.experiment.types import (
     RepeatMs,
     Repetitions,
     Seed,
+    Tool,
+    Until,
     Validation,
     Weight,
 )
@@ -49,8 +52,8 @@ class DesignTable(Table):
     """How many times every condition is run; the most, where something else ends the campaign."""
     minutes: Minutes | None = None
     """The campaign ends with the block in which this many minutes have passed."""
-    until: Literal["verdict"] | None = None
-    """The campaign ends when every comparison is decided."""
+    until: Literal["verdict", "gate"] | None = None
+    """The campaign ends when every comparison has a verdict, or when each has passed or failed the gate."""
     until_width_percent: PositivePercent | None = None
     """The campaign ends when every interval is at most this many percent wide."""
     at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
@@ -69,7 +72,7 @@ class DesignTable(Table):
     """Conditions that match one of these rules are not run."""
 
     @property
-    def end(self) -> Literal["verdict"] | float | None:
+    def end(self) -> Until | None:
         """What ends a campaign early: a verdict where nothing says how long it runs."""
         stated = self.until or self.until_width_percent
         return stated if stated or self.blocks or self.minutes else "verdict"
@@ -107,7 +110,11 @@ class ComparisonTable(Table):
     baseline: Any = None
     """The level that every other is compared with: the first where nothing says."""
     smallest_effect_percent: PositivePercent = 3
-    """Smaller differences do not interest you: intervals within it are called equivalent."""
+    """Smaller differences do not interest you: intervals within it are called equivalent. Where nothing says,
+    a gate below 3 is the smallest effect too.
+    """
+    gate_percent: PositivePercent | None = None
+    """A level fails if it is shown to be worse than the baseline by more than this."""
     better: Better | None = None
     """Whether more is better, where neither the metric's unit nor its name says."""
     also: ValueOrTable[list[Metric], dict[Metric, Better]] = Field(default_factory=list)
@@ -149,7 +156,9 @@ class SubjectTable(Table):
     """What becomes of a command's output: "same" compares it with that of the others of its group."""
     protocol: bool | None = None
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
-    extract: ValueOrTable[Literal["lines"], dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None = None
+    extract: (
+        ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
+    ) = None
     """How metrics are found in what it prints."""
 
 
@@ -171,6 +180,8 @@ class Document(Table):
     """What is asked."""
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
     """Programs of your own."""
+    ab: AcrossRevisions = AcrossRevisions()
+    """How `assay ab` and `assay bisect` build each revision."""
     validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
     """Rules that every result must pass."""
     charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())

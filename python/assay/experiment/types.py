@@ -6,7 +6,9 @@ What is here is written to stores as JSON, which later versions have to read: se
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import product
+from os.path import normpath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -71,6 +73,9 @@ class ComparisonDesign(Part):
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
         pathological: an outcome is pathological if it is worse than this share of the median of its
             condition; None where nobody asks.
+        gate_percent: a level fails if its main metric is shown to be worse than the baseline's by more than
+            this; not below the smallest effect. None: nothing can fail.
+        campaigns: how many campaigns share the error of 5%, as the steps of a bisection do.
     """
 
     metric: Metric
@@ -84,6 +89,8 @@ class ComparisonDesign(Part):
     accept_invalid: bool = False
     pathological: PathologicalShare | None = None
     stand_ins: tuple[Level, ...] = ()
+    gate_percent: PositivePercent | None = None
+    campaigns: Annotated[int, Field(ge=1)] = 1
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""
@@ -93,8 +100,16 @@ class ComparisonDesign(Part):
         """Return in words what is compared with."""
         return " or ".join(str(level) for level in self.baselines())
 
+    def gated(self, percent: float) -> Self:
+        """Return the same with a gate, and with a smallest effect that is not above it."""
+        smallest = min(self.smallest_effect_percent, percent)
+        return self.model_copy(update={"gate_percent": percent, "smallest_effect_percent": smallest})
+
 
 Busy = Literal["wait", "withhold", "count"]
+
+
+Until = Literal["verdict", "gate"] | PositivePercent
 
 
 class Blocks(Part):
@@ -103,14 +118,15 @@ class Blocks(Part):
     Attributes:
         most: the blocks that are planned; no campaign runs more.
         minutes: the campaign ends with the block in which this much time has passed; None without a budget.
-        until: "verdict": it ends when no comparison is undecided any more; a number: when every interval is
-            at most this many percent wide (100 (high / low - 1)). None: it never ends early by what it saw.
+        until: "verdict": it ends when no comparison is undecided any more; "gate": when each has passed or
+            failed the gate; a number: when every interval is at most this many percent wide
+            (100 (high / low - 1)). None: it never ends early by what it saw.
         fewest: blocks before the first look at the results.
     """
 
     most: BlockCount
     minutes: Minutes | None = None
-    until: Literal["verdict"] | PositivePercent | None = None
+    until: Until | None = None
     fewest: BlockCount = 8
 
 
@@ -218,6 +234,12 @@ class Extraction(ExtractTable):
 Output = Literal["kept", "discarded", "same"]
 
 
+Tool = Literal["google-benchmark", "catch2"]
+"""Whose output a program's is: that of one benchmark holds its metrics."""
+
+Extract = Literal["protocol", "lines"] | Tool | tuple[Extraction, ...]
+
+
 class CommandRun(Part):
     """How a trial runs a command.
 
@@ -249,7 +271,8 @@ class Program(Part):
         link: a command for the shell that links it in that folder, `{output}` in it standing for the file and
             `{layout}` for the seed of a layout; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
-            else the rules for each metric, none where only time and memory are measured.
+            a tool's name: it prints what this tool does, of the benchmark that the parameter `benchmark`
+            names; else the rules for each metric, none where only time and memory are measured.
         run: how it is run, where it is a command.
         cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
     """
@@ -259,7 +282,7 @@ class Program(Part):
     arguments: tuple[Word, ...] = ()
     build: NonEmptyWord | None = None
     link: LinkCommand | None = None
-    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    extract: Extract = "protocol"
     run: CommandRun = CommandRun()
     cleanup: NonEmptyWord | None = None
 
@@ -391,6 +414,60 @@ class Varied(Part):
     scale: Annotated[float, Field(ge=0)] = 0
 
 
+class MeasuredRevision(Part):
+    """A revision of the project that an experiment stands in, as it is built and measured.
+
+    Attributes:
+        commit: its hash, in full.
+        name: what the user called it.
+        subject: the first line of its message.
+        committed_at: when it was committed.
+        tree: the hash of its content.
+        changed: the uncommitted files of a working tree that was measured; empty of a commit.
+        folder: its worktree.
+        changed_by_build: the tracked files that building it changed.
+    """
+
+    commit: str
+    name: str
+    subject: str
+    committed_at: datetime
+    tree: str
+    changed: tuple[str, ...] = ()
+    folder: Path
+    changed_by_build: tuple[str, ...] = ()
+
+
+class Revisions(Part):
+    """The revisions that are the levels of the factor `revision`.
+
+    Attributes:
+        root: the user's checkout, in which the experiment's file is; nothing in it is run.
+        levels: level -> what it is.
+    """
+
+    root: Path
+    levels: dict[str, MeasuredRevision]
+
+    def place(self, path: Path, level: Level) -> Path:
+        """Return where a file of the checkout is in the worktree of a level; others stay where they are."""
+        inside = Path(normpath(path))
+        if not inside.is_relative_to(self.root):
+            return path
+        return self.levels[str(level)].folder / inside.relative_to(self.root)
+
+
+class AcrossRevisions(Table):
+    """[ab]: what `assay ab` and `assay bisect` do in the worktree of each revision."""
+
+    build: NonEmptyWord | None = None
+    """A command for the shell that builds a revision, in the top folder of its worktree."""
+
+
+REVISION = "revision"
+"""The factor whose levels are revisions of one project."""
+
+
 class Experiment(Part):
     """A question about software, as one TOML file asks it.
 
@@ -406,6 +483,8 @@ class Experiment(Part):
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
         varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
+        ab: how revisions are built, where they are compared.
+        revisions: those that are compared by the factor `revision`; None where they are not.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
@@ -423,6 +502,8 @@ class Experiment(Part):
     json_file: Annotated[Path | None, Field(exclude=True, repr=False)] = None
     identical: bool = False
     varied: dict[str, Varied] = Field(default_factory=dict)
+    ab: AcrossRevisions = AcrossRevisions()
+    revisions: Revisions | None = None
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
@@ -516,6 +597,38 @@ class Experiment(Part):
     def randomness(self) -> dict[str, float]:
         """Return levels of `perturbed` at which each trial is moved once more -> how many times C."""
         return {name: varied.scale for name, varied in self.varied.items() if varied.scale}
+
+    @property
+    def folder(self) -> Path:
+        """Return where its commands and its steps run: the folder of its file."""
+        return self.path.parent.absolute()
+
+    def folder_of(self, condition: Mapping[str, Level]) -> Path:
+        """Return the same for a condition: of several revisions, that in the worktree of its own."""
+        return self.revisions.place(self.folder, condition[REVISION]) if self.revisions else self.folder
+
+    def in_worktree(self, condition: Mapping[str, Level]) -> Self:
+        """Return the experiment as it is where a condition runs: in the worktree of its revision."""
+        revisions = self.revisions
+        if revisions is None:
+            return self
+
+        def place(path: Path) -> Path:
+            return revisions.place(path, condition[REVISION])
+
+        programs = {}
+        for subject, program in self.programs.items():
+            run = program.run
+            if run.input is not None:
+                run = run.model_copy(update={"input": place(run.input)})
+            programs[subject] = program.model_copy(update={"path": place(program.path), "run": run})
+        path = place(self.path.absolute())
+        return self.model_copy(update={"path": path, "programs": programs, "revisions": None})
+
+    def in_worktrees(self) -> dict[str, Self]:
+        """Return level of `revision` -> the experiment in its worktree; without revisions "" -> itself."""
+        levels = self.revisions.levels if self.revisions else [""]
+        return {level: self.in_worktree({REVISION: level}) for level in levels}
 
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""

@@ -67,8 +67,13 @@ class Layouts:
             Interrupted: the user asked to stop.
         """
         reasons: dict[str, str] = {}
-        first = {trial.request["subject"]: trial for trial in trials if LAYOUT in trial.perturbation}
-        for subject, trial in first.items():
+        # Of a subject whose program is there in several revisions, each is tried.
+        latest = {
+            (trial.request["subject"], trial.program): trial
+            for trial in trials
+            if LAYOUT in trial.perturbation
+        }
+        for (subject, _), trial in latest.items():
             link = self._link(trial)
             if isinstance(link, str):
                 reasons[subject] = link
@@ -103,17 +108,17 @@ class Layouts:
 
     def _link(self, trial: PlannedTrial) -> "_Linked | str":
         """Return the program of a trial, or why it cannot be linked."""
-        own = self._experiment.programs.get(trial.request["subject"])
-        key = own.table if own and own.link else trial.program
+        there = self._experiment.in_worktree(trial.levels)
+        own = there.programs.get(trial.request["subject"])
+        key = f"{own.table} in {there.folder}" if own and own.link else trial.program
         if key in self._linked:
             return self._linked[key]
         program = Path(trial.program)
-        folder = Path(self._temporary.name) / str(len(self._linked))
+        folder = Path(self._temporary.name) / f"{len(self._linked):03}"
         record = program.with_name(program.name + RECORD)
         link: Link
         if own and own.link:
-            at = self._experiment.path.parent.absolute()
-            link = Command(own.table, own.link, at, self._show_output, self._stop)
+            link = Command(own.table, own.link, there.folder, self._show_output, self._stop)
             name = f"subjects.{own.table}.link"
         elif own and own.is_command and not record.is_file():
             return "it has no link command"

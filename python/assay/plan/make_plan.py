@@ -8,13 +8,14 @@ Measurement, section 3.1, principle P1.
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from assay.experiment.placeholders import fill, values_of
 from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER
-from assay.experiment.types import Experiment, Level
+from assay.experiment.types import REVISION, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import perturbed
 from assay.plan.types import LAYOUT, Plan, PlannedTrial
@@ -55,7 +56,7 @@ def make_plan(
                     block=block,
                     group=group_number,
                     levels=levels,
-                    program=program_of(str(experiment.settings(levels)["subject"])),
+                    program=_program(experiment, levels, program_of),
                     memory_limit_mb=memory_limit_mb,
                     request={},
                     perturbation=layout,
@@ -65,6 +66,29 @@ def make_plan(
                 trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, drawn))
             group_number += 1
     return Plan(seed, tuple(trials))
+
+
+def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Callable[[str], str]) -> str:
+    """Return the program of a condition, in the worktree of its revision where it has one."""
+    program = program_of(str(experiment.settings(levels)["subject"]))
+    if experiment.revisions is None:
+        return program
+    return str(experiment.revisions.place(Path(program), levels[REVISION]))
+
+
+def moved(trial: PlannedTrial, before: Revisions, now: Revisions) -> PlannedTrial:
+    """Return a trial as it runs in the worktrees that there are now; those of its plan are gone."""
+    level = str(trial.levels[REVISION])
+    was, is_ = (revisions.levels[level].folder for revisions in (before, now))
+
+    def place(text: str) -> str:
+        path = Path(text)
+        return str(is_ / path.relative_to(was)) if path.is_relative_to(was) else text
+
+    request = deepcopy(dict(trial.request))
+    if "input" in request.get("run", {}):
+        request["run"]["input"] = place(request["run"]["input"])
+    return replace(trial, program=place(trial.program), request=request)
 
 
 def without_layouts(plan: Plan, subjects: Container[str]) -> Plan:
@@ -152,7 +176,7 @@ def _drawn(
     # The layout is that of the block, in a repetition too.
     of_block = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
     subject = settings["subject"]
-    own = experiment.programs.get(subject)
+    own = experiment.in_worktree(trial.levels).programs.get(subject)
     is_command = experiment.is_command(subject)
     asked = {name: value for name, value in drawn.items() if not is_command or name not in _OF_THE_PROCESS}
     perturbation = of_block | asked

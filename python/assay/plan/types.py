@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from assay.experiment.types import Extraction, Level
+from assay.experiment.types import Extract, Level
 
 __all__ = ["LAYOUT", "Level", "Plan", "PlannedTrial"]
 
@@ -44,7 +44,7 @@ class PlannedTrial:
     timeout_s: float
     memory_limit_mb: int
     arguments: tuple[str, ...] = ()
-    extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    extract: Extract = "protocol"
     repeats: int | None = None
 
 

@@ -8,7 +8,7 @@ from assay.analysis import Comparison
 from assay.analysis.types import Aggregate
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
-from assay.report import sensitivity, words
+from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.metrics import measured, unit_in
@@ -24,7 +24,7 @@ def summary(report: Report) -> str:
     median = f"median ({unit})" if unit else "median"
     metric = measured(report.experiment, analysis.metric)
     findings = [
-        f"- {finding.severity}, {finding.rule}: {_text(finding.message)}" for finding in report.findings
+        f"- {finding.severity}, {finding.rule}: {text(finding.message)}" for finding in report.findings
     ]
     origin = (
         f"Campaign {campaign.id} of {campaign.experiment}, begun {campaign.started_at:%Y-%m-%d %H:%M} UTC "
@@ -32,14 +32,18 @@ def summary(report: Report) -> str:
         f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. {words.look(analysis)}"
     )
     parts = [
-        f"## {_text(campaign.question)}",
-        _text(headline(report)),
-        " ".join([f"**Trust: {trusted.degree}.**", *map(_text, trusted.reasons)]),
-        _text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        f"## {text(campaign.question)}",
+        text(headline(report)),
+        " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
+        text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        *([text(gate.sentences(report))] if analysis.gate_percent is not None else []),
         *_sensitivity(report),
-        _table(["context", analysis.factor, "verdict", "ratio", "interval", median], _verdicts(report)),
+        table(
+            ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
+            _verdicts(report),
+        ),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
-        _text(origin),
+        text(origin),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -47,9 +51,9 @@ def summary(report: Report) -> str:
 def _sensitivity(report: Report) -> Iterator[str]:
     """Yield the table of each condition of a campaign about sensitivity, and what else it says."""
     for condition in sensitivity.measured(report) if report.experiment.varied else ():
-        yield _text(sensitivity.name_of(condition))
-        yield _table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
-        yield "\n".join(map(_text, sensitivity.about(condition)))
+        yield text(sensitivity.name_of(condition))
+        yield table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
+        yield "\n".join(map(text, sensitivity.about(condition)))
 
 
 def _verdicts(report: Report) -> Iterator[list[str]]:
@@ -62,26 +66,35 @@ def _verdicts(report: Report) -> Iterator[list[str]]:
             median = words.typical(condition, accept_invalid=accept)
             level = str(condition.levels[analysis.factor])
             if comparison is None:
-                yield [context, level, "baseline", "1", "", median]
+                yield [context, level, "baseline", *_gate("", report), "1", "", median]
             else:
-                verdict = verdict_word(comparison.verdict, analysis.metric, unit)
-                yield [context, level, verdict, *_numbers(comparison, report.experiment), median]
+                verdict = [
+                    verdict_word(comparison.verdict, analysis.metric, unit),
+                    *_gate(comparison.gate, report),
+                ]
+                yield [context, level, *verdict, *_numbers(comparison, report.experiment), median]
     for whole in analysis.aggregates:
         context = condition_name({**whole.context, "over": words.workloads(whole)})
-        verdict = verdict_word(whole.verdict, analysis.metric, unit)
-        yield [context, str(whole.level), verdict, *_numbers(whole, report.experiment), ""]
+        verdict = [verdict_word(whole.verdict, analysis.metric, unit), *_gate(whole.gate, report)]
+        yield [context, str(whole.level), *verdict, *_numbers(whole, report.experiment), ""]
+
+
+def _gate(text: str | None, report: Report) -> list[str]:
+    """Return what stands in the column of the gate, where there is one."""
+    return [] if report.analysis.gate_percent is None else [text or ""]
 
 
 def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:
     return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
 
 
-def _table(columns: list[str], rows: Iterator[list[str]]) -> str:
+def table(columns: list[str], rows: Iterator[list[str]]) -> str:
+    """Return a table of text of others' making."""
     head = [columns, ["---"] * len(columns)]
-    lines = [[_text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
+    lines = [[text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _text(text: str) -> str:
+def text(raw: str) -> str:
     """Return text of others' making so that Markdown shows it as it is, in one line."""
-    return re.sub(r"([\\`*<>|\[\]#]|\b_|_\b)", r"\\\1", printable(text))
+    return re.sub(r"([\\`*<>|\[\]#]|\b_|_\b)", r"\\\1", printable(raw))

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.analysis.aa import false_alarms
 from assay.audit import RULES
-from assay.report import charts, sensitivity, words
+from assay.report import charts, gate, sensitivity, words
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.markdown import summary
@@ -66,6 +66,7 @@ def campaign_files(
         ],
         **charts.page_content(drawn),
         headline=headline(report),
+        gate=gate.sentences(report),
         sensitivity=[
             {
                 "name": sensitivity.name_of(condition),

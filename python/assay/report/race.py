@@ -12,12 +12,13 @@ from assay.report.trust import short, trust
 from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, whole_percent
 
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
-_NAMES = {
+NAMES = {
     "wall_ms": "time",
     "user_ms": "user time",
     "system_ms": "system time",
     "peak_resident_bytes": "peak memory",
 }
+"""Metric of a command -> what people call it."""
 
 
 def race_answer(report: Report, took_s: float) -> Iterator[str]:
@@ -39,7 +40,7 @@ def race_answer(report: Report, took_s: float) -> Iterator[str]:
                 yield printable(f"  why: {comparison.reason}")
         yield from _medians(report, comparisons)
     far = trust(report)
-    yield f"{elapsed(took_s)}; {_look(report)}; trust: {far.summary}"
+    yield f"{elapsed(took_s)}; {blocks_seen(report)}; trust: {far.summary}"
     for finding in far.worst:
         yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
 
@@ -131,11 +132,12 @@ def _runs(report: Report, summary: ConditionSummary) -> str:
     return f"{counted(runs, 'run')}{several}" + (f", {failed} not valid" if failed else "")
 
 
-def _look(report: Report) -> str:
+def blocks_seen(report: Report) -> str:
+    """Return how many blocks the verdicts rest on."""
     seen = report.analysis.look
     blocks = max((trial.block for trial in report.trials), default=-1) + 1
     return counted(blocks if seen is None else seen.blocks, "block")
 
 
 def _name(metric: str) -> str:
-    return _NAMES.get(metric, metric.replace("_", " "))
+    return NAMES.get(metric, metric.replace("_", " "))

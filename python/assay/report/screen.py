@@ -15,7 +15,7 @@ from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.report import sensitivity, words
+from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.report.terminal import SEVERITY_STYLES, STYLES
@@ -87,6 +87,8 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
     for name, answers in ((_OVERALL, analysis.aggregates), ("further metrics", analysis.also)):
         if answers:
             yield Text(f"  {name}: {_counts(answers, report)}")
+    for line in wrap(gate.sentences(report), width):
+        yield Text(line, "bold")
     if report.experiment.identical:
         yield Text(false_alarms(analysis).summary)
     yield from _trust(report, width)

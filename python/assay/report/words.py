@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, HostMode, Pathology, Verdict
+from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, HostMode, Pathology, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
@@ -15,6 +15,7 @@ from assay.runner.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
+GATES: tuple[Gate, ...] = ("failed", "passed", "undecided")
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
 
@@ -82,6 +83,15 @@ def verdicts(report: Report) -> dict[str, int]:
     return {verdict_word(word, metric, unit): counts[word] for word in VERDICTS if counts[word]}
 
 
+def gate(analysis: Analysis) -> str:
+    """Return a sentence on how many comparisons passed and failed the gate; empty where there is none."""
+    if analysis.gate_percent is None:
+        return ""
+    counts = Counter(answer.gate for answer in analysis.answers)
+    told = listed([f"{counts[word]} {word}" for word in GATES if counts[word]])
+    return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
+
+
 def correction(experiment: Experiment, comparisons: str) -> str:
     """Return how p-values are corrected for the number of some comparisons."""
     if experiment.comparison.correction == "holm":
@@ -126,7 +136,8 @@ def estimate(value: Estimate, metric: str, unit: str = "") -> str:
     if value.ratio is None:
         return f"{word}, no pairs"
     ends = "" if value.interval is None else f" ({interval(value.interval)})"
-    return f"{word}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}"
+    gate = "" if value.gate is None else f", gate {value.gate}"
+    return f"{word}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}{gate}"
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:

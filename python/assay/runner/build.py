@@ -1,7 +1,7 @@
 """Runs the steps of an experiment that are for the shell: builds and cleanups of its programs."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from assay.experiment.types import Experiment, Program
@@ -20,6 +20,8 @@ def run_builds(
 ) -> None:
     """Run each build step of the measured subjects once, in the folder of the file, however long it takes.
 
+    Of several revisions, each is built in its worktree.
+
     Args:
         experiment: whose programs are to be built.
         say: is told of each build that begins.
@@ -30,11 +32,11 @@ def run_builds(
         CannotStartError: a build failed.
         Interrupted: the user asked to stop.
     """
-    folder = experiment.path.parent.absolute()
-    for command in dict.fromkeys(program.build for program in _measured(experiment)):
-        if command is not None:
-            say(f"building: {printable(command)}")
-            run_shell("build", command, folder, show_output, stop)
+    for level, there in experiment.in_worktrees().items():
+        for command in dict.fromkeys(program.build for program in _measured(there)):
+            if command is not None:
+                say(f"building{' ' * bool(level)}{level}: {printable(command)}")
+                run_shell("build", command, there.folder, show_output, stop)
 
 
 def run_cleanups(experiment: Experiment, show_output: Callable[[str], None]) -> None:
@@ -43,10 +45,10 @@ def run_cleanups(experiment: Experiment, show_output: Callable[[str], None]) -> 
     Raises:
         CannotStartError: one failed.
     """
-    folder = experiment.path.parent.absolute()
-    for command in dict.fromkeys(program.cleanup for program in _measured(experiment)):
-        if command is not None:
-            run_shell("cleanup", command, folder, show_output)
+    for there in experiment.in_worktrees().values():
+        for command in dict.fromkeys(program.cleanup for program in _measured(there)):
+            if command is not None:
+                run_shell("cleanup", command, there.folder, show_output)
 
 
 def run_shell(
@@ -55,6 +57,8 @@ def run_shell(
     folder: Path,
     show_output: Callable[[str], None],
     stop: StopSignals | None = None,
+    *,
+    environment: Mapping[str, str] = os.environ,
 ) -> None:
     """Let the shell run a command in a folder; `what` names it where it fails.
 
@@ -65,7 +69,7 @@ def run_shell(
     ended = run_process(
         "/bin/sh",
         "",
-        environment=os.environ,
+        environment=environment,
         # Of standard error the end is kept, however much it is.
         arguments=["-c", f"exec >&2\n{command}"],
         directory=folder,

@@ -12,17 +12,19 @@ from functools import cache
 from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from assay import programs, protocol
-from assay.experiment.types import CommandRun, Extraction
-from assay.plan.types import PlannedTrial
+from assay.experiment.tools import BENCHMARK
+from assay.experiment.types import CommandRun
+from assay.plan.types import Level, PlannedTrial
 from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
 from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
+from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, elapsed, listed, quoted
 
@@ -70,7 +72,7 @@ class LocalExecutor:
     Attributes:
         calibrate: the program that calibrates.
         stop: ends the trial that is running.
-        directory: where commands run, the folder of the experiment's file; needed for them alone.
+        folder_of: where the command of a condition runs; without it, beside its program.
         patience_s: how long it waits, in all, for a busy host to become quiet.
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
@@ -78,7 +80,7 @@ class LocalExecutor:
 
     calibrate: Path
     stop: StopSignals
-    directory: Path | None = None
+    folder_of: Callable[[Mapping[str, Level]], Path] | None = None
     patience_s: float = 0
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
@@ -106,8 +108,7 @@ class LocalExecutor:
         waiting: list[tuple[Outcome, _Calibration]] = []
         for trial, following in zip_longest(group, group[1:]):
             if prepare := _run_of(trial).prepare:
-                assert self.directory is not None
-                run_shell("preparation", prepare, self.directory, self.say, self.stop)
+                run_shell("preparation", prepare, self._folder(trial), self.say, self.stop)
             binary = self.binary_of(trial)  # linking one takes time, which belongs before the calibration
             if self._latest is None or not self._latest.serves(trial):
                 self._latest = between = self._calibration(trial)
@@ -130,7 +131,7 @@ class LocalExecutor:
             "" if is_command else json.dumps(trial.request),
             environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
             arguments=binary.arguments,
-            directory=self.directory if is_command else Path(trial.program).parent,
+            directory=self._folder(trial),
             meter=programs.find("assay-meter") if is_command else None,
             repeat_ms=run.repeat_ms,
             stdin_file=run.input,
@@ -169,6 +170,12 @@ class LocalExecutor:
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
         )
+
+    def _folder(self, trial: PlannedTrial) -> Path:
+        """Return where a trial runs: a program that speaks the protocol beside itself."""
+        if self.folder_of is None or trial.extract == "protocol":
+            return Path(trial.program).parent
+        return self.folder_of(trial.levels)
 
     def _calibration(self, trial: PlannedTrial) -> _Calibration:
         """Calibrate the processors of a trial."""
@@ -245,7 +252,7 @@ def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any
     if failure:
         return *failure, None
     if trial.extract != "protocol":
-        return _extracted(ended, trial.extract)
+        return _extracted(ended, trial)
     status, reason, result = _protocol_result(ended)
     if status == "valid" and result:
         problem = other_allocator(trial.request, result) or _left_out(trial.request, result)
@@ -261,12 +268,16 @@ def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     return f"the result has no {missing[0]}, which the request asked for" if missing else ""
 
 
-def _extracted(
-    ended: Ended, rules: Literal["lines"] | Sequence[Extraction]
-) -> tuple[Status, str, dict[str, Any] | None]:
+def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
     """Make a result of what a command printed and used."""
+    stdout, rules = _text(ended.stdout), trial.extract
+    assert rules != "protocol"
     try:
-        metrics = {**ended.used, **extract(_text(ended.stdout), rules)}
+        if rules in ("google-benchmark", "catch2"):
+            found = metrics_in(stdout, rules, trial.request.get("parameters", {}).get(BENCHMARK))
+        else:
+            found = extract(stdout, rules)
+        metrics = {**ended.used, **found}
     except ValueError as error:
         return "invalid", str(error), None
     return "valid", "", {"protocol": 1, "status": "valid", "metrics": metrics}

@@ -461,7 +461,7 @@ def test_short_trials_that_follow_each_other_share_calibrations(
     calibrate = script(tmp_path / "calibrate", f"{count}; {note}(str(number)); print({printed!r} % number)")
     trial = command(tmp_path, f"{note}('t')", ())
     trial = replace(trial, request={**REQUEST, "run": {"repeat_ms": repeat_ms}})
-    executor = LocalExecutor(calibrate, stop, tmp_path)
+    executor = LocalExecutor(calibrate, stop, lambda _: tmp_path)
     outcomes = [outcome for _ in range(2) for outcome in executor.execute([trial, trial])]
     assert diary.read_text() == ran
     assert [
@@ -482,7 +482,7 @@ def test_trials_on_other_processors_share_no_calibration(tmp_path: Path, stop: S
     group = [
         replace(trial, request={**REQUEST, "threads": threads, "run": {"repeat_ms": 1}}) for threads in (1, 2)
     ]
-    outcomes = list(LocalExecutor(calibrate, stop, tmp_path).execute(group))
+    outcomes = list(LocalExecutor(calibrate, stop, lambda _: tmp_path).execute(group))
     assert diary.read_text() == "1122"
     assert all(outcome.calibration_error == "" for outcome in outcomes)
 
@@ -523,7 +523,7 @@ def test_a_command_gets_its_arguments_and_no_request_in_the_experiments_folder(
     folder.mkdir()
     code = "print([sys.argv[1:], sys.stdin.read(), os.getcwd()]); print('a=1.5')"
     trial = command(tmp_path, code, "lines", "two words", "$HOME", "*", "-n")
-    outcome = only(LocalExecutor(calibrate, stop, folder), trial)
+    outcome = only(LocalExecutor(calibrate, stop, lambda _: folder), trial)
     seen, line = outcome.stdout.splitlines()
     assert ast.literal_eval(seen) == [["two words", "$HOME", "*", "-n"], "", str(folder)]
     assert line == "a=1.5"
@@ -601,7 +601,7 @@ def test_a_command_is_repeated_and_reads_its_input_from_the_beginning_each_time(
     (tmp_path / "in").write_text("hello")
     code = "open('log', 'a').write(sys.stdin.read() + chr(10)); print('x' * 10)"
     trial = run_as(command(tmp_path, code, ()), repeat_ms=200, input=str(tmp_path / "in"), output="discarded")
-    outcome = only(replace(executor, directory=tmp_path), trial)
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path), trial)
     assert outcome.result is not None
     runs = (tmp_path / "log").read_text().splitlines()
     assert runs == ["hello"] * int(outcome.result["metrics"]["runs"])
@@ -616,7 +616,7 @@ def test_a_command_that_fails_once_among_several_runs_has_failed(
     )
     (tmp_path / "runs").mkdir()
     trial = run_as(command(tmp_path, code, ()), repeat_ms=1_000_000)  # the third run ends it at once
-    outcome = only(replace(executor, directory=tmp_path), trial)
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path), trial)
     assert (outcome.status, outcome.exit_code) == ("crashed", 1)
 
 
@@ -643,7 +643,7 @@ def test_a_preparation_that_fails_ends_the_campaign(tmp_path: Path, executor: Lo
     lines: list[str] = []
     trial = run_as(command(tmp_path, "pass", ()), prepare="echo why; exit 4")
     with pytest.raises(CannotStartError, match=r'the preparation "echo why; exit 4" .* exited with 4'):
-        only(replace(executor, directory=tmp_path, say=lines.append), trial)
+        only(replace(executor, folder_of=lambda _: tmp_path, say=lines.append), trial)
     assert lines == ["why"]
 
 

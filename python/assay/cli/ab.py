@@ -1,0 +1,217 @@
+"""`assay ab`: is one revision of a project slower than another?"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.benchmarks import (
+    BuildOption,
+    Catch2Option,
+    FilterOption,
+    GateOption,
+    GoogleBenchmarkOption,
+    LinkOption,
+    MetricOption,
+    SameOutputOption,
+    SeedOption,
+    SetupOption,
+    ShellOption,
+    WordsArgument,
+    asked_of,
+    own_experiment,
+)
+from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
+from assay.cli.run import QuietOption
+from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
+from assay.cli.timed import seconds
+from assay.errors import AssayError
+from assay.files import write
+
+if TYPE_CHECKING:
+    from assay.report import Report
+    from assay.report.ab import Answer
+    from assay.versions import Revision
+
+BASE, HEAD = "base", "head"
+
+
+def ab(
+    benchmarks: WordsArgument = None,
+    *,
+    base: Annotated[
+        str,
+        typer.Option(metavar="REV", help="The revision that is compared with: a branch, a tag or a commit."),
+    ],
+    head: Annotated[
+        str,
+        typer.Option(
+            metavar="REV",
+            help="The revision in question. Default: the working tree, with what is not committed.",
+        ),
+    ] = "",
+    build: BuildOption = "",
+    google_benchmark: GoogleBenchmarkOption = "",
+    catch2: Catch2Option = "",
+    chosen: FilterOption = "",
+    metric: MetricOption = "",
+    gate: GateOption = None,
+    within: Annotated[
+        Any,
+        typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time: 90s, 10m, 1h."),
+    ] = "10m",
+    link: LinkOption = "",
+    setup: SetupOption = "",
+    shell: ShellOption = None,
+    same_output: SameOutputOption = False,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the answer in Markdown, for a comment on a pull request."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a JUnit file with a test case for each benchmark."),
+    ] = None,
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a revision of a git project is slower than another one.
+
+    BENCHMARK is an experiment's file, or command lines that run in this folder of each revision. Both
+    revisions are built in worktrees of their own, which are removed at the end; your checkout is not
+    touched. Trials of the two take turns, in random order.
+
+    The exit code is 0 if no regression is shown, 1 if one is shown (with --gate, one beyond it), 3 if it
+    could not be decided within the time.
+
+    Example: `assay ab --base main --build make --gate 2% './bench parse' './bench print'`
+    """
+    from assay.report.ab import Answer, answer_of
+    from assay.runner.process import Interrupted, StopSignals
+    from assay.versions import Repository
+
+    asked = asked_of(
+        benchmarks or (),
+        google_benchmark=google_benchmark,
+        catch2=catch2,
+        chosen=chosen,
+        metric=metric,
+        build=build,
+        link=link,
+        setup=setup,
+        shell=shell,
+        same_output=same_output,
+        gate=gate,
+        seed=seed,
+    )
+    own = own_experiment(asked)
+    repository = Repository.find(asked.folder)
+    revisions = {
+        BASE: repository.revision(base),
+        HEAD: repository.revision(head) if head else repository.working_tree(),
+    }
+    _check_different(revisions, head)
+
+    def tell(answer: Answer) -> None:
+        _tell(answer, store, markdown, junit, as_json=as_json)
+
+    with StopSignals() as stop:
+        try:
+            bench = Bench(asked, own, repository, Session(stop, quiet))
+            with bench.standing(revisions) as there:
+                ready = rehearsed(there, Share(within), bench.session)
+                answer = Answer(ready.levels, left_out=ready.left_out)
+                if ready.experiment is not None:
+                    began = time.monotonic()
+
+                    def answered(report: "Report") -> Answer:
+                        took_s = time.monotonic() - began
+                        minutes = minutes_needed(report)
+                        return answer_of(report, took_s, ready.left_out, ready.same_programs, minutes)
+
+                    answer = answered(
+                        measured(ready.experiment, store, quiet=quiet, stopped=lambda of: tell(answered(of)))
+                    )
+        except Interrupted as interrupted:
+            typer.echo("stopped before anything was measured; nothing has been recorded", err=True)
+            raise typer.Exit(128 + interrupted.signum) from None
+    tell(answer)
+    if answer.exit_code:
+        raise typer.Exit(answer.exit_code)
+
+
+def _check_different(revisions: "Mapping[str, Revision]", head: str) -> None:
+    """Refuse to compare a commit with itself."""
+    if revisions[BASE].commit != revisions[HEAD].commit:
+        return
+    if head:
+        raise AssayError(
+            f"--base {revisions[BASE].name} and --head {head} are the same commit, {revisions[BASE].short};"
+            " name two"
+        )
+    raise AssayError(
+        f"nothing here differs from --base {revisions[BASE].name}: it is the commit that is checked out, and"
+        " no file is changed; change something, or name another revision, such as HEAD~1"
+    )
+
+
+def _tell(answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool) -> None:
+    """Print the answer, and write it to files where that is wanted."""
+    from assay.report import junit as as_junit
+    from assay.report.ab_comment import comment
+    from assay.report.ab_screen import screen
+
+    more = ""
+    if answer.campaign is not None:
+        more = invocation("report", "--campaign", str(answer.campaign), "--verbose", store=store)
+    if as_json:
+        print_json(_as_object(answer, store))
+    else:
+        for line in screen(answer, more):
+            typer.echo(line)
+    if markdown:
+        write(markdown, comment(answer), "--markdown")
+    if junit:
+        write(junit, as_junit.junit(answer), "--junit")
+
+
+def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:
+    from assay.report.ab import sentence
+
+    trust = answer.trust
+    return {
+        "answer": sentence(answer),
+        "exit_code": answer.exit_code,
+        "campaign": answer.campaign,
+        "revisions": {
+            level: revision.model_dump(mode="json", exclude={"folder"})
+            for level, revision in answer.revisions.items()
+        },
+        "metric": answer.metric or None,
+        "gate_percent": answer.gate_percent,
+        "benchmarks": [
+            {
+                "name": of.name,
+                BASE: of.base,
+                HEAD: of.head,
+                "ratio": of.comparison.ratio,
+                "interval": of.comparison.interval,
+                "verdict": of.verdict,
+                "gate": of.comparison.gate,
+                "regression": of.is_regression,
+                "reason": of.why,
+            }
+            for of in answer.benchmarks
+        ],
+        "left_out": answer.left_out,
+        "same_programs": answer.same_programs,
+        "minutes_needed": answer.minutes_needed,
+        "trust": None if trust is None else trust.degree,
+        "reasons": () if trust is None else trust.reasons,
+        "store": None if answer.campaign is None else store,
+    }

@@ -1,0 +1,398 @@
+"""`assay bisect`: which commit made it slower?"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.benchmarks import (
+    BuildOption,
+    Catch2Option,
+    FilterOption,
+    GateOption,
+    GoogleBenchmarkOption,
+    LinkOption,
+    MetricOption,
+    SameOutputOption,
+    SeedOption,
+    SetupOption,
+    ShellOption,
+    WordsArgument,
+    asked_of,
+    own_experiment,
+)
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
+from assay.cli.run import QuietOption
+from assay.cli.standing import Bench, Ready, Session, Share, levels_of, measured, minutes_needed, rehearsed
+from assay.cli.timed import TooLittleTimeError, seconds
+from assay.errors import AssayError
+from assay.words import counted, shortened
+
+if TYPE_CHECKING:
+    from assay.experiment import Experiment
+    from assay.report import Report
+    from assay.report.ab import Benchmark, LeftOut
+    from assay.report.bisection import Bisected, Step, Suspect
+    from assay.versions import Bisection, Revision
+
+GOOD, COMMIT = "good", "this"
+"""Labels of worktrees: those of the two that are compared have the same length."""
+
+
+def bisect(
+    benchmarks: WordsArgument = None,
+    *,
+    good: Annotated[str, typer.Option(metavar="REV", help="A revision that is not slower yet.")],
+    bad: Annotated[str, typer.Option(metavar="REV", help="A later revision that is slower.")] = "HEAD",
+    build: BuildOption = "",
+    google_benchmark: GoogleBenchmarkOption = "",
+    catch2: Catch2Option = "",
+    chosen: FilterOption = "",
+    metric: MetricOption = "",
+    gate: GateOption = None,
+    within: Annotated[
+        Any,
+        typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time in all: 10m, 2h."),
+    ] = "30m",
+    link: LinkOption = "",
+    setup: SetupOption = "",
+    shell: ShellOption = None,
+    same_output: SameOutputOption = False,
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the commit that made a project slower.
+
+    BENCHMARK is as for `assay ab`. First the two ends are compared: if no slowdown is shown, there is nothing
+    to find. Then one commit after another is compared with the good end, each for as long as it takes to
+    tell; a wrong commit is named in at most 5% of bisections. Commits that do not build, lack the
+    benchmark, or cannot be told are passed over.
+
+    The exit code is 0 if the commit is found, 1 if no slowdown is shown between the ends, 3 if it could not
+    be decided.
+
+    Example: `assay bisect --good v1.2 --build make './bench parse'`
+    """
+    from assay.runner.process import Interrupted, StopSignals
+    from assay.versions import Repository
+
+    asked = asked_of(
+        benchmarks or (),
+        google_benchmark=google_benchmark,
+        catch2=catch2,
+        chosen=chosen,
+        metric=metric,
+        build=build,
+        link=link,
+        setup=setup,
+        shell=shell,
+        same_output=same_output,
+        gate=gate,
+        seed=seed,
+    )
+    own = own_experiment(asked)
+    repository = Repository.find(asked.folder)
+    ends = repository.revision(good), repository.revision(bad)
+    commits = repository.between(*ends)
+    with StopSignals() as stop:
+        bench = Bench(asked, own, repository, Session(stop, quiet=True))  # a line for each step is enough
+        search = _Search(bench, ends, store, Session(stop, quiet))
+        try:
+            bisected = search.run(len(commits), within)
+        except (Interrupted, typer.Exit, TooLittleTimeError) as error:
+            search.say_what_is_left()
+            if isinstance(error, Interrupted):
+                raise typer.Exit(128 + error.signum) from None
+            raise
+    if as_json:
+        print_json(_as_object(bisected, store))
+    else:
+        from assay.report.bisection import screen
+
+        for line in screen(bisected):
+            typer.echo(line)
+    if bisected.exit_code:
+        raise typer.Exit(bisected.exit_code)
+
+
+class _Search:
+    """A bisection as it goes."""
+
+    def __init__(
+        self, bench: Bench, ends: "tuple[Revision, Revision]", store: Path, session: Session
+    ) -> None:
+        self._bench, self._ends, self._store, self._session = bench, ends, store, session
+        self._known: Bisection | None = None
+        self._steps: list[Step] = []
+        self._begun = 0  # campaigns
+
+    def run(self, commits: int, within_s: float) -> "Bisected":
+        """Search in this many commits after the good end.
+
+        Raises:
+            AssayError: the ends cannot be compared, or there is too little time.
+            Interrupted, Exit: the user asked to stop.
+        """
+        from assay.analysis.bisection import campaigns_of, steps_of
+        from assay.report.ab import benchmarks_of
+        from assay.report.bisection import Bisected
+
+        self._left_s, self._most, self._to_come = within_s, campaigns_of(commits), steps_of(commits)
+        self._session.show(
+            f"searching in {counted(commits, 'commit')}: about {counted(self._to_come, 'comparison')}"
+        )
+        with self._bench.built({GOOD: self._ends[0]}) as worktrees:
+            self._good = levels_of(worktrees, {GOOD: self._ends[0]})
+            report = self._compare_ends()
+            benchmarks = benchmarks_of(report)
+            slower = [benchmark for benchmark in benchmarks if benchmark.is_regression]
+            worst = _slowest(report, slower or benchmarks)
+            threshold = _threshold(report, worst) if slower else None
+            if threshold is None:
+                undecided = [benchmark for benchmark in benchmarks if benchmark.is_undecided]
+                return Bisected(
+                    ends=self._ends,
+                    commits=commits,
+                    shown=undecided[0] if undecided else worst,
+                    answer="undecided" if undecided or slower else "not slower",
+                    took_s=within_s - self._left_s,
+                    minutes_needed=minutes_needed(report),
+                )
+            slowed = self._search(worst, threshold)
+        return Bisected(
+            ends=self._ends,
+            commits=commits,
+            shown=worst,
+            answer="slower",
+            threshold_percent=threshold,
+            suspects=self._suspects(),
+            slowed=slowed,
+            steps=self._steps,
+            others=[benchmark.name for benchmark in slower if benchmark is not worst],
+            took_s=within_s - self._left_s,
+        )
+
+    def say_what_is_left(self) -> None:
+        """Say how many commits are left, and how to go on with them."""
+        if self._known is None or not self._steps:
+            return
+        latest = {step.side: step.revision for step in self._steps}
+        good, bad = latest.get("good", self._ends[0]), latest.get("bad", self._ends[1])
+        left = counted(len(self._known.suspects.commits), "commit")
+        self._session.say(f"{left} left; go on with: --good {good.short} --bad {bad.short}")
+
+    def _compare_ends(self) -> "Report":
+        """Compare the bad end with the good one: is it slower and, where that is not clear yet, by how much?
+
+        Raises:
+            AssayError: there is nothing to compare.
+        """
+        from assay.report.ab import benchmarks_of, named
+
+        good, bad = self._ends
+        with self._bench.standing({COMMIT: bad}, self._good) as there:
+            report, left_out = self._campaign(there, lambda experiment: experiment)
+            if report is None:
+                names = named([f"{left.name} ({left.why or left.kind})" for left in left_out])
+                raise AssayError(f"no benchmark works at both ends: {names}; name ends that have one")
+            width = _width(report)
+            if width is not None:
+                self._to_come += 1
+                report = self._campaign(there, lambda experiment: experiment, width)[0] or report
+        for benchmark in benchmarks_of(report):
+            self._session.show(f"{bad.name} against {good.name}: {benchmark.name}: {benchmark.with_interval}")
+        return report
+
+    def _campaign(
+        self,
+        there: Ready,
+        adjusted: "Callable[[Experiment], Experiment]",
+        width_percent: float | None = None,
+    ) -> "tuple[Report | None, tuple[LeftOut, ...]]":
+        """Rehearse and measure what stands; there is no report where nothing works.
+
+        Args:
+            there: what stands.
+            adjusted: changes what is compared.
+            width_percent: it ends when every interval is so narrow; None: when all is decided.
+        """
+        began = time.monotonic()
+        try:
+            if there.experiment is None:
+                return None, there.left_out
+            comparison = there.experiment.comparison.model_copy(update={"campaigns": self._most})
+            experiment = adjusted(there.experiment.model_copy(update={"comparison": comparison}))
+            if not experiment.conditions():
+                return None, there.left_out
+            share = Share(self._left_s / self._to_come, self._to_come)
+            ready = rehearsed(replace(there, experiment=experiment), share, self._bench.session)
+            if ready.experiment is None:
+                return None, ready.left_out
+            experiment = ready.experiment
+            if width_percent is not None:
+                blocks = experiment.design.blocks.model_copy(update={"until": width_percent})
+                design = experiment.design.model_copy(update={"blocks": blocks})
+                experiment = experiment.model_copy(update={"design": design})
+            self._begun += 1
+            return measured(experiment, self._store, quiet=True), ready.left_out
+        finally:
+            self._left_s -= time.monotonic() - began
+            self._to_come = max(1, self._to_come - 1)
+
+    def _search(self, worst: "Benchmark", threshold: float) -> "Benchmark":
+        """Try one commit after another; return how the oldest slower one compares with the good end."""
+        from assay.analysis.bisection import steps_of
+        from assay.versions import Bisection
+
+        good, bad = self._ends
+        known = self._known = Bisection(self._bench.repository, good.commit, bad.commit)
+        slowed = worst
+        while self._begun < self._most and (commit := known.next) is not None:
+            to_come = self._to_come = steps_of(len(known.suspects.commits)) - 1
+            step = self._try(commit, worst, threshold)
+            known.told(commit, step.side, step.why)
+            if step.side == "bad" and step.benchmark is not None:
+                slowed = step.benchmark
+            self._steps.append(step)
+            left = counted(len(known.suspects.commits), "commit")
+            self._session.show(
+                f"{len(self._steps)} of about {len(self._steps) + to_come - 1}: {step.revision.short}"
+                f" {step.line()}; {left} left: {shortened(step.revision.subject, 40)}"
+            )
+        return slowed
+
+    def _try(self, commit: str, worst: "Benchmark", threshold: float) -> "Step":
+        """Compare a commit with the good end.
+
+        Raises:
+            TooLittleTimeError: there is too little time for that.
+            Interrupted, Exit: the user asked to stop.
+        """
+        from assay.analysis.bisection import side_of
+        from assay.experiment.revisions import only
+        from assay.report.ab import benchmarks_of
+        from assay.report.bisection import Step
+        from assay.runner.process import CannotStartError
+        from assay.versions import BuildFailedError
+
+        def adjusted(experiment: "Experiment") -> "Experiment":
+            gate = {"gate_percent": threshold, "smallest_effect_percent": threshold}
+            comparison = experiment.comparison.model_copy(update=gate)
+            return only(experiment, worst.comparison.context).model_copy(update={"comparison": comparison})
+
+        revision = self._bench.repository.revision(commit)
+        try:
+            with self._bench.standing({COMMIT: revision}, self._good) as there:
+                report, left_out = self._campaign(there, adjusted)
+        except (BuildFailedError, CannotStartError) as error:
+            self._session.say(str(error))
+            return Step(revision, "skipped", "it does not build")
+        if report is None:
+            why = next((left.why for left in left_out if left.name == worst.name), "")
+            return Step(revision, "skipped", why or f"it lacks {worst.name}")
+        [benchmark] = benchmarks_of(report)
+        side = side_of(benchmark.comparison.gate)
+        why = f"undecided, {benchmark.with_interval}: {benchmark.why}" if side == "skipped" else ""
+        return Step(revision, side, why, benchmark)
+
+    def _suspects(self) -> "list[Suspect]":
+        """Return the commits that it may be, the newest first."""
+        from assay.report.bisection import Suspect
+
+        assert self._known is not None
+        left, latest = self._known.suspects, self._known.suspects.commits[-1]
+        return [
+            Suspect(
+                self._bench.repository.revision(commit),
+                *self._bench.repository.author(commit),
+                left.skipped.get(commit, "" if commit == latest else "not tried"),
+            )
+            for commit in reversed(left.commits)
+        ]
+
+
+def _least(report: "Report", benchmark: "Benchmark") -> float:
+    """Return the slowdown that is shown of a benchmark, as a ratio of times; 0 where none is."""
+    from assay.analysis.bisection import least_slowdown
+
+    interval = benchmark.comparison.interval
+    return least_slowdown(interval, report.experiment.comparison.better) if interval else 0
+
+
+def _slowest(report: "Report", benchmarks: "Sequence[Benchmark]") -> "Benchmark":
+    """Return the benchmark that is shown to be slowest."""
+    return max(benchmarks, key=lambda benchmark: _least(report, benchmark))
+
+
+def _width(report: "Report") -> float | None:
+    """Return how narrow the interval of the slowest benchmark has to be, in percent, to search well by it.
+
+    None where it is narrow enough, and where there is a gate to search by, or no slowdown.
+    """
+    from assay.analysis.bisection import width_percent
+    from assay.report.ab import benchmarks_of
+
+    worst = _slowest(report, benchmarks_of(report))
+    if report.experiment.comparison.gate_percent is not None or not worst.is_regression:
+        return None
+    assert worst.comparison.ratio is not None
+    assert worst.comparison.interval is not None
+    better = report.experiment.comparison.better
+    return width_percent(worst.comparison.ratio, worst.comparison.interval, better)
+
+
+def _threshold(report: "Report", worst: "Benchmark") -> float | None:
+    """Return by how many percent a commit is slower that is like the bad end; None where none is shown."""
+    from assay.analysis import summarise
+    from assay.analysis.bisection import threshold_percent
+
+    experiment = report.experiment
+    if experiment.comparison.gate_percent is not None:
+        return experiment.comparison.gate_percent
+    if worst.comparison.interval is None:
+        return None
+
+    def is_beyond(percent: float) -> bool:
+        comparison = experiment.comparison.model_copy(update={"gate_percent": percent})
+        analysis = summarise(report.trials, experiment.model_copy(update={"comparison": comparison}))
+        return any(
+            of.context == worst.comparison.context and of.gate == "failed" for of in analysis.comparisons
+        )
+
+    return threshold_percent(worst.comparison.interval, experiment.comparison.better, is_beyond)
+
+
+def _as_object(bisected: "Bisected", store: Path) -> dict[str, Any]:
+    from assay.report.bisection import sentence
+
+    good, bad = bisected.ends
+    return {
+        "answer": sentence(bisected),
+        "exit_code": bisected.exit_code,
+        "good": good,
+        "bad": bad,
+        "commits": bisected.commits,
+        "benchmark": bisected.shown.name,
+        "threshold_percent": bisected.threshold_percent,
+        "suspects": bisected.suspects,
+        "slowdown": None if bisected.slowed is None else bisected.slowed.comparison,
+        "ends": bisected.shown.comparison,
+        "steps": [
+            {
+                "commit": step.revision.commit,
+                "side": step.side,
+                "why": step.why,
+                "ratio": step.benchmark and step.benchmark.comparison.ratio,
+                "interval": step.benchmark and step.benchmark.comparison.interval,
+            }
+            for step in bisected.steps
+        ],
+        "others": bisected.others,
+        "minutes_needed": bisected.minutes_needed,
+        "store": store,
+    }

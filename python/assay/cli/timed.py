@@ -1,0 +1,73 @@
+"""What commands share that end when their time is over: how long it is, and how many blocks fit into it."""
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from assay.cli.options import real
+from assay.errors import AssayError
+from assay.words import elapsed
+
+if TYPE_CHECKING:
+    from assay.experiment import Experiment
+
+MOST_BLOCKS = 1000
+FEWEST_BLOCKS = 6
+USUAL_FEWEST = 8
+"""Before the first look at the results."""
+
+_SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
+_START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
+_UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+class TooLittleTimeError(AssayError):
+    """There is too little time for any verdict."""
+
+
+def seconds(text: str) -> float:
+    """Return a length of time that somebody wrote, in seconds: 60s, 500ms, 5m."""
+    match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _UNITS_S:
+        raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
+    return real(1e-3)(match[1]) * _UNITS_S[match[2]]
+
+
+def written(length_s: float) -> str:
+    """Return a length of time as `--within` takes it, rounded up."""
+    return f"{math.ceil(length_s)}s" if length_s < 90 else f"{math.ceil(length_s / 60)}m"
+
+
+def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what: str, shares: int = 1) -> int:
+    """Return how many blocks there is time for.
+
+    Args:
+        experiment: whose blocks they are.
+        block_s: how long one takes.
+        left_s: the time that is left.
+        what: is in a block, for the message.
+        shares: how many campaigns share the time of `--within`.
+
+    Raises:
+        TooLittleTimeError: there is too little time for the fewest blocks that a verdict takes.
+    """
+    from assay.analysis.intervals import CONFIDENCE
+    from assay.analysis.verdicts import fewest_pairs
+
+    family = experiment.comparison.campaigns * (len(experiment.conditions()) - len(experiment.groups()))
+    fewest = max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
+    blocks = min(math.floor(_SHARE_OF_TIME * left_s / block_s), MOST_BLOCKS)
+    if blocks < fewest <= left_s / block_s:
+        blocks = fewest
+    if blocks < fewest:
+        needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + _START_S)
+        raise TooLittleTimeError(
+            f"a block, {what}, takes {elapsed(block_s)}, and a verdict takes at least {fewest:,} "
+            f"blocks; give it more time: --within {written(needed)}"
+        )
+    return blocks
+
+
+def without_place(error: AssayError, path: object) -> AssayError:
+    """Return a mistake without its place in a text that the user never sees."""
+    return AssayError(re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)))

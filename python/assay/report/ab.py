@@ -1,0 +1,317 @@
+"""What a comparison of two revisions came to: is it slower now, by how much, how far to trust it."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.analysis import Comparison
+from assay.analysis.types import Interval
+from assay.analysis.verdicts import verdict_word
+from assay.experiment import Experiment
+from assay.experiment.types import Level, MeasuredRevision
+from assay.report.gather import Report
+from assay.report.metrics import unit_in
+from assay.report.race import NAMES
+from assay.report.trust import Trust, trust
+from assay.words import condition_name, counted, in_unit, listed, number, printable, shortened
+
+_WHY_AT_MOST = 200
+_NAMED_AT_MOST = 3
+_HUGE = 10
+"""From this ratio on it is written as a number of times, and no longer in percent."""
+
+NO_REGRESSION, REGRESSION, UNDECIDED = 0, 1, 3
+"""Exit codes."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A benchmark that is not compared.
+
+    Attributes:
+        kind: "new": the base lacks it; "gone": the head lacks it; "failed": it does not work in one of them.
+        why: in words; empty where `kind` says all.
+    """
+
+    name: str
+    kind: Literal["new", "gone", "failed"]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What is known of one benchmark.
+
+    Attributes:
+        comparison: of the head with the base.
+        base, head: medians of the metric; None where no trial counts.
+        unit: of the metric.
+        verdict: in the words for the metric.
+        why: it is undecided; empty where it is not.
+    """
+
+    name: str
+    comparison: Comparison
+    base: float | None
+    head: float | None
+    unit: str
+    verdict: str
+    why: str
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether it is shown to be slower: by more than the gate, where there is one."""
+        gate, verdict = self.comparison.gate, self.comparison.verdict
+        return gate == "failed" if gate else verdict == "slower"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it is not known if it is a regression."""
+        return "undecided" in (self.comparison.gate or self.comparison.verdict)
+
+    @property
+    def result(self) -> str:
+        """In a word or two: what the gate says, or the verdict where there is none."""
+        gate = self.comparison.gate
+        if gate == "passed" and self.comparison.verdict == "faster":
+            return f"passed, {self.verdict}"
+        return gate or self.verdict
+
+    @property
+    def change(self) -> str:
+        """By how much the metric changes, without its interval."""
+        return "-" if self.comparison.ratio is None else change(self.comparison.ratio)
+
+    @property
+    def interval(self) -> str:
+        """The ends of the interval of that."""
+        return ends(self.comparison.interval)
+
+    @property
+    def with_interval(self) -> str:
+        """The change and its interval."""
+        return f"{self.change} ({self.interval})" if self.interval else self.change
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The medians of base and head, with their unit."""
+        base, head = (
+            "-" if median is None else in_unit(median, self.unit) for median in (self.base, self.head)
+        )
+        return base, head
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a comparison of two revisions came to.
+
+    Attributes:
+        revisions: level -> what was measured; the baseline first.
+        benchmarks: in the experiment's order; none where nothing could be compared.
+        left_out: the benchmarks that are not compared.
+        metric: what was compared.
+        gate_percent: None without a gate.
+        smallest_percent: what differs by less is equivalent.
+        took_s: how long it was measured.
+        blocks: how many blocks the verdicts rest on.
+        trust: None where nothing was measured.
+        same_programs: programs that have the same bytes in both.
+        one_layout: subject -> why it could not be linked anew.
+        minutes_needed: how long it will probably take in all until nothing is undecided; None where nothing
+            is, or nobody knows.
+        campaign: its number; None where nothing was measured.
+    """
+
+    revisions: Mapping[str, MeasuredRevision]
+    benchmarks: Sequence[Benchmark] = ()
+    left_out: Sequence[LeftOut] = ()
+    metric: str = ""
+    gate_percent: float | None = None
+    smallest_percent: float = 0
+    took_s: float = 0
+    blocks: int = 0
+    trust: Trust | None = None
+    same_programs: Sequence[str] = ()
+    one_layout: Mapping[str, str] | None = None
+    minutes_needed: float | None = None
+    campaign: int | None = None
+
+    @property
+    def failed(self) -> list[LeftOut]:
+        """The benchmarks that do not work in one of the revisions."""
+        return [left for left in self.left_out if left.kind == "failed"]
+
+    @property
+    def exit_code(self) -> int:
+        """A regression that is shown weighs more than what is undecided."""
+        if any(benchmark.is_regression for benchmark in self.benchmarks):
+            return REGRESSION
+        undecided = self.failed or any(benchmark.is_undecided for benchmark in self.benchmarks)
+        return UNDECIDED if undecided else NO_REGRESSION
+
+
+def benchmarks_of(report: Report) -> list[Benchmark]:
+    """Return every benchmark of a campaign that compares two revisions, in the experiment's order."""
+    experiment, analysis = report.experiment, report.analysis
+    benchmarks = []
+    for comparison in analysis.comparisons:
+        medians = {
+            summary.levels[analysis.factor]: summary.median
+            for summary in analysis.conditions
+            if report.context(summary) == dict(comparison.context)
+        }
+        benchmarks.append(
+            Benchmark(
+                name=name_of(experiment, comparison.context),
+                comparison=comparison,
+                base=medians[comparison.baseline],
+                head=medians[comparison.level],
+                unit=unit_in(experiment, analysis.metric),
+                verdict=verdict_word(comparison.verdict, analysis.metric, experiment.unit(analysis.metric)),
+                why=_why(report, comparison),
+            )
+        )
+    return benchmarks
+
+
+def answer_of(
+    report: Report,
+    took_s: float,
+    left_out: Sequence[LeftOut] = (),
+    same_programs: Sequence[str] = (),
+    minutes_needed: float | None = None,
+) -> Answer:
+    """Return what a campaign that compares two revisions came to; the arguments are those of `Answer`."""
+    experiment, analysis = report.experiment, report.analysis
+    assert experiment.revisions is not None
+    return Answer(
+        revisions=experiment.revisions.levels,
+        benchmarks=benchmarks_of(report),
+        left_out=left_out,
+        metric=analysis.metric,
+        gate_percent=experiment.comparison.gate_percent,
+        smallest_percent=experiment.comparison.smallest_effect_percent,
+        took_s=took_s,
+        blocks=max((trial.block for trial in report.trials), default=-1) + 1,
+        trust=trust(report),
+        same_programs=same_programs,
+        one_layout=report.campaign.host.get("one_layout", {}),
+        minutes_needed=minutes_needed,
+        campaign=report.campaign.id,
+    )
+
+
+def name_of(experiment: Experiment, context: Mapping[str, Level]) -> str:
+    """Return what people call a benchmark: the levels of its context in which benchmarks differ."""
+    varied = {factor: level for factor, level in context.items() if len(experiment.factors[factor]) > 1}
+    if not varied:
+        return printable(str([experiment.name, *context.values()][-1]))
+    return printable(str(*varied.values()) if len(varied) == 1 else condition_name(varied))
+
+
+def sentence(answer: Answer) -> str:
+    """Return the answer in one sentence."""
+    gate, benchmarks, failed = answer.gate_percent, answer.benchmarks, answer.failed
+    if not benchmarks:
+        kinds = {"new": "is new", "gone": "is gone", "failed": "fails"}
+        why = named([f"{left.name} {kinds[left.kind]}" for left in answer.left_out])
+        return f"nothing was compared: {why}"
+    if len(benchmarks) == 1 and not failed:
+        return _of_one(answer, benchmarks[0])
+    regressions = [benchmark for benchmark in benchmarks if benchmark.is_regression]
+    undecided = [benchmark.name for benchmark in benchmarks if benchmark.is_undecided]
+    undecided += [left.name for left in failed]
+    of = f"of {counted(len(benchmarks) + len(failed), 'benchmark')}"
+    if regressions:
+        most = max(regressions, key=_slowdown)
+        word = verdict_word("slower", answer.metric, most.unit)
+        beyond = f" by more than {gate:g}%" if gate else ""
+        which = f", most of all {most.name}" if len(regressions) > 1 else f": {most.name}"
+        return f"{word}{beyond}: {len(regressions)} {of}{which}, {most.with_interval}"
+    if undecided:
+        beyond = f" beyond {gate:g}%" if gate else ""
+        return f"undecided: {len(undecided)} {of}: {named(undecided)}; no regression{beyond} is shown"
+    said = Counter(benchmark.verdict for benchmark in benchmarks)
+    if gate:
+        return f"no regression beyond {gate:g}% in {counted(benchmarks, 'benchmark')}"
+    counts = listed([f"{count} {word}" for word, count in said.items()])
+    return f"no regression in {counted(benchmarks, 'benchmark')}: {counts}"
+
+
+def _of_one(answer: Answer, benchmark: Benchmark) -> str:
+    """Return the answer where there is one benchmark."""
+    gate, comparison = answer.gate_percent, benchmark.comparison
+    level, baseline = str(comparison.level), str(comparison.baseline)
+    if comparison.ratio is None:
+        return f"undecided: {benchmark.why}"
+    more = "more" if comparison.ratio >= 1 else "less"
+    takes = "takes" if is_time(comparison.metric) else "has"
+    interval = f" ({benchmark.interval})" if benchmark.interval else ""
+    said = (
+        f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {metric_name(comparison.metric)}"
+        f" than {baseline}{interval}"
+    )
+    if comparison.gate == "passed":
+        return f"no regression beyond {gate:g}%: {said}"
+    if comparison.gate == "failed":
+        return f"{verdict_word('slower', comparison.metric, benchmark.unit)} by more than {gate:g}%: {said}"
+    if comparison.gate == "undecided":
+        return f"undecided: {said}; the gate is {gate:g}%"
+    if comparison.verdict == "equivalent":
+        return f"no regression, equivalent within {answer.smallest_percent:g}%: {said}"
+    return f"{benchmark.verdict}: {said}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return some names, and how many more there are."""
+    more = len(names) - _NAMED_AT_MOST
+    shown = list(names) if more <= 1 else [*names[:_NAMED_AT_MOST], f"{more} more"]
+    return listed([shortened(name) for name in shown])
+
+
+def change(ratio: float) -> str:
+    """Return by how much a metric changes: +3.1%, or 12.4 times where that is much."""
+    if ratio >= _HUGE:
+        return f"{number(ratio, 3)} times"
+    return f"{100 * (ratio - 1):+.1f}%"
+
+
+def metric_name(metric: str) -> str:
+    """Return what people call a metric."""
+    name = NAMES.get(metric, re.sub(r"_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
+    return f"{name} time" if is_time(metric) and "time" not in name.split() else name
+
+
+def ends(interval: Interval | None) -> str:
+    """Return both ends of the interval of a change; empty without one."""
+    return "" if interval is None else f"{change(interval.low)} to {change(interval.high)}"
+
+
+def _slowdown(benchmark: Benchmark) -> float:
+    """Return how much slower a benchmark is: the ratio, or its inverse where more is better."""
+    ratio = benchmark.comparison.ratio or 1.0
+    return ratio if ratio > 1 else 1 / ratio
+
+
+def is_time(metric: str) -> bool:
+    """Return whether a metric is a length of time."""
+    return re.search(r"_(ns|us|ms|s)$", metric) is not None
+
+
+def _why(report: Report, comparison: Comparison) -> str:
+    """Return why a benchmark is undecided, with the reason of its first trial that was not valid."""
+    if "undecided" not in (comparison.gate or comparison.verdict):
+        return ""
+    if not comparison.withheld:
+        gate = report.experiment.comparison.gate_percent
+        within = comparison.gate and comparison.interval and not report.analysis.waits
+        return f"the interval holds the gate of {gate:g}%" if within else comparison.reason
+    failed = (
+        trial.reason
+        for trial in report.trials
+        if trial.status != "valid" and comparison.context.items() <= trial.levels.items()
+    )
+    reason = next(failed, "")
+    return printable(shortened(f"{comparison.reason}{f': {reason}' if reason else ''}", _WHY_AT_MOST))

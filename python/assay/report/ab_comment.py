@@ -1,0 +1,82 @@
+"""The comment on a pull request that says what a comparison of two revisions came to, in Markdown."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from assay.experiment.revisions import words_of
+from assay.report.ab import NO_REGRESSION, REGRESSION, Answer, Benchmark, metric_name, sentence
+from assay.report.ab_screen import by_weight, measured, needed
+from assay.report.markdown import table, text
+from assay.words import counted, elapsed, printable
+
+_ROWS_AT_MOST = 10
+"""Of benchmarks that are not regressions; others are folded."""
+
+_MARKS = {NO_REGRESSION: "✅", REGRESSION: "❌"}
+_UNDECIDED = "❔"
+
+
+def comment(answer: Answer) -> str:
+    """Return the answer and a table of the benchmarks; how they were measured is folded."""
+    said = sentence(answer)
+    parts = [f"### {_MARKS.get(answer.exit_code, _UNDECIDED)} {text(said[0].upper() + said[1:])}"]
+    benchmarks = by_weight(answer.benchmarks)
+    shown = sum(of.is_regression or of.is_undecided for of in benchmarks)
+    shown = max(shown, _ROWS_AT_MOST)
+    if benchmarks:
+        parts.append(_table(answer, benchmarks[:shown]))
+    if benchmarks[shown:]:
+        rest = benchmarks[shown:]
+        parts.append(_folded(f"{len(rest)} more without a regression", _table(answer, rest)))
+    parts += map(text, needed(answer))
+    notes = list(_notes(answer))
+    if notes:
+        parts.append("\n".join(f"- {text(note)}" for note in notes))
+    parts.append(_folded(_summary(answer), "\n".join(f"- {text(line)}" for line in _facts(answer))))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
+    columns = ["", "benchmark", *answer.revisions, "change", "interval", "result"]
+    return table(columns, (_row(of) for of in benchmarks))
+
+
+def _row(of: Benchmark) -> list[str]:
+    mark = "❌" if of.is_regression else _UNDECIDED if of.is_undecided else "✅"
+    return [mark, of.name, *of.shown, of.change, of.interval, of.result]
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    """Yield what keeps benchmarks from being compared or decided."""
+    for benchmark in answer.benchmarks:
+        if benchmark.why:
+            yield f"{benchmark.name}: undecided: {benchmark.why}"
+    for left in answer.left_out:
+        words = {"new": "new, so not compared", "gone": "gone, so not compared", "failed": left.why}
+        yield f"{left.name}: {words[left.kind]}"
+
+
+def _summary(answer: Answer) -> str:
+    """Return the line that is seen while the facts are folded."""
+    base, head = map(words_of, answer.revisions.values())
+    trust = f"; trust: {answer.trust.degree}" if answer.trust else ""
+    return f"{head} against {base}{trust}"
+
+
+def _facts(answer: Answer) -> Iterator[str]:
+    """Yield how it was measured, how far to trust it, and what was measured."""
+    yield from measured(answer)
+    if answer.trust is None:
+        return
+    gate = f"; the gate is {answer.gate_percent:g}%" if answer.gate_percent else ""
+    yield (
+        f"{metric_name(answer.metric)}: medians, and the change with its 95% interval, from"
+        f" {counted(answer.blocks, 'block')} in {elapsed(answer.took_s)}{gate}"
+    )
+    yield f"trust: {answer.trust.summary}"
+    yield from answer.trust.reasons
+
+
+def _folded(summary: str, content: str) -> str:
+    """Return what is shown once its summary is clicked."""
+    return f"<details><summary>{escape(printable(summary))}</summary>\n\n{content}\n\n</details>"

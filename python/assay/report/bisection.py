@@ -1,0 +1,172 @@
+"""What a bisection came to: which commit made it slower, by how much, and what could not be told."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from assay.analysis.bisection import Side
+from assay.report.ab import Benchmark, change, is_time, metric_name, named
+from assay.versions import Revision
+from assay.words import counted, duration, elapsed, printable, shortened
+
+FOUND, NOTHING, UNDECIDED = 0, 1, 3
+"""Exit codes."""
+
+_SUSPECTS_AT_MOST = 8
+_SUBJECT_AT_MOST = 50
+_YEAR_MINUTES = 365 * 24 * 60
+
+
+@dataclass(frozen=True)
+class Step:
+    """A commit that was compared with the good end.
+
+    Attributes:
+        side: the end that it is like.
+        why: it was passed over; empty where it was not.
+        benchmark: how it compares; None where it could not be measured.
+    """
+
+    revision: Revision
+    side: Side
+    why: str = ""
+    benchmark: Benchmark | None = None
+
+    def line(self) -> str:
+        """Return what became of it, in a few words."""
+        if self.side == "skipped":
+            return f"passed over: {self.why}"
+        assert self.benchmark is not None
+        word = "slower" if self.side == "bad" else "not slower"
+        return f"{word}, {self.benchmark.with_interval}"
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A commit that may be the one.
+
+    Attributes:
+        authored_at: when its author wrote it.
+        why: it was passed over; empty where it was not tried, or is known to be slower.
+    """
+
+    revision: Revision
+    author: str
+    authored_at: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """What a bisection came to.
+
+    Attributes:
+        ends: the good and the bad revision.
+        commits: how many there are after the good end.
+        shown: how the bad end compares with the good one, in the benchmark in which it is slowest.
+        answer: of that: "slower", "not slower" or "undecided".
+        threshold_percent: a commit that is slower by more is like the bad end; None where none is searched.
+        suspects: the commit, or those that cannot be told apart, the newest first; none without a slowdown.
+        slowed: how the oldest commit that is known to be slower compares with the good end.
+        steps: the commits that were tried, in that order.
+        others: further benchmarks that are slower at the bad end.
+        took_s: the time that was spent on measuring.
+        spent: campaigns were left over, or as many were undecided as the error allows.
+        minutes_needed: of measuring, until the ends are decided; None where they are, or nobody knows.
+    """
+
+    ends: tuple[Revision, Revision]
+    commits: int
+    shown: Benchmark
+    answer: Literal["slower", "not slower", "undecided"]
+    threshold_percent: float | None = None
+    suspects: Sequence[Suspect] = ()
+    slowed: Benchmark | None = None
+    steps: Sequence[Step] = ()
+    others: Sequence[str] = ()
+    took_s: float = 0
+    minutes_needed: float | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Found, nothing to find, or undecided."""
+        if self.answer == "not slower":
+            return NOTHING
+        return FOUND if len(self.suspects) == 1 else UNDECIDED
+
+
+def sentence(bisected: Bisected) -> str:
+    """Return what it came to in one sentence."""
+    good, bad = bisected.ends
+    name, shown = bisected.shown.name, bisected.shown.with_interval
+    if bisected.answer == "undecided":
+        return (
+            f"undecided: whether {name} is slower at {bad.name} than at {good.name}: {shown};"
+            f" {bisected.shown.why or 'give it more time'}"
+        )
+    if bisected.answer == "not slower":
+        return f"nothing to bisect: {bad.name} is not shown to be slower than {good.name}: {name}: {shown}"
+    assert bisected.slowed is not None
+    comparison = bisected.slowed.comparison
+    more = "more" if (comparison.ratio or 1) >= 1 else "less"
+    takes = "takes" if is_time(comparison.metric) else "has"
+    by = f"{change(comparison.ratio or 1).lstrip('+-')} {more} {metric_name(comparison.metric)}"
+    interval = f" ({bisected.slowed.interval})" if bisected.slowed.interval else ""
+    if len(bisected.suspects) == 1:
+        short = bisected.suspects[0].revision.short
+        return f"{short} made it slower: {name} {takes} {by} than at {good.name}{interval}"
+    return (
+        f"one of {len(bisected.suspects)} commits made it slower, which cannot be told apart: {name} {takes}"
+        f" {by} than at {good.name}{interval}"
+    )
+
+
+def screen(bisected: Bisected) -> Iterator[str]:
+    """Yield the lines of the answer: what it is, how it was found, and how to look at it."""
+    yield printable(sentence(bisected))
+    for suspect in bisected.suspects[:_SUSPECTS_AT_MOST]:
+        yield f"  {_described(suspect)}"
+    more = bisected.suspects[_SUSPECTS_AT_MOST:]
+    if more:
+        yield f"  and {len(more)} more"
+    if bisected.others:
+        others = counted(len(bisected.others), "further benchmark")
+        yield f"slower at {bisected.ends[1].name}, and not searched: {others}: {named(bisected.others)}"
+    if bisected.minutes_needed is not None:
+        takes = duration(60 * bisected.minutes_needed)
+        yield f"to decide it takes {takes if bisected.minutes_needed < _YEAR_MINUTES else 'more than a year'}"
+    if bisected.threshold_percent is not None:
+        skipped = sum(step.side == "skipped" for step in bisected.steps)
+        passed_over = f", {skipped} of them passed over" if skipped else ""
+        yield (
+            f"{counted(bisected.commits, 'commit')}, {counted(bisected.steps, 'commit')} tried{passed_over};"
+            f" slower is what is slower by more than {bisected.threshold_percent:.2g}%;"
+            f" {elapsed(bisected.took_s)}"
+        )
+        yield "a wrong commit is named in at most 5% of bisections"
+    for label, revision in zip(("good", "bad"), bisected.ends, strict=True):
+        yield printable(f"{label}: {named_revision(revision)}: {shortened(revision.subject)}")
+    if bisected.suspects:
+        yield f"look at it: {_look(bisected)}"
+
+
+def named_revision(revision: Revision) -> str:
+    """Return what people call a revision: `main (1a2b3c4d5e)`."""
+    known = revision.commit.startswith(revision.name)
+    return revision.short if known else f"{revision.name} ({revision.short})"
+
+
+def _described(suspect: Suspect) -> str:
+    subject = shortened(suspect.revision.subject, _SUBJECT_AT_MOST)
+    why = f"; {suspect.why}" if suspect.why else ""
+    at = f"{suspect.authored_at:%Y-%m-%d}"
+    return printable(f"{suspect.revision.short} {subject} ({suspect.author}, {at}){why}")
+
+
+def _look(bisected: Bisected) -> str:
+    """Return the command that shows what the commit changed, or those that cannot be told apart."""
+    if len(bisected.suspects) == 1:
+        return f"git show {bisected.suspects[0].revision.short}"
+    newest, oldest = bisected.suspects[0].revision.short, bisected.suspects[-1].revision.short
+    return f"git log --patch {oldest}~1..{newest}"

@@ -1,0 +1,73 @@
+"""Asks programs of other tools which benchmarks they have."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.experiment.tools import BENCHMARK, CHOOSES, chooses
+from assay.experiment.types import Tool
+from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
+from assay.runner.tool_output import catch2_by_test
+from assay.words import one_line, printable, shortened
+
+_CATCH2_TAG = "[!benchmark]"
+"""Of test cases that Catch2 leaves out unless they are asked for: where benchmarks usually are."""
+
+
+def benchmarks_of(
+    tool: Tool, folder: Path, words: Sequence[str], chosen: str, stop: StopSignals
+) -> dict[str, dict[str, str]]:
+    """Return each benchmark of a program -> the parameters of its trials; none where there is no program.
+
+    A program of Catch2 lists its test cases alone, so each runs once, as briefly as it can.
+
+    Args:
+        tool: whose program it is.
+        folder: where it runs; its path is relative to it.
+        words: its path or its name on the PATH, and its arguments.
+        chosen: which of its benchmarks are wanted; "" for all.
+        stop: ends it.
+
+    Raises:
+        CannotStartError: it does not answer as programs of this tool do.
+        Interrupted: `stop` was signalled.
+    """
+    program, *arguments = words
+    path = folder / program if "/" in program else Path(shutil.which(program) or folder / program)
+    if not path.is_file():
+        return {}
+
+    def ask(*options: str) -> str:
+        ended = run_process(
+            str(path),
+            "",
+            environment=os.environ,
+            arguments=[*arguments, *options],
+            directory=folder,
+            stop=stop,
+        )
+        if ended.exit_code:
+            raise CannotStartError(f"{printable(program)} does not list its benchmarks: {_why(ended)}")
+        return ended.stdout.decode(errors="replace")
+
+    if tool == "google-benchmark":
+        names = ask(*[f"--benchmark_filter={chosen}"] * bool(chosen), "--benchmark_list_tests").splitlines()
+        return {name: {BENCHMARK: name, CHOOSES: chooses(tool, name)} for name in names if name.strip()}
+    briefly = {"--benchmark-samples": "=1", "--benchmark-no-analysis": "", "--benchmark-warmup-time": "=0"}
+    given = {argument.partition("=")[0] for argument in arguments}  # Catch2 takes no option twice
+    options = [f"{name}{value}" for name, value in briefly.items() if name not in given]
+    printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *options)
+    try:
+        found = [(test, name) for test, name, _ in catch2_by_test(printed)]
+    except ValueError as error:
+        raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
+    return {f"{test}: {name}": {BENCHMARK: name, CHOOSES: chooses(tool, test)} for test, name in found}
+
+
+def _why(ended: Ended) -> str:
+    said = one_line(printable(ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]))
+    how = (
+        f"exited with {ended.exit_code}" if ended.exit_code > 0 else f"was ended by signal {-ended.exit_code}"
+    )
+    return f"it {how}{f': {shortened(said)}' if said else ''}"

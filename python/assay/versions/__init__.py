@@ -1,0 +1,7 @@
+"""Versions of the user's own project: what git knows, worktrees in which they are built, bisection."""
+
+from assay.versions.bisection import Bisection, Suspects
+from assay.versions.repository import Repository, Revision
+from assay.versions.worktrees import BuildFailedError, Worktrees
+
+__all__ = ["Bisection", "BuildFailedError", "Repository", "Revision", "Suspects", "Worktrees"]

@@ -1,0 +1,223 @@
+"""What git knows of the user's project. Nothing here changes the checkout, its index, branches or stash."""
+
+import re
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.versions.git import GitError, git, names, succeeds
+from assay.versions.temporary import Temporary
+from assay.words import counted, listed, nearest, printable, show
+
+_SHORT = 10
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Assay"), ("EMAIL", "assay@localhost"))
+}
+_DIFFERENCES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A commit, or the working tree as it was at a moment.
+
+    Attributes:
+        commit: its hash; of a working tree with changes, that of a commit made of it.
+        name: what the user calls it: main, HEAD~3.
+        subject: the first line of its message.
+        committed_at: when it was committed.
+        tree: the hash of its files: equal where all files are.
+        changed: the files of the working tree that are not as committed; none of a commit.
+    """
+
+    commit: str
+    name: str
+    subject: str
+    committed_at: datetime
+    tree: str
+    changed: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """The start of the hash, as people write it."""
+        return self.commit[:_SHORT]
+
+    def __str__(self) -> str:
+        """Return name and hash, for messages."""
+        return self.short if self.commit.startswith(self.name) else f"{printable(self.name)} ({self.short})"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository with a checkout, whose top folder is `root`."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, folder: Path) -> "Repository":
+        """Return the repository to which a folder belongs.
+
+        Raises:
+            AssayError: git is not installed, or the folder is not part of a checkout.
+        """
+        try:
+            return cls(Path(git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")))
+        except GitError as error:
+            if "not a git repository" in error.said:
+                raise AssayError(
+                    f"{folder} is not in a git repository, which versions come from; go to your project's "
+                    "checkout, or make it one: git init && git add -A && git commit"
+                ) from error
+            if "must be run in a work tree" in error.said:
+                raise AssayError(
+                    f"{folder} is in a git repository without files; go to a checkout: git worktree add"
+                ) from error
+            raise
+
+    @staticmethod
+    def commit_of(folder: Path) -> Revision | None:
+        """Return the commit that a folder has checked out, and which files of git's differ from it.
+
+        Files that git does not know do not count: results are often written beside the code. None outside
+        of git, without it and before the first commit.
+        """
+        with suppress(AssayError):
+            repository = Repository.find(folder)
+            differing = names(git(repository.root, "diff", "--no-ext-diff", *_DIFFERENCES, "HEAD", "--"))
+            return replace(repository.revision("HEAD"), changed=differing)
+        return None
+
+    @property
+    def git_folder(self) -> Path:
+        """Where the repository itself is, also for one of several worktrees."""
+        return (self.root / git(self.root, "rev-parse", "--git-common-dir").removesuffix("\n")).resolve()
+
+    def revision(self, name: str) -> Revision:
+        """Return what a name stands for, in any of the ways of gitrevisions(7).
+
+        Raises:
+            AssayError: there is no such commit, or not in this shallow clone.
+        """
+        try:
+            commit = git(self.root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").strip()
+        except GitError as error:
+            raise AssayError(self._unknown(name, error)) from error
+        return self._described(commit, name)
+
+    def working_tree(self) -> Revision:
+        """Return HEAD if all is committed, else a commit of the files as they are, which no branch names.
+
+        Files that git does not know are part of it, but for those that it is told to ignore. The commit is
+        made with a copy of the index, which knows what need not be read again, and which files a sparse
+        checkout leaves out.
+
+        Raises:
+            AssayError: nothing is committed yet, or files within a submodule are changed.
+        """
+        head = self.revision("HEAD")
+        with Temporary() as temporary:
+            index = temporary.folder / "index"
+            own = self.root / git(self.root, "rev-parse", "--git-path", "index").removesuffix("\n")
+            if own.exists():
+                # With its time: git reads again what was changed in the moment in which it was written.
+                shutil.copy2(own, index)
+            variables = {"GIT_INDEX_FILE": str(index)} | temporary.variables
+            git(self.root, "add", "--all", variables=variables)
+            unseen = names(git(self.root, "diff-files", *_DIFFERENCES, variables=variables))
+            if unseen:
+                raise AssayError(
+                    f"{counted(unseen, 'submodule')} of {self.root} with changes that are not committed: "
+                    f"{listed(list(map(printable, unseen)))}; commit or stash them there"
+                )
+            tree = git(self.root, "write-tree", variables=variables).strip()
+        if tree == head.tree:
+            return head
+        message = f"Uncommitted changes of {head.short}"
+        arguments = ("commit-tree", "-p", head.commit, "-m", message, tree)
+        commit = git(self.root, *arguments, variables=_IDENTITY).strip()
+        changed = names(git(self.root, "diff-tree", "-r", "--name-only", "-z", head.tree, tree))
+        return replace(self._described(commit, "working tree"), changed=changed)
+
+    def author(self, commit: str) -> tuple[str, datetime]:
+        """Return who wrote a commit, and when."""
+        name, date = self._shown(commit, "%an%x00%aI")
+        return name, datetime.fromisoformat(date)
+
+    def between(self, good: Revision, bad: Revision) -> list[str]:
+        """Return the commits that came after `good` up to `bad`, the newest last.
+
+        Raises:
+            AssayError: `bad` does not descend from `good`.
+        """
+        if good.commit == bad.commit:
+            raise AssayError(
+                f"{good} and {bad} are the same commit; name an older one as good and a newer one as bad"
+            )
+        if not self._descends(bad.commit, good.commit):
+            hint = "a search needs the commits from one to the other"
+            if self._descends(good.commit, bad.commit):
+                hint = "it is the other way round: exchange them"
+            elif self._is_shallow():
+                hint = "this clone is shallow, and may lack what lies between: git fetch --unshallow"
+            raise AssayError(f"{good} is not an ancestor of {bad}; {hint}")
+        return self.suspects([good.commit], bad.commit)
+
+    def suspects(self, good: Sequence[str], bad: str) -> list[str]:
+        """Return the commits up to `bad` that none of `good` contains, the newest last."""
+        return git(self.root, "rev-list", "--reverse", "--topo-order", bad, *_not(good), "--").split()
+
+    def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
+        """Return the commit to ask about next, as `git bisect` chooses; None: nothing is left to ask.
+
+        Its answer leaves the fewest suspects. Instead of a skipped one it is the next best.
+        """
+        # Of several equally good ones the two options name different ones; `git bisect` uses both like this.
+        # A plain `--bisect` would also read how far a bisection of the user's has come.
+        how = "--bisect-all" if skipped else "--bisect-vars"
+        printed = git(self.root, "rev-list", how, bad, *_not(good), "--")
+        commits = re.findall(r"^(?:bisect_rev=')?([0-9a-f]{40,})", printed, re.MULTILINE)
+        return next((commit for commit in commits if commit != bad and commit not in skipped), None)
+
+    def _described(self, commit: str, name: str) -> Revision:
+        tree, date, subject = self._shown(commit, "%T%x00%cI%x00%s")
+        return Revision(commit, name, subject, datetime.fromisoformat(date), tree)
+
+    def _shown(self, commit: str, what: str) -> list[str]:
+        options = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={what}")
+        return git(self.root, "show", *options, commit, "--").removesuffix("\n").split("\0")
+
+    def _descends(self, commit: str, ancestor: str) -> bool:
+        return succeeds(self.root, "merge-base", "--is-ancestor", ancestor, commit)
+
+    def _is_shallow(self) -> bool:
+        return git(self.root, "rev-parse", "--is-shallow-repository").strip() == "true"
+
+    def _refs(self) -> list[str]:
+        kinds = ("refs/heads", "refs/tags", "refs/remotes")
+        return git(self.root, "for-each-ref", "--format=%(refname:short)", *kinds).split()
+
+    def _unknown(self, name: str, error: GitError) -> str:
+        if name == "HEAD":
+            return f"{self.root} has no commit yet; make one: git add -A && git commit"
+        if "ambiguous" in error.said:
+            return f"{show(name)} stands for several objects in {self.root}; write more of the hash"
+        start = re.split(r"[~^]", name)[0]
+        if start != name and succeeds(self.root, "rev-parse", "--verify", "--end-of-options", start):
+            line = git(self.root, "rev-list", "--count", "--first-parent", start, "--")
+            hint = f"{start} has {counted(int(line) - 1, 'ancestor')}"
+        elif re.fullmatch(r"[0-9a-f]{7,}", name):
+            hint = "get it: git fetch"
+        else:
+            hint = nearest(name, self._refs())
+        if self._is_shallow():
+            hint += "; this clone is shallow, and may lack it: git fetch --unshallow"
+        return f"there is no revision {show(name)} in {self.root}; {hint}"
+
+
+def _not(commits: Sequence[str]) -> list[str]:
+    return [f"^{commit}" for commit in commits]

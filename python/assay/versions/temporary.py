@@ -1,0 +1,69 @@
+"""A temporary folder that is gone however this process ends, with all that still runs for it."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.versions import janitor
+
+
+class Temporary:
+    """While entered, `folder` is there.
+
+    A process in a session of its own waits for the end and removes it (`janitor.py`): one way for an
+    ordinary end, an exception, Ctrl-C and `kill -9`. It makes the folder, too, so that there is no moment
+    at which nobody would remove it.
+
+    Attributes:
+        folder: the path, without symbolic links.
+        variables: for the environment of whatever is started for the folder; it is ended with it.
+    """
+
+    def __init__(self, worktrees: Path | None = None) -> None:
+        """Take the folder in which git notes worktrees, where some are to be made in the temporary one."""
+        self._worktrees = worktrees
+
+    def __enter__(self) -> "Temporary":
+        """Make the folder; under TMPDIR where that is set.
+
+        Raises:
+            AssayError: it cannot be made.
+        """
+        self._janitor = subprocess.Popen(  # noqa: S603
+            # The standard library is all that it needs: it starts in a few hundredths of a second.
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                janitor.__file__,
+                *([str(self._worktrees)] if self._worktrees else []),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            text=True,
+        )
+        assert self._janitor.stdout is not None
+        path = self._janitor.stdout.readline().rstrip("\n")
+        if not path:
+            self.close()
+            raise AssayError(
+                f"no temporary folder can be made in {tempfile.gettempdir()}; "
+                "make room there, or set TMPDIR to another place"
+            )
+        self.folder = Path(path)
+        self.variables = {janitor.MARK: path}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the folder."""
+        self.close()
+
+    def close(self) -> str:
+        """Remove the folder; return its path if something in it cannot be removed, else nothing."""
+        left, _ = self._janitor.communicate()
+        return left.rstrip("\n")

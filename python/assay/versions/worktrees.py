@@ -1,0 +1,153 @@
+"""Checkouts of several revisions beside the user's own, built, and gone at the end whatever happens."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.runner.build import run_shell
+from assay.runner.process import CannotStartError, StopSignals
+from assay.versions.git import environment, git, names, succeeds
+from assay.versions.repository import Repository, Revision
+from assay.versions.temporary import Temporary
+from assay.words import printable
+
+_SUBMODULE = "160000"  # the mode of its entry in a tree
+
+
+class BuildFailedError(AssayError):
+    """A revision does not build; `label` and `revision` say which one."""
+
+    def __init__(self, label: str, revision: Revision, why: str) -> None:
+        super().__init__(f"revision {revision} does not build: {why}")
+        self.label = label
+        self.revision = revision
+
+
+class Worktrees:
+    """While entered, each revision has a worktree, built.
+
+    Attributes:
+        folders: label -> its worktree. All such paths are of one length: it moves the stack of what runs
+            there, and with it performance (Mytkowicz et al., 2009).
+        changed_by_build: label -> the files of git's that the build changed.
+    """
+
+    folders: Mapping[str, Path]
+    changed_by_build: Mapping[str, tuple[str, ...]]
+
+    def __init__(
+        self,
+        repository: Repository,
+        revisions: Mapping[str, Revision],
+        *,
+        build: str | None,
+        say: Callable[[str], None],
+        show_output: Callable[[str], None],
+        stop: StopSignals | None = None,
+    ) -> None:
+        """Take what is to be there.
+
+        Args:
+            repository: of the revisions.
+            revisions: label -> what is checked out for it.
+            build: a command for the shell, run at the top of each worktree.
+            say: is told of each build that begins, and what a worktree lacks.
+            show_output: is given the last lines of a build that failed, safe for a terminal.
+            stop: ends what is running.
+        """
+        self._repository = repository
+        self._revisions = revisions
+        self._build = build
+        self._say = say
+        self._show_output = show_output
+        self._stop = stop
+
+    def __enter__(self) -> "Worktrees":
+        """Make the worktrees, and build.
+
+        Raises:
+            BuildFailedError: a revision does not build.
+            AssayError: a revision cannot be checked out.
+            Interrupted: the user asked to stop.
+        """
+        self._git_folder = self._repository.git_folder
+        self._temporary = Temporary(self._git_folder / "worktrees").__enter__()
+        try:
+            parent = self._temporary.folder
+            # Git names its notes of a worktree after the folder.
+            self.folders = {
+                label: parent / f"{parent.name}-{number:03}" for number, label in enumerate(self._revisions)
+            }
+            for label, revision in self._revisions.items():
+                self._check_out(revision, self.folders[label])
+            self.changed_by_build = {label: self._changed_by_build(label) for label in self._revisions}
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what still runs in the worktrees, and remove them."""
+        left = self._temporary.close()
+        if left:
+            self._say(f"{left} cannot be removed whole: files in it belong to another user; remove it")
+
+    def _check_out(self, revision: Revision, folder: Path) -> None:
+        add = ("worktree", "add", "--quiet", "--detach", str(folder), revision.commit)
+        git(self._repository.root, *add, variables=self._temporary.variables, stop=self._stop)
+        self._add_submodules(revision, folder, self._git_folder)
+
+    def _add_submodules(self, revision: Revision, folder: Path, git_folder: Path) -> None:
+        """Fill the submodules of a checkout from the user's repository, without a network."""
+        commits = _submodules(folder)
+        if not commits or not (folder / ".gitmodules").exists():
+            return
+        listing = ("config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
+        for entry in names(git(folder, *listing)):
+            key, _, path = entry.partition("\n")
+            if path not in commits:
+                continue
+            source = git_folder / "modules" / key.removeprefix("submodule.").removesuffix(".path")
+            if not source.exists():
+                self._say(
+                    f"{revision}: the submodule {printable(path)} is not in your clone and stays empty; "
+                    f"if it is needed: git submodule update --init {printable(path)}"
+                )
+                continue
+            if not succeeds(source, "cat-file", "-e", f"{commits[path]}^{{commit}}"):
+                raise AssayError(
+                    f"{revision} needs commit {commits[path]} of the submodule {printable(path)}, which your "
+                    f"clone lacks; get it: git -C {printable(path)} fetch origin {commits[path]}"
+                )
+            # What is shared need not be copied.
+            clone = ("clone", "--quiet", "--shared", "--no-checkout", str(source), str(folder / path))
+            git(folder, *clone, variables=self._temporary.variables, stop=self._stop)
+            check_out = ("checkout", "--quiet", "--detach", commits[path])
+            git(folder / path, *check_out, variables=self._temporary.variables, stop=self._stop)
+            self._add_submodules(revision, folder / path, source)
+
+    def _changed_by_build(self, label: str) -> tuple[str, ...]:
+        """Build a worktree, and return which files of git's that changed."""
+        if self._build is None:
+            return ()
+        revision, folder = self._revisions[label], self.folders[label]
+        # Rules for ends of lines can make files differ from what was just checked out.
+        before = _changed(folder, revision)
+        self._say(f"building {printable(label)}, {revision}: {printable(self._build)}")
+        try:
+            marked = environment() | self._temporary.variables
+            run_shell("build", self._build, folder, self._show_output, self._stop, environment=marked)
+        except CannotStartError as error:
+            raise BuildFailedError(label, revision, str(error)) from error
+        return tuple(name for name in _changed(folder, revision) if name not in before)
+
+
+def _submodules(folder: Path) -> dict[str, str]:
+    """Return path -> commit of the submodules of what is checked out."""
+    entries = (entry.partition("\t") for entry in names(git(folder, "ls-tree", "-r", "-z", "HEAD")))
+    return {path: facts.split()[2] for facts, _, path in entries if facts.startswith(_SUBMODULE)}
+
+
+def _changed(folder: Path, revision: Revision) -> tuple[str, ...]:
+    differences = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
+    return names(git(folder, "diff", "--no-ext-diff", *differences, revision.commit, "--"))

@@ -1,0 +1,267 @@
+"""Real worktrees and builds, and every way in which they can end."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assay.errors import AssayError
+from assay.runner.process import Interrupted, StopSignals
+from assay.versions import BuildFailedError, Repository, Worktrees
+from assay.versions.testing import Project
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Have temporary folders made in one that is to be empty again at the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """Return a project of which nothing is changed, unless a test commits to it."""
+    project = Project(tmp_path / "project")
+    project.commit("Second", speed="2\n")
+    yield project
+    assert not (project.root / ".git" / "worktrees").exists()
+
+
+def worktrees(
+    project: Project,
+    said: list[str],
+    build: str | None,
+    *names: str,
+    stop: StopSignals | None = None,
+) -> Worktrees:
+    """Return worktrees of revisions, whose names are their labels, too; of the working tree: "here"."""
+    repository = Repository.find(project.root)
+    revisions = {
+        name: repository.working_tree() if name == "here" else repository.revision(name) for name in names
+    }
+    return Worktrees(repository, revisions, build=build, say=said.append, show_output=said.append, stop=stop)
+
+
+def test_each_revision_is_built_in_a_folder_of_its_own(project: Project) -> None:
+    (project.root / "speed").write_text("3\n")
+    (project.root / "new").touch()
+    before = project.everything()
+    said: list[str] = []
+    build = "cp speed built; git describe --always; test ! -e new || echo $ASSAY_TEMPORARY > new"
+    with worktrees(project, said, build, "HEAD~1", "main", "here") as made:
+        folders = made.folders
+        built = {label: (folder / "built").read_text() for label, folder in folders.items()}
+        assert built == {"HEAD~1": "1\n", "main": "2\n", "here": "3\n"}
+        assert len({len(str(folder)) for folder in folders.values()}) == 1
+        assert made.changed_by_build == {"HEAD~1": (), "main": (), "here": ("new",)}
+        with worktrees(project, said, None, "main") as later:
+            assert len(str(later.folders["main"])) == len(str(folders["main"]))
+    assert project.everything() == before
+    assert said[1] == f"building main, main ({project.git('rev-parse', 'HEAD')[:10]}): {build}"
+
+
+def test_a_revision_that_does_not_build_is_named_with_the_end_of_its_output(project: Project) -> None:
+    before = project.everything()
+    said: list[str] = []
+    made = worktrees(project, said, "grep 1 speed || { echo no 1; exit 3; }", "HEAD~1", "main")
+    with pytest.raises(
+        BuildFailedError, match=r"revision main \(\w{10}\) does not build: .* with 3"
+    ) as failed:
+        made.__enter__()
+    assert (failed.value.label, failed.value.revision.name) == ("main", "main")
+    assert said[-1] == "no 1"
+    assert project.everything() == before
+
+
+def test_an_exception_within_leaves_nothing_either(project: Project) -> None:
+    before = project.everything()
+    # Folders that nobody may write in, and a link that leads out of the worktree.
+    build = f"mkdir -p mod/cache; touch mod/cache/x; ln -s {project.root} link; chmod -R a-w mod; sleep 600 &"
+    with pytest.raises(ZeroDivisionError), worktrees(project, [], build, "main"):
+        raise ZeroDivisionError
+    assert project.everything() == before
+    assert os.access(project.root, os.W_OK)
+
+
+def test_hooks_of_the_user_do_not_run(project: Project) -> None:
+    hook = project.root / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntouch hooked\n")
+    hook.chmod(0o755)
+    with worktrees(project, [], None, "main") as made:
+        assert not (made.folders["main"] / "hooked").exists()
+
+
+def test_a_surrounding_hook_does_not_lead_builds_astray(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    with worktrees(project, [], "git rev-parse HEAD > commit", "HEAD~1") as made:
+        assert (made.folders["HEAD~1"] / "commit").read_text().strip() == project.first
+
+
+def test_only_what_the_build_changes_is_told(project: Project) -> None:
+    # As committed, the text has other ends of lines than git would give it.
+    project.commit("Ends of lines", windows="1\r\n", gone="", staged="")
+    (project.root / ".git" / "info" / "attributes").write_text("windows text\n")
+    build = "echo 3 > speed; rm gone; echo 3 > staged; git add staged; touch new"
+    with worktrees(project, [], build, "main") as made:
+        assert made.changed_by_build == {"main": ("gone", "speed", "staged")}
+
+
+def test_submodules_are_there_offline_and_those_of_submodules(project: Project, tmp_path: Path) -> None:
+    inner, outer = Project(tmp_path / "inner"), Project(tmp_path / "outer")
+    outer.add_submodule("inside", inner)
+    project.add_submodule("a part", outer)
+    for part in (inner, outer):
+        part.root.rename(part.root.with_suffix(".gone"))
+    before = project.everything()
+    said: list[str] = []
+    with worktrees(project, said, "test ! -e 'a part' || echo 2 > 'a part/speed'", "main", "HEAD~1") as made:
+        assert (made.folders["main"] / "a part" / "inside" / "speed").read_text() == "1\n"
+        assert not (made.folders["HEAD~1"] / "a part").exists()
+        assert made.changed_by_build == {"main": ("a part",), "HEAD~1": ()}
+    assert project.everything() == before
+    assert len(said) == 2
+
+
+def test_a_submodule_that_the_clone_lacks_is_told(project: Project, tmp_path: Path) -> None:
+    project.add_submodule("part", Project(tmp_path / "library"))
+    project.git("clone", "--quiet", str(project.root), str(tmp_path / "clone"))
+    clone = Project.__new__(Project)
+    clone.root = tmp_path / "clone"
+    said: list[str] = []
+    with worktrees(clone, said, None, "main") as made:
+        assert list((made.folders["main"] / "part").iterdir()) == []
+    [told] = said
+    assert told.endswith(
+        "part is not in your clone and stays empty; if it is needed: git submodule update --init part"
+    )
+
+
+def test_a_commit_that_a_submodule_lacks_is_told(project: Project, tmp_path: Path) -> None:
+    project.add_submodule("part", Project(tmp_path / "library"))
+    project.git("update-index", "--cacheinfo", f"160000,{'1' * 40},part")
+    project.git("commit", "--quiet", "--message", "With a part that nobody has")
+    with pytest.raises(
+        AssayError, match=r"needs commit 1{40} of the submodule part.*git -C part fetch origin 1{40}$"
+    ):
+        worktrees(project, [], None, "main").__enter__()
+
+
+def test_a_temporary_folder_that_cannot_be_made_is_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = worktrees(project, [], None, "main")
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    monkeypatch.setattr("sys.executable", "/bin/false")  # Python itself goes on to /tmp where TMPDIR is bad
+    with pytest.raises(AssayError, match=r"no temporary folder can be made in /nowhere; .*TMPDIR"):
+        made.__enter__()
+
+
+def test_a_signal_during_a_build_leaves_nothing(project: Project) -> None:
+    before = project.everything()
+    with StopSignals() as stop:
+        build = f"kill -INT {os.getpid()}; sleep 600 | setsid sleep 600"
+        made = worktrees(project, [], build, "main", stop=stop)
+        with pytest.raises(Interrupted):
+            made.__enter__()
+    assert project.everything() == before
+
+
+def test_trials_that_still_run_in_a_worktree_are_ended_and_a_user_who_looks_is_not(project: Project) -> None:
+    def start(program: Path | str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [program, "600"],
+            cwd=folder,
+            env={"PATH": os.defpath},
+            start_new_session=True,
+            preexec_fn=None if terminal is None else partial(fcntl.ioctl, terminal, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+        )
+
+    ours, users = os.openpty()
+    with worktrees(project, [], 'cp "$(command -v sleep)" program', "main") as made:
+        folder = made.folders["main"]
+        ended = [start(folder / "program", Path("/")), start("sleep", folder)]
+        looks = start("sleep", folder, users)
+    assert [process.wait() for process in ended] == [-signal.SIGKILL, -signal.SIGKILL]
+    assert looks.poll() is None
+    looks.kill()
+    looks.wait()
+    os.close(ours)
+    os.close(users)
+
+
+BUILDS = """
+import sys
+from pathlib import Path
+from assay.versions import Repository, Worktrees
+repository = Repository.find(Path(sys.argv[1]))
+revisions = {"main": repository.revision("main")}
+with Worktrees(repository, revisions, build=sys.argv[2], say=print, show_output=print):
+    pass
+"""
+
+TELLS_AND_WAITS = "(exec > {ready}; pwd; exec sleep 600) & (exec > {ready}; exec setsid sleep 600) & wait"
+"""Children of a shell, one in a session of its own: as of make's, nothing ends them when the shell dies."""
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("during", ["build", "checkout"])
+def test_no_signal_leaves_anything(
+    project: Project, temporary: Path, tmp_path: Path, signum: signal.Signals, during: str
+) -> None:
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    waits = TELLS_AND_WAITS.format(ready=ready)
+    if during == "checkout":
+        (project.root / ".git" / "info" / "attributes").write_text("speed filter=slow\n")
+        project.git("config", "filter.slow.smudge", waits)
+    before = project.everything()
+    assay = subprocess.Popen(
+        [sys.executable, "-c", BUILDS, str(project.root), waits],
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    with ready.open() as pipe:
+        assert Path(pipe.readline().strip()).is_relative_to(temporary)
+        os.killpg(assay.pid, signum)
+        assay.wait()
+        assert pipe.read() == ""  # nobody is left who could write
+    while list(temporary.iterdir()) or (project.root / ".git" / "worktrees").exists():
+        os.sched_yield()
+    assert project.everything() == before
+
+
+def test_what_a_killed_janitor_left_is_removed_by_the_next_and_nothing_of_the_user(
+    project: Project, tmp_path: Path
+) -> None:
+    users = tmp_path / "assay-versions-mine"
+    project.git("worktree", "add", "--quiet", "--detach", str(users))
+    users.rename(tmp_path / "moved")  # as on a disk that is not mounted
+    before = project.everything()
+    others = worktrees(project, [], None, "main")
+    left = worktrees(project, [], "sleep 600 &", "main")
+    with others:
+        left.__enter__()
+        left._temporary._janitor.kill()
+        left._temporary._janitor.wait()
+        assert left.folders["main"].exists()
+        with worktrees(project, [], None, "main"):
+            assert not left.folders["main"].exists()
+            assert others.folders["main"].exists()
+        left._temporary._janitor.communicate()
+    assert project.everything() == before
+    (tmp_path / "moved").rename(users)
+    project.git("worktree", "remove", str(users))
