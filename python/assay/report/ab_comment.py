@@ -20,6 +20,7 @@ def comment(answer: Answer) -> str:
     """Return the answer and a table of the benchmarks; how they were measured is folded."""
     said = sentence(answer)
     parts = [f"### {_MARKS.get(answer.exit_code, _UNDECIDED)} {text(said[0].upper() + said[1:])}"]
+    parts.append(f"<sub>{escape(printable(_compared(answer)))}</sub>")
     benchmarks = by_weight(answer.benchmarks)
     shown = sum(of.is_regression or of.is_undecided for of in benchmarks)
     shown = max(shown, _ROWS_AT_MOST)
@@ -32,13 +33,15 @@ def comment(answer: Answer) -> str:
     notes = list(_notes(answer))
     if notes:
         parts.append("\n".join(f"- {text(note)}" for note in notes))
-    parts.append(_folded(_summary(answer), "\n".join(f"- {text(line)}" for line in _facts(answer))))
+    trust = f"Trust: {answer.trust.degree}; " if answer.trust else ""
+    summary = f"{trust}how it was measured"
+    parts.append(_folded(summary, "\n".join(f"- {text(line.strip())}" for line in _facts(answer))))
     return "\n\n".join(parts) + "\n"
 
 
 def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
-    columns = ["", "benchmark", *answer.revisions, "change", "interval", "result"]
-    return table(columns, (_row(of) for of in benchmarks))
+    numbers = [*answer.revisions, "change", "interval"]
+    return table(["", "benchmark", *numbers, "result"], map(_row, benchmarks), numbers)
 
 
 def _row(of: Benchmark) -> list[str]:
@@ -52,15 +55,14 @@ def _notes(answer: Answer) -> Iterator[str]:
         if benchmark.why:
             yield f"{benchmark.name}: undecided: {benchmark.why}"
     for left in answer.left_out:
-        words = {"new": "new, so not compared", "gone": "gone, so not compared", "failed": left.why}
-        yield f"{left.name}: {words[left.kind]}"
+        failed = left.kind == "failed"
+        yield f"{left.name}: {f'fails in {left.why}' if failed else f'{left.kind}, so not compared'}"
 
 
-def _summary(answer: Answer) -> str:
-    """Return the line that is seen while the facts are folded."""
-    base, head = map(words_of, answer.revisions.values())
-    trust = f"; trust: {answer.trust.degree}" if answer.trust else ""
-    return f"{head} against {base}{trust}"
+def _compared(answer: Answer) -> str:
+    """Return what was compared: the metric and the two revisions."""
+    metric = f"{metric_name(answer.metric)}; " if answer.metric else ""
+    return metric + ", ".join(f"{level}: {words_of(of)}" for level, of in answer.revisions.items())
 
 
 def _facts(answer: Answer) -> Iterator[str]:
@@ -70,10 +72,9 @@ def _facts(answer: Answer) -> Iterator[str]:
         return
     gate = f"; the gate is {answer.gate_percent:g}%" if answer.gate_percent else ""
     yield (
-        f"{metric_name(answer.metric)}: medians, and the change with its 95% interval, from"
+        f"medians of {metric_name(answer.metric)}, and the change with its interval, from"
         f" {counted(answer.blocks, 'block')} in {elapsed(answer.took_s)}{gate}"
     )
-    yield f"trust: {answer.trust.summary}"
     yield from answer.trust.reasons
 
 
