@@ -1,0 +1,16 @@
+"""Other tools' formats: readers of their results, and writers of ours that their scripts read."""
+
+from assay.foreign.catch2 import read_catch2
+from assay.foreign.document import ForeignError
+from assay.foreign.google_benchmark import read_google_benchmark
+from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
+
+__all__ = [
+    "Benchmark",
+    "ForeignError",
+    "ForeignRun",
+    "Measure",
+    "Summary",
+    "read_catch2",
+    "read_google_benchmark",
+]
