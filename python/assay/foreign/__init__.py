@@ -3,6 +3,7 @@
 from assay.foreign.catch2 import read_catch2
 from assay.foreign.document import ForeignError
 from assay.foreign.google_benchmark import read_google_benchmark
+from assay.foreign.read import files_of, read
 from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "ForeignRun",
     "Measure",
     "Summary",
+    "files_of",
+    "read",
     "read_catch2",
     "read_google_benchmark",
 ]

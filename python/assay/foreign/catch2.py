@@ -6,12 +6,11 @@ with several sections runs once for each, and what it runs in all of them is in 
 one's name ends in #2.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from assay.foreign.document import AGAIN, fail
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
 from assay.words import quoted
 
 TOOL = "Catch2"
@@ -36,7 +35,7 @@ def read_catch2(text: str, source: str = "the output") -> ForeignRun:
     reader.read(text)
     if not reader.benchmarks:
         fail(source, "", "no test case in it has a benchmark", "run the test cases with a BENCHMARK")
-    return ForeignRun(TOOL, reader.version, tuple(reader.benchmarks), randomised=None, host=reader.host)
+    return ForeignRun(TOOL, reader.version, told_apart(reader.benchmarks), randomised=None, host=reader.host)
 
 
 @dataclass
@@ -54,7 +53,6 @@ class _Reader:
     host: dict[str, Fact] = field(default_factory=dict)
     benchmarks: list[Benchmark] = field(default_factory=list)
     _open: list[_Open] = field(default_factory=list)
-    _seen: Counter[str] = field(default_factory=Counter)
     _summary: Summary | None = None
     _failure: str | None = None
 
@@ -101,9 +99,6 @@ class _Reader:
         self._open.pop()
 
     def _add(self, name: str) -> None:
-        self._seen[name] += 1
-        if self._seen[name] > 1:
-            name = f"{name} #{self._seen[name]}"
         if self._failure is not None:
             self.benchmarks.append(Benchmark(name, {}, 1, (), self._failure.strip() or "it failed"))
             return

@@ -1,7 +1,8 @@
 """What the readers make of another tool's results: one type, whichever tool wrote them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -50,7 +51,7 @@ class Benchmark:
     Attributes:
         name: as the tool names it, parameters included where the tool writes them into the name.
         processes: how many processes measured it.
-        measures: what the tool's own comparison looks at first; empty of one that failed.
+        measures: the one that the tool's own comparison looks at first; there may be none if it failed.
         failure: why it failed, in the tool's words.
     """
 
@@ -80,3 +81,15 @@ class ForeignRun:
     randomised: bool | None
     host: Mapping[str, Fact] = field(default_factory=dict)
     begun: datetime | None = None
+
+
+def told_apart(benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
+    """Return benchmarks no two of which have the same name and parameters: the second one gets #2."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    apart = []
+    for benchmark in benchmarks:
+        known_by = (benchmark.name, *sorted(benchmark.parameters.items()))
+        seen[known_by] += 1
+        number = seen[known_by]
+        apart.append(benchmark if number == 1 else replace(benchmark, name=f"{benchmark.name} #{number}"))
+    return tuple(apart)
