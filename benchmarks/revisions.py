@@ -1,7 +1,7 @@
-"""Plants a slowdown of 3% in a real git repository with a real build, to be found by `assay ab` and `assay bisect`.
+"""Plants a slowdown of 3% in a real repository with a real build, for `assay ab` and `assay bisect` to find.
 
-Prints what each says, and ends with 1 where the planted commit is not the one that is named, or an empty commit is
-called slower. Takes some minutes.
+Prints what each says, and ends with 1 where another commit is named than the planted one, or one that changes
+nothing is called slower. Takes some minutes.
 """
 
 import json
@@ -88,7 +88,7 @@ def _assay(project: Project, *words: str) -> dict[str, Any]:
     """Run a command, and show what it answers."""
     began = time.monotonic()
     command = [sys.executable, "-m", "assay", *words, "--json", "--quiet"]
-    ended = subprocess.run(command, cwd=project.root, stdout=subprocess.PIPE, text=True, check=False)
+    ended = subprocess.run(command, cwd=project.root, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     if ended.returncode not in {0, 1, 3}:
         sys.exit(ended.returncode)
     told: dict[str, Any] = json.loads(ended.stdout)

@@ -95,16 +95,19 @@ class _Reader:
 
     def _end(self, element: str) -> None:
         if element == "BenchmarkResults":
-            self._add("/".join(entry.name for entry in self._open if entry.name))
+            self._add([entry.name for entry in self._open if entry.name])
         self._open.pop()
 
-    def _add(self, name: str) -> None:
+    def _add(self, names: list[str]) -> None:
+        name, failure = "/".join(names), ""
+        measures: tuple[Measure, ...] = ()
         if self._failure is not None:
-            self.benchmarks.append(Benchmark(name, {}, 1, (), self._failure.strip() or "it failed"))
-            return
-        if self._summary is None:
+            failure = self._failure.strip() or "it failed"
+        elif self._summary is None:
             self._fail(f"BenchmarkResults {quoted(name)} has no mean", AGAIN)
-        self.benchmarks.append(Benchmark(name, {}, 1, (Measure("time_ns", "ns", summary=self._summary),)))
+        else:
+            measures = (Measure("time_ns", "ns", summary=self._summary),)
+        self.benchmarks.append(Benchmark(name, {}, 1, measures, failure, test_case=names[0]))
 
     @property
     def _within(self) -> str:

@@ -53,6 +53,7 @@ class Benchmark:
         processes: how many processes measured it.
         measures: the one that the tool's own comparison looks at first; there may be none if it failed.
         failure: why it failed, in the tool's words.
+        test_case: the test case that it is in, which alone can be chosen; empty where the tool has none.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Benchmark:
     processes: int
     measures: tuple[Measure, ...]
     failure: str = ""
+    test_case: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ _ROWS_AT_MOST = 10
 """Of benchmarks that are not regressions; others are folded."""
 
 _MARKS = {NO_REGRESSION: "✅", REGRESSION: "❌"}
-_UNDECIDED = "❔"
+_UNDECIDED = "⚠️"
+_NO_BREAK = "&nbsp;"
 
 
 def comment(answer: Answer) -> str:
@@ -29,7 +30,7 @@ def comment(answer: Answer) -> str:
     if benchmarks[shown:]:
         rest = benchmarks[shown:]
         parts.append(_folded(f"{len(rest)} more without a regression", _table(answer, rest)))
-    parts += map(text, needed(answer))
+    parts += (text(line[0].upper() + line[1:]) for line in needed(answer))
     notes = list(_notes(answer))
     if notes:
         parts.append("\n".join(f"- {text(note)}" for note in notes))
@@ -46,7 +47,8 @@ def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
 
 def _row(of: Benchmark) -> list[str]:
     mark = "❌" if of.is_regression else _UNDECIDED if of.is_undecided else "✅"
-    return [mark, of.name, *of.shown, of.change, of.interval, of.result]
+    cells = [*of.shown, of.change, of.interval, of.result]
+    return [mark, of.name, *(cell.replace(" ", _NO_BREAK) for cell in cells)]
 
 
 def _notes(answer: Answer) -> Iterator[str]:
