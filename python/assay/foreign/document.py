@@ -29,7 +29,7 @@ def parse(text: str, source: str) -> "Place":
         ForeignError: it is not JSON, or is cut off.
     """
     try:
-        return Place(source, "", json.loads(text))
+        return Place(source, "", json.loads(_whole_characters(text)))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         if not text.strip():
@@ -39,6 +39,13 @@ def parse(text: str, source: str) -> "Place":
         fail(source, place, f"is not JSON ({error.msg})", f"{AGAIN}, as JSON and nothing else")
     except RecursionError:
         fail(source, "", "its JSON is nested too deeply for any result")
+
+
+def _whole_characters(text: str) -> str:
+    """Return a JSON text without halves of surrogate pairs, which no store and no page can hold."""
+    if "\\ud" not in text.lower():
+        return text
+    return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

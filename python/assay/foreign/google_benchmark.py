@@ -54,8 +54,6 @@ def google_benchmark(document: Place) -> ForeignRun:
 
 def _benchmark(name: str, rows: Sequence[Place]) -> Benchmark:
     parameters = _parameters(name)
-    if threads := rows[0].get("threads"):
-        parameters.setdefault("threads", int(threads.number()))
     for row in rows:
         for flag, reason in (("error_occurred", "error_message"), ("skipped", "skip_message")):
             if row.object().get(flag):

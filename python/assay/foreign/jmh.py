@@ -38,8 +38,9 @@ def _benchmark(result: Place) -> Benchmark:
     mode = result["mode"].text()
     given = result.get("params")
     parameters: Mapping[str, Fact] = {**(given.facts() if given else {}), "mode": mode}
-    if threads := result.get("threads"):
-        parameters = {**parameters, "threads": int(threads.number())}
+    threads = result.get("threads")
+    if threads and (count := int(threads.number())) != 1:
+        parameters = {**parameters, "threads": count}
     metric = result["primaryMetric"]
     unit = metric["scoreUnit"]
     if mode == "thrpt":

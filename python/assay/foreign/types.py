@@ -1,5 +1,6 @@
 """What the readers make of another tool's results: one type, whichever tool wrote them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -62,6 +63,19 @@ class Benchmark:
     measures: tuple[Measure, ...]
     failure: str = ""
     test_case: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, with the parameters that it does not show itself."""
+        shown = [
+            f"{key}={value}" for key, value in self.parameters.items() if not _names(self.name, str(value))
+        ]
+        return f"{self.name} ({', '.join(shown)})" if shown else self.name
+
+
+def _names(name: str, value: str) -> bool:
+    """Tell whether a value stands in a name by itself, not inside of a longer word or number."""
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", name) is not None
 
 
 @dataclass(frozen=True)
