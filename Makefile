@@ -69,9 +69,10 @@ bench: build ## Measure Assay itself; prints ratios with intervals.
 	$(VENV)/python benchmarks/run.py
 
 .PHONY: calibration
-calibration: build ## Prove verdicts by simulation, then try them in real trials: about fifteen minutes.
+calibration: build ## Prove verdicts by simulation, then try them in real trials: about twenty minutes.
 	$(VENV)/python benchmarks/calibration.py
 	$(VENV)/python benchmarks/planted.py
+	$(VENV)/python benchmarks/revisions.py
 
 .PHONY: wheel
 wheel: packages .venv/.ready ## Build a wheel with the programs and their libraries inside: build/dist/*.whl.

@@ -100,6 +100,24 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
         ),
         (["compare", "1"], "assay compare: SIDE: name two or more; the first is the baseline"),
         (
+            ["ab", "--base", "main"],
+            "nothing is to be measured; name an experiment's file or commands, or give --google-benchmark or"
+            " --catch2",
+        ),
+        (
+            ["ab", "--base", "main", "--gate", "2 %", "--metric", "cost", "./bench"],
+            "--metric cost: its name does not say which values are better; call it cost_ns, cost_bytes or"
+            " cost_per_s, or write an experiment, which can say it",
+        ),
+        (
+            ["ab", "--base", "main", "--gate", "much", "true"],
+            "assay ab: --gate: much is not a number; write digits",
+        ),
+        (
+            ["bisect", "--good", "v1", "--setup", "make", "x.toml", "--catch2", "./tests"],
+            "commands and --catch2 are measured one at a time; leave all but one out",
+        ),
+        (
             ["run", "x.toml"],
             "x.toml: cannot be read: No such file or directory; name an experiment's file",
         ),

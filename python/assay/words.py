@@ -17,7 +17,7 @@ NAMES_AT_MOST = 10
 """The most names that a hint lists if none is near."""
 
 
-_SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 """Unit of time -> seconds."""
 
 
@@ -97,10 +97,10 @@ def elapsed(seconds: float) -> str:
 
 def in_unit(value: float, unit: str, digits: int = 3) -> str:
     """Return a number with its unit, as people say it: 12 µs for 12,000 ns, 10.5M op/s, 3 MiB."""
-    if unit in _SECONDS:
-        seconds = value * _SECONDS[unit]
-        shown = next((name for name in ("s", "ms", "µs") if abs(seconds) >= _SECONDS[name]), "ns")
-        return f"{number(seconds / _SECONDS[shown], digits)} {shown}"
+    if unit in SECONDS:
+        seconds = value * SECONDS[unit]
+        shown = next((name for name in ("s", "ms", "µs") if abs(seconds) >= SECONDS[name]), "ns")
+        return f"{number(seconds / SECONDS[shown], digits)} {shown}"
     if unit == "bytes":
         power = next((power for power in range(3) if value < 1000 * 1024**power), 3)
         return f"{number(value / 1024**power, digits)} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"

@@ -6,22 +6,26 @@ from typing import Any
 
 from assay.analysis import Analysis
 from assay.audit.design import too_few_for
+from assay.audit.foreign import FOREIGN_RULES
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
 from assay.audit.trials import maps_of
-from assay.audit.types import Evidence, Rule, rule
+from assay.audit.types import Evidence, Rule, Seen, rule
 from assay.experiment.types import Experiment
 from assay.findings import SEVERITIES, Finding
+from assay.foreign import ForeignRun
 from assay.store.types import StoredTrial
 
 __all__ = [
     "DESIGN_RULES",
+    "FOREIGN_RULES",
     "KNOWN_FLAWS",
     "RULES",
     "Evidence",
     "Rule",
     "audit",
     "audit_experiment",
+    "audit_foreign",
     "guide_page",
     "maps_of",
     "rule",
@@ -54,12 +58,17 @@ def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Fi
     return _findings(DESIGN_RULES, Evidence(experiment, None, host))
 
 
+def audit_foreign(run: ForeignRun) -> list[Finding]:
+    """Return what another tool's results lack, in the same order."""
+    return _findings(FOREIGN_RULES, run)
+
+
 def guide_page(rule: str) -> Path:
     """Return the Markdown file that explains a rule."""
     return Path(__file__).parent / "guide" / f"{rule}.md"
 
 
-def _findings(rules: Iterable[Rule[Evidence]], evidence: Evidence) -> list[Finding]:
+def _findings(rules: Iterable[Rule[Seen]], seen: Seen) -> list[Finding]:
     order = list(SEVERITIES)
-    findings = (finding for rule in rules for finding in rule.check(evidence))
+    findings = (finding for rule in rules for finding in rule.check(seen))
     return sorted(findings, key=lambda finding: order.index(finding.severity))

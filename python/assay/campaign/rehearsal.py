@@ -24,12 +24,14 @@ class RehearsalError(AssayError):
     """A trial of a rehearsal cannot be counted.
 
     Attributes:
+        why: it cannot.
         trial: that trial.
         outcome: what became of it.
     """
 
-    def __init__(self, message: str, trial: PlannedTrial, outcome: Outcome) -> None:
-        super().__init__(message)
+    def __init__(self, place: str, why: str, trial: PlannedTrial, outcome: Outcome) -> None:
+        super().__init__(f"{place}: {why}")
+        self.why = why
         self.trial = trial
         self.outcome = outcome
 
@@ -84,20 +86,23 @@ def rehearse(
     for _, group in groupby(block, key=lambda trial: trial.group):
         trials = list(group)
         for trial, outcome in zip(trials, executor.execute(trials), strict=True):
-            if why := _mistake(experiment, trial, outcome):
-                failed(RehearsalError(why, trial, outcome))
+            if why := _mistake(experiment, outcome):
+                failed(RehearsalError(_place(experiment, trial), why, trial, outcome))
     return time.monotonic() - began
 
 
-def _mistake(experiment: Experiment, trial: PlannedTrial, outcome: Outcome) -> str:
+def _mistake(experiment: Experiment, outcome: Outcome) -> str:
     """Return why a trial cannot be counted, or ""."""
-    compared = experiment.comparison
-    name = str(trial.levels[compared.factor])
-    context = {factor: level for factor, level in trial.levels.items() if factor != compared.factor}
-    place = f"{name} ({condition_name(context)})" if context else name
     if outcome.status != "valid":
-        return f"{place}: {outcome.reason}"
-    metrics = metrics_of(outcome)
-    if compared.metric in metrics:
-        return ""
-    return f"{place}: does not give the metric {compared.metric}; {nearest(compared.metric, sorted(metrics))}"
+        return outcome.reason
+    metric, metrics = experiment.comparison.metric, metrics_of(outcome)
+    return (
+        "" if metric in metrics else f"does not give the metric {metric}; {nearest(metric, sorted(metrics))}"
+    )
+
+
+def _place(experiment: Experiment, trial: PlannedTrial) -> str:
+    compared = experiment.comparison.factor
+    context = {factor: level for factor, level in trial.levels.items() if factor != compared}
+    name = str(trial.levels[compared])
+    return f"{name} ({condition_name(context)})" if context else name

@@ -67,7 +67,7 @@ def audit(
     Example: `assay audit experiments/quickstart.toml`
     """
     from assay.audit import audit as audit_campaign
-    from assay.audit import audit_experiment
+    from assay.audit import audit_experiment, audit_foreign
     from assay.experiment import check, check_listed, load, overridden
     from assay.runner.machine import host, present_machine
     from assay.runner.subjects import kinds, listings
@@ -91,13 +91,16 @@ def audit(
     if loaded is None or store.exists():
         with Store.open(store, create=False) as opened:
             summary, note = _campaign(opened, loaded, campaign)
-            if summary is not None:
+            if summary is not None and summary.imported:
+                of_campaign = audit_foreign(opened.foreign_run(summary.id))
+            elif summary is not None:
                 of_campaign = audit_campaign(
                     opened.experiment(summary.id) if loaded is None or note else loaded,
                     opened.trials(summary.id),
                     summary.host,
                     environments=opened.environments(summary.id),
                 )
+            if summary is not None:
                 opened.write_findings(summary.id, of_campaign)
     new = [finding for finding in of_campaign if finding not in of_file]
     if as_json:

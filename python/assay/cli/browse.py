@@ -88,7 +88,7 @@ def list_(
     if as_json:
         print_json(listed)
     else:
-        _print_listed(listed[what])
+        _print_listed([{name: entry[name] for name in entry if name != "foreign"} for entry in listed[what]])
 
 
 def show(
@@ -180,6 +180,7 @@ def _campaigns(store: "Store") -> dict[str, Any]:
                 "ended": campaign.ended,
                 **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
                 "state": _state(campaign),
+                "foreign": origin.tool if (origin := campaign.imported) else None,
             }
             for campaign in store.campaigns()
         ]
@@ -187,6 +188,8 @@ def _campaigns(store: "Store") -> dict[str, Any]:
 
 
 def _state(campaign: "CampaignSummary") -> str:
+    if campaign.imported:
+        return f"foreign, of {campaign.imported.tool}"
     if campaign.stopped:
         return f"finished early: {campaign.stopped}"
     return "finished" if campaign.finished else "unfinished"

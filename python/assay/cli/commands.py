@@ -20,6 +20,7 @@ from assay.cli import (
     engines,
     explore,
     export,
+    import_,
     new,
     plan,
     race,
@@ -61,6 +62,7 @@ app.command("engines", cls=Command)(engines.engines)
 app.command("check", cls=Command)(check.check)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)
+app.command("import", cls=Command)(import_.import_)
 app.command("serve", cls=Command)(serve.serve)
 new_app = typer.Typer(
     no_args_is_help=True,

@@ -46,12 +46,32 @@ def report(
 
     Example: `assay report --campaign 2`
     """
+    from assay.cli.import_ import as_object, print_foreign
     from assay.report import gather
-    from assay.report.site import write_page, write_site
+    from assay.report.foreign import gather_foreign
+    from assay.report.site import write_foreign_page, write_page, write_site
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
-        gathered = gather(opened, opened.campaign(campaign).id)
+        summary = opened.campaign(campaign)
+        if summary.imported:
+            foreign = gather_foreign(opened, summary.id)
+
+            def write_foreign() -> Path:
+                if campaign is None:
+                    return write_site(opened, folder)
+                return write_foreign_page(foreign, opened, folder)
+
+            if not as_json:
+                print_foreign(foreign, verbose=verbose)
+            page = None if as_json and folder is None else write_foreign()
+            if as_json:
+                print_json({**as_object(foreign), "store": store, "page": page})
+            elif page:
+                tell_page(page, invocation("report", store=store))
+            end(fail_on, foreign.findings)
+            return
+        gathered = gather(opened, summary.id)
 
         def write() -> Path:
             if campaign is None:

@@ -305,7 +305,7 @@ def rehearsed(ready: Ready, share: Share, session: Session) -> Ready:
         context = {name: level for name, level in failure.trial.levels.items() if name != REVISION}
         name = name_of(experiment, context)
         if name not in failed:
-            failed[name] = LeftOut(name, "failed", str(failure))
+            failed[name] = LeftOut(name, "failed", f"{failure.trial.levels[REVISION]}: {failure.why}")
             contexts.append(context)
     left = without(experiment, contexts)
     if not left.conditions():

@@ -24,6 +24,7 @@ def summary(record: Mapping[str, Any], compared: Sequence[str]) -> list[str]:
         record: of the store.
         compared: metrics that come first.
     """
+    seed = [] if record["seed"] is None else [f"seed {record['seed']}"]
     status = str(record["status"]).replace("_", " ")
     request = record["request"]
     settings = [
@@ -39,7 +40,7 @@ def summary(record: Mapping[str, Any], compared: Sequence[str]) -> list[str]:
             2,
         ),
         *_folded(printable(condition_name(record["levels"])), 2),
-        *_folded("; ".join([*settings, f"seed {record['seed']}"]), 3),
+        *_folded("; ".join([*settings, *seed]), 3),
     ]
     if record["reason"]:
         lines += _folded(f"why: {printable(record['reason'])}", 3)

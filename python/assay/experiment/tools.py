@@ -8,7 +8,7 @@ from assay.experiment.race import escaped, plain_name
 from assay.experiment.types import Tool
 from assay.experiment.write_toml import toml_file
 
-METRIC: Mapping[Tool, str] = {"google-benchmark": "real_time_ns", "catch2": "mean_ns"}
+METRIC: Mapping[Tool, str] = {"google-benchmark": "real_time_ns", "catch2": "time_ns"}
 """Tool -> what is compared where nobody says."""
 
 BENCHMARK, CHOOSES = "benchmark", "chooses"

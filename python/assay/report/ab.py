@@ -275,7 +275,8 @@ def change(ratio: float) -> str:
     """Return by how much a metric changes: +3.1%, or 12.4 times where that is much."""
     if ratio >= _HUGE:
         return f"{number(ratio, 3)} times"
-    return f"{100 * (ratio - 1):+.1f}%"
+    percent = f"{100 * (ratio - 1):+.1f}%"
+    return "0.0%" if percent[1:] == "0.0%" else percent
 
 
 def metric_name(metric: str) -> str:

@@ -13,13 +13,15 @@ _ROWS_AT_MOST = 10
 """Of benchmarks that are not regressions; others are folded."""
 
 _MARKS = {NO_REGRESSION: "✅", REGRESSION: "❌"}
-_UNDECIDED = "❔"
+_UNDECIDED = "⚠️"
+_NO_BREAK = "&nbsp;"
 
 
 def comment(answer: Answer) -> str:
     """Return the answer and a table of the benchmarks; how they were measured is folded."""
     said = sentence(answer)
     parts = [f"### {_MARKS.get(answer.exit_code, _UNDECIDED)} {text(said[0].upper() + said[1:])}"]
+    parts.append(f"<sub>{escape(printable(_compared(answer)))}</sub>")
     benchmarks = by_weight(answer.benchmarks)
     shown = sum(of.is_regression or of.is_undecided for of in benchmarks)
     shown = max(shown, _ROWS_AT_MOST)
@@ -28,22 +30,25 @@ def comment(answer: Answer) -> str:
     if benchmarks[shown:]:
         rest = benchmarks[shown:]
         parts.append(_folded(f"{len(rest)} more without a regression", _table(answer, rest)))
-    parts += map(text, needed(answer))
+    parts += (text(line[0].upper() + line[1:]) for line in needed(answer))
     notes = list(_notes(answer))
     if notes:
         parts.append("\n".join(f"- {text(note)}" for note in notes))
-    parts.append(_folded(_summary(answer), "\n".join(f"- {text(line)}" for line in _facts(answer))))
+    trust = f"Trust: {answer.trust.degree}; " if answer.trust else ""
+    summary = f"{trust}how it was measured"
+    parts.append(_folded(summary, "\n".join(f"- {text(line.strip())}" for line in _facts(answer))))
     return "\n\n".join(parts) + "\n"
 
 
 def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
-    columns = ["", "benchmark", *answer.revisions, "change", "interval", "result"]
-    return table(columns, (_row(of) for of in benchmarks))
+    numbers = [*answer.revisions, "change", "interval"]
+    return table(["", "benchmark", *numbers, "result"], map(_row, benchmarks), numbers)
 
 
 def _row(of: Benchmark) -> list[str]:
     mark = "❌" if of.is_regression else _UNDECIDED if of.is_undecided else "✅"
-    return [mark, of.name, *of.shown, of.change, of.interval, of.result]
+    cells = [*of.shown, of.change, of.interval, of.result]
+    return [mark, of.name, *(cell.replace(" ", _NO_BREAK) for cell in cells)]
 
 
 def _notes(answer: Answer) -> Iterator[str]:
@@ -52,15 +57,14 @@ def _notes(answer: Answer) -> Iterator[str]:
         if benchmark.why:
             yield f"{benchmark.name}: undecided: {benchmark.why}"
     for left in answer.left_out:
-        words = {"new": "new, so not compared", "gone": "gone, so not compared", "failed": left.why}
-        yield f"{left.name}: {words[left.kind]}"
+        failed = left.kind == "failed"
+        yield f"{left.name}: {f'fails in {left.why}' if failed else f'{left.kind}, so not compared'}"
 
 
-def _summary(answer: Answer) -> str:
-    """Return the line that is seen while the facts are folded."""
-    base, head = map(words_of, answer.revisions.values())
-    trust = f"; trust: {answer.trust.degree}" if answer.trust else ""
-    return f"{head} against {base}{trust}"
+def _compared(answer: Answer) -> str:
+    """Return what was compared: the metric and the two revisions."""
+    metric = f"{metric_name(answer.metric)}; " if answer.metric else ""
+    return metric + ", ".join(f"{level}: {words_of(of)}" for level, of in answer.revisions.items())
 
 
 def _facts(answer: Answer) -> Iterator[str]:
@@ -70,10 +74,9 @@ def _facts(answer: Answer) -> Iterator[str]:
         return
     gate = f"; the gate is {answer.gate_percent:g}%" if answer.gate_percent else ""
     yield (
-        f"{metric_name(answer.metric)}: medians, and the change with its 95% interval, from"
+        f"medians of {metric_name(answer.metric)}, and the change with its interval, from"
         f" {counted(answer.blocks, 'block')} in {elapsed(answer.took_s)}{gate}"
     )
-    yield f"trust: {answer.trust.summary}"
     yield from answer.trust.reasons
 
 

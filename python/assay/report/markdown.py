@@ -1,7 +1,7 @@
 """The summary of a campaign in Markdown, for a pull request or a paper's artifact."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import astuple
 
 from assay.analysis import Comparison
@@ -88,11 +88,12 @@ def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str
     return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
 
 
-def table(columns: list[str], rows: Iterator[list[str]]) -> str:
-    """Return a table of text of others' making."""
-    head = [columns, ["---"] * len(columns)]
-    lines = [[text(cell) if cell != "---" else cell for cell in row] for row in [*head, *rows]]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def table(columns: list[str], rows: Iterable[list[str]], numbers: Collection[str] = ()) -> str:
+    """Return a table of text of others' making; columns of `numbers` are set to the right."""
+    line = ["---:" if column in numbers else "---" for column in columns]
+    lines = [[text(cell) for cell in row] for row in [columns, *rows]]
+    lines.insert(1, line)
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 
 def text(raw: str) -> str:

@@ -13,6 +13,8 @@
     campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js
 
+A campaign that was imported has index.html and summary.json alone.
+
 A file has its name from us or from a number, never from what a subject or an experiment is called.
 """
 
@@ -20,6 +22,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -33,10 +36,11 @@ from markupsafe import Markup
 
 import assay
 from assay import audit
-from assay.audit import RULES
+from assay.audit import FOREIGN_RULES, RULES
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
+from assay.report.foreign import ForeignReport, foreign_files, gather_foreign, ours_beside
 from assay.report.gather import Report, gather
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
@@ -69,6 +73,9 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
         written = _summary(directory, campaign) or {}
         changed = written.get("made_from") != _made_from(campaign, store, directory)
         if changed or written.get("beside") != _beside(campaign, store):
+            if campaign.imported:
+                _write_foreign(gather_foreign(store, campaign.id), store, directory)
+                continue
             with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
                 report = known.get(campaign.id) or gather(store, campaign.id)
                 _write_campaign(report, store, directory, page_alone=not changed)
@@ -79,6 +86,14 @@ def write_page(report: Report, store: Store, directory: Path | None = None) -> P
     """Write the pages of one campaign and the index, as `write_site` does; return its index.html."""
     directory = _prepared(store, directory)
     written = _write_campaign(report, store, directory)
+    _write_index(store, directory)
+    return written
+
+
+def write_foreign_page(report: ForeignReport, store: Store, directory: Path | None = None) -> Path:
+    """Write the page of a campaign that was imported and the index; return its index.html."""
+    directory = _prepared(store, directory)
+    written = _write_foreign(report, store, directory)
     _write_index(store, directory)
     return written
 
@@ -143,6 +158,31 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
     return folder / "index.html"
 
 
+def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path:
+    """Write the page of a campaign that was imported."""
+    store.write_findings(report.campaign.id, report.findings)
+    folder = directory / f"campaign-{report.campaign.id}"
+    summary = {
+        "begun": report.campaign.started_at.isoformat(),
+        "made_from": _made_from(report.campaign, store, directory),
+        "beside": _beside(report.campaign, store),
+        "ended": report.campaign.ended,
+        "findings": words.severities(report.findings),
+        "verdicts": {},
+    }
+    where = f" --store {shlex.quote(str(store.path.absolute()))}"
+    commands = [
+        ("this page", f"assay report --campaign {report.campaign.id}{where}"),
+        ("the trials", f"assay list trials --campaign {report.campaign.id}{where}"),
+    ]
+    for name, text in (
+        *foreign_files(report, commands, guide_pages()),
+        ("summary.json", json.dumps(summary)),
+    ):
+        write(folder / name, text)
+    return folder / "index.html"
+
+
 def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
     """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added.
 
@@ -160,6 +200,8 @@ def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
 
 def _beside(campaign: CampaignSummary, store: Store) -> str:
     """Return a digest of what a campaign's page tells of other campaigns."""
+    if campaign.imported:
+        return _digest((ours.id, ours.ended) for ours in ours_beside(store))
     replicated = about_sensitivity(campaign, store)
     return _digest([*elsewhere(campaign, store), *((replicated.id, replicated.ended) if replicated else ())])
 
@@ -214,7 +256,7 @@ def guide_pages() -> frozenset[str]:
 def _write_guide(folder: Path) -> None:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     pages = {name: name for name in guide_pages()} | {_OVERVIEW: "index"}
-    titles = {rule.id: rule.title for rule in RULES}
+    titles = {rule.id: rule.title for rule in RULES} | {rule.id: rule.title for rule in FOREIGN_RULES}
     for name, page_name in pages.items():
         tokens = markdown.parse((GUIDE / f"{name}.md").read_text(encoding="utf-8"))
         for inner in (inner for token in tokens for inner in token.children or ()):

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from assay.audit import RULES
+from assay.audit import FOREIGN_RULES, RULES
 from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report

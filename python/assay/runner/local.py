@@ -273,7 +273,7 @@ def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str
     stdout, rules = _text(ended.stdout), trial.extract
     assert rules != "protocol"
     try:
-        if rules in ("google-benchmark", "catch2"):
+        if rules == "google-benchmark" or rules == "catch2":  # noqa: PLR1714  # mypy knows no `in`
             found = metrics_in(stdout, rules, trial.request.get("parameters", {}).get(BENCHMARK))
         else:
             found = extract(stdout, rules)

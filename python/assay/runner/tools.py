@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.experiment.tools import BENCHMARK, CHOOSES, chooses
 from assay.experiment.types import Tool
 from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
-from assay.runner.tool_output import catch2_by_test
+from assay.runner.tool_output import read
 from assay.words import one_line, printable, shortened
 
 _CATCH2_TAG = "[!benchmark]"
@@ -59,10 +59,10 @@ def benchmarks_of(
     options = [f"{name}{value}" for name, value in briefly.items() if name not in given]
     printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *options)
     try:
-        found = [(test, name) for test, name, _ in catch2_by_test(printed)]
+        benchmarks = read(printed, tool).benchmarks
     except ValueError as error:
         raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
-    return {f"{test}: {name}": {BENCHMARK: name, CHOOSES: chooses(tool, test)} for test, name in found}
+    return {of.name: {BENCHMARK: of.name, CHOOSES: chooses(tool, of.test_case)} for of in benchmarks}
 
 
 def _why(ended: Ended) -> str:

@@ -25,10 +25,12 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
+from assay.foreign import ForeignRun
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
 from assay.store import schema
 from assay.store.ended import kept_of
+from assay.store.imported import Imported, trials_of
 from assay.store.query import Rows, run_query
 from assay.store.schema import (
     audit,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from assay.findings import Finding
 
 _PLANNED = TypeAdapter(PlannedTrial)
+_FOREIGN = TypeAdapter(ForeignRun)
 _RECORDS_AT_ONCE = 500
 
 _IN_COLUMNS = {"status", "started_at", "wall_s"}
@@ -57,7 +60,7 @@ _IN_COLUMNS = {"status", "started_at", "wall_s"}
 
 
 class UnreadableError(AssayError):
-    """A campaign's stored experiment has a form that this version of Assay does not know."""
+    """A campaign has no experiment that can be read: another tool made it, or another version of Assay."""
 
 
 class Store:
@@ -107,34 +110,57 @@ class Store:
         A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
         """
         resolved = experiment.model_copy(update={"path": experiment.path.absolute()})
+        row = {
+            "question": experiment.question,
+            "seed": plan.seed,
+            "source": experiment.source,
+            "resolved": resolved.model_dump_json(),
+            "host": host,
+        }
         with self._database.write("run again") as connection:
-            experiment_id = _experiment_id(connection, experiment.name)
-            campaign_id = connection.execute(
-                insert(campaign).returning(campaign.c.id),
-                {
-                    "experiment_id": experiment_id,
-                    "question": experiment.question,
-                    "seed": plan.seed,
-                    "source": experiment.source,
-                    "resolved": resolved.model_dump_json(),
-                    "host": host,
-                    "started_at": datetime.now(UTC),
-                },
-            ).scalar_one()
-            _add_planned(connection, campaign_id, plan.trials)
-            factors = dict.fromkeys(name for planned in plan.trials for name in planned.levels)
-            _extend_view(connection, experiment_id, [("factor", name) for name in factors])
+            return _add_campaign(connection, experiment.name, row, plan.trials)
+
+    def import_run(self, run: ForeignRun, origin: Imported) -> int:
+        """Write what another tool measured as a campaign that has ended, and return its number.
+
+        It is written in one transaction: a trial for each process of each benchmark.
+        """
+        planned = trials_of(run, datetime.now(UTC))
+        row = {
+            "question": f"What {run.tool} measured ({origin.file}).",
+            "seed": 0,
+            "source": "",
+            "resolved": _storable(_FOREIGN.dump_json(run).decode()),
+            "host": origin.host_of(run),
+        }
+        with self._database.write("import it again") as connection:
+            campaign_id = _add_campaign(connection, origin.name_of(run), row, [trial for trial, _ in planned])
+            experiment_id = self._experiment_of(connection, campaign_id)
+            for trial_planned, outcome in planned:
+                _add_ended(connection, experiment_id, campaign_id, trial_planned.ordinal, outcome)
         return campaign_id
+
+    def foreign_run(self, campaign_id: int) -> ForeignRun:
+        """Return what another tool measured, of a campaign that was imported."""
+        statement = select(campaign.c.resolved).where(campaign.c.id == campaign_id)
+        (row,) = self._rows(campaign_id, statement)
+        return _FOREIGN.validate_json(row["resolved"])
 
     def experiment(self, campaign_id: int) -> Experiment:
         """Return the experiment of a campaign, as it was resolved when the campaign began.
 
         Raises:
             AssayError: there is no such campaign.
-            UnreadableError: another version of Assay wrote it.
+            UnreadableError: it was imported from another tool, or another version of Assay wrote it.
         """
-        statement = select(campaign.c.resolved, campaign.c.source).where(campaign.c.id == campaign_id)
-        (row,) = self._rows(campaign_id, statement)
+        columns = (campaign.c.resolved, campaign.c.source, campaign.c.host)
+        (row,) = self._rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
+        if origin := Imported.of(row["host"]):
+            raise UnreadableError(
+                f"campaign {campaign_id} was imported from {origin.tool}: it has no verdict, and is compared"
+                f" with nothing; see it with `assay report --campaign {campaign_id}`, or name a campaign that"
+                " Assay ran"
+            )
         try:
             resolved = Experiment.model_validate_json(row["resolved"])
         except ValidationError as error:
@@ -233,32 +259,9 @@ class Store:
         Raises:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
-        result = dict(outcome.result) if outcome.result is not None else None
-        kept = kept_of(outcome)
-        kinds: dict[Kind, str] = {
-            "metric": "metrics",
-            "before": "calibration_before",
-            "after": "calibration_after",
-        }
-        names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
-        row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
-        content = {name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS}
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
-            try:
-                trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
-            except IntegrityError as error:
-                raise AssayError(
-                    f"trial {ordinal} of campaign {campaign_id} is not planned or has ended already; "
-                    "the store was not changed"
-                ) from error
-            digest = None
-            if result is not None and "environment" in result:
-                digest = _environment_digest(connection, result.pop("environment"))
-            row = {"trial_id": trial_id, "environment": digest, "outcome": content | {"result": result}}
-            connection.execute(insert(record), row)
-            _extend_view(connection, experiment_id, names)
-        return trial_id
+            return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
 
     def campaigns(self) -> list[CampaignSummary]:
         """Return every campaign, the oldest first."""
@@ -419,6 +422,51 @@ def _experiment_id(connection: Connection, name: str) -> int:
     experiment_id = connection.execute(adding).scalar_one()
     connection.exec_driver_sql(create_view(view, experiment_id, []))
     return experiment_id
+
+
+def _add_campaign(
+    connection: Connection, experiment: str, row: Mapping[str, Any], trials: Sequence[PlannedTrial]
+) -> int:
+    """Write a campaign of an experiment with its plan, and return its number."""
+    experiment_id = _experiment_id(connection, experiment)
+    campaign_id = connection.execute(
+        insert(campaign).returning(campaign.c.id),
+        {**row, "experiment_id": experiment_id, "started_at": datetime.now(UTC)},
+    ).scalar_one()
+    _add_planned(connection, campaign_id, trials)
+    factors = dict.fromkeys(name for planned in trials for name in planned.levels)
+    _extend_view(connection, experiment_id, [("factor", name) for name in factors])
+    return campaign_id
+
+
+def _add_ended(
+    connection: Connection, experiment_id: int, campaign_id: int, ordinal: int, outcome: Outcome
+) -> int:
+    """Write what became of a planned trial, and return the trial's number."""
+    result = dict(outcome.result) if outcome.result is not None else None
+    kept = kept_of(outcome)
+    kinds: dict[Kind, str] = {
+        "metric": "metrics",
+        "before": "calibration_before",
+        "after": "calibration_after",
+    }
+    names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
+    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
+    content = {name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS}
+    try:
+        trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
+    except IntegrityError as error:
+        raise AssayError(
+            f"trial {ordinal} of campaign {campaign_id} is not planned or has ended already; "
+            "the store was not changed"
+        ) from error
+    digest = None
+    if result is not None and "environment" in result:
+        digest = _environment_digest(connection, result.pop("environment"))
+    row = {"trial_id": trial_id, "environment": digest, "outcome": content | {"result": result}}
+    connection.execute(insert(record), row)
+    _extend_view(connection, experiment_id, names)
+    return trial_id
 
 
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:

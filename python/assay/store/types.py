@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from assay.plan.types import Level
 from assay.runner.types import Status
+from assay.store.imported import Imported
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class CampaignSummary:
     counts: Mapping[Status, int]
     host: Mapping[str, Any]
     stopped: str = ""
+
+    @property
+    def imported(self) -> Imported | None:
+        """Where it came from, if another tool measured it; such a campaign has no experiment."""
+        return Imported.of(self.host)
 
     @property
     def ended(self) -> int:

@@ -15,6 +15,7 @@ from assay.report.charts.style import Series
 
 TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
 TO_TRIAL = "'trial.html#' + datum.trial"
+TO_CAMPAIGN = "isValid(datum.campaign) ? '../campaign-' + datum.campaign + '/index.html' : ''"
 
 HEIGHT = 240  # of a chart's plane, pixels
 CAP = 9  # length of the caps of an interval, pixels

@@ -1,0 +1,101 @@
+"""What a command line asks `assay ab` to measure, and the experiments that are written for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.benchmarks import asked_of
+from assay.errors import AssayError
+from assay.experiment import parse
+from assay.experiment.race import Entrant, Race, race_text
+from assay.experiment.tools import chooses, tool_text
+from assay.experiment.types import Tool
+
+NOTHING: dict[str, Any] = {
+    "google_benchmark": "",
+    "catch2": "",
+    "chosen": "",
+    "metric": "",
+    "build": "",
+    "link": "",
+    "setup": "",
+    "shell": None,
+    "same_output": False,
+    "gate": None,
+    "seed": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "message"),
+    [
+        ([], {}, "nothing is to be measured"),
+        (["a"], {"catch2": "b"}, "commands and --catch2 are measured one at a time"),
+        (["x.toml", "y.toml"], {}, "2 experiments are measured one at a time"),
+        (["x.toml", "a"], {}, "an experiment and commands are measured one at a time"),
+        (["x.toml"], {"setup": "make"}, "--setup is for commands"),
+        ([], {"catch2": "b", "shell": False}, "--shell is for commands"),
+        (["a"], {"chosen": "x"}, "--filter is for --google-benchmark and --catch2"),
+        (["x.toml"], {"link": "ld {output} {layout}"}, r"--link is for what has no file"),
+        (["a"], {"metric": "cost"}, "--metric cost: its name does not say which values are better"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    words: list[str],
+    options: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("x.toml", "y.toml"):
+        Path(name).touch()
+    with pytest.raises(AssayError, match=message):
+        asked_of(words, **{**NOTHING, **options})
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "argument"),
+    [
+        ("google-benchmark", "sum<int>/8/min_time:0.1", r"^sum<int>/8/min_time:0\.1$"),
+        ("google-benchmark", "f(a|b)[1]*$", r"^f\(a\|b\)\[1\]\*\$$"),
+        ("catch2", r'sums, [all] "of" \them*', r"sums\, \[all] \"of\" \\them\*"),
+    ],
+)
+def test_a_benchmark_is_chosen_by_its_name_whatever_that_holds(tool: Tool, name: str, argument: str) -> None:
+    assert chooses(tool, name) == argument
+
+
+def test_benchmarks_of_a_tool_are_an_experiment(tmp_path: Path) -> None:
+    parameters = {"benchmark": "sum {x}", "chooses": "^sum \\{x\\}$"}
+    comparison = {"metric": "real_time_ns", "better": "lower"}
+    link = "ld -o {output} {layout}"
+    words = ["./bin/my-bench", "--pattern={a}"]
+    text = tool_text("google-benchmark", words, {"sum {x}": parameters, "b": parameters}, comparison, link)
+    experiment = parse(text, tmp_path / "ab.toml", identical=True)
+    [program] = experiment.programs.values()
+    assert program.path == tmp_path / "bin/my-bench"
+    assert program.arguments == (
+        "--pattern={{a}",
+        "--benchmark_filter={chooses}",
+        "--benchmark_format=json",
+    )
+    assert (program.extract, program.link) == ("google-benchmark", link)
+    assert experiment.factors["benchmark"] == ("sum {x}", "b")
+    assert experiment.perturb.layout
+
+
+def test_commands_that_can_be_linked_get_layouts(tmp_path: Path) -> None:
+    options = {"link": "ld -o {output} {layout}", "extract": "lines"}
+    race = Race(
+        entrants=[Entrant("./a {linked} {x}", command=True)],
+        metric="a_ns",
+        better="lower",
+        commands=options,
+        factor="benchmark",
+    )
+    experiment = parse(race_text(race, (), {"blocks": 1}), tmp_path / "ab.toml", identical=True)
+    [program] = experiment.programs.values()
+    assert program.arguments == ("{linked}", "{{x}")
+    assert experiment.perturb.layout

@@ -1,0 +1,129 @@
+"""`assay import`: what another tool measured, as a campaign beside ours."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, print_table
+from assay.words import shortened
+
+if TYPE_CHECKING:
+    from assay.report.foreign import ForeignReport
+
+WIDTH = 80
+LINES_AT_MOST = 10
+"""Benchmarks that a screen shows; `assay report --verbose` shows all."""
+NAME_AT_MOST = 25
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", hidden=True)],
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Put what another tool measured into the store, as a campaign of its own.
+
+    FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
+    json), XML of Catch2 (--reporter xml), or the folder target/criterion of Criterion.rs. Several may be
+    named; a mistake in one of them imports none.
+
+    The audit says what the results lack, and a page shows them beside what Assay measured. They have no
+    verdict and are compared with nothing. A file that is in the store already is not imported again.
+
+    Example: `assay import build/results.json`, `assay import target/criterion`
+    """
+    import hashlib
+
+    from assay.foreign import files_of, read
+    from assay.report.foreign import gather_foreign
+    from assay.store import Store
+    from assay.store.imported import Imported
+
+    runs = []
+    for file in files:
+        run = read(file)
+        digest = hashlib.sha256()
+        for part in files_of(file):
+            digest.update(part.read_bytes())
+        runs.append((run, Imported(run.tool, run.version, str(file), digest.hexdigest())))
+    with Store.open(store) as opened:
+        held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
+        reports = []
+        for run, origin in runs:
+            known = held.get(origin.sha256)
+            if known is not None:
+                typer.echo(f"{origin.file} is campaign {known} already", err=True)
+            number = opened.import_run(run, origin) if known is None else known
+            held[origin.sha256] = number
+            reports.append(gather_foreign(opened, number))
+            opened.write_findings(number, reports[-1].findings)
+    if as_json:
+        print_json({"campaigns": [as_object(report) for report in reports], "store": store})
+        return
+    for report in reports:
+        print_foreign(report)
+    typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
+
+
+def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
+    """Print what another tool measured and what it lacks: what fits a screen, or with `verbose` all."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from assay.report.terminal import SEVERITY_STYLES, print_finding
+    from assay.report.trust import short
+    from assay.words import counted, printable
+
+    origin, campaign, console = report.origin, report.campaign, Console()
+    lines = report.lines if verbose else report.main_lines[:LINES_AT_MOST]
+    tool = f"{origin.tool} {origin.version}".strip()
+    count = counted(report.run.benchmarks, "benchmark")
+    typer.echo(printable(f"{tool}: {count} (campaign {campaign.id}, foreign: no verdict)"))
+    print_table(
+        ["benchmark", *["metric"] * verbose, "value", "lowest to highest", "samples"],
+        [
+            [
+                line.benchmark if verbose else shortened(line.benchmark, NAME_AT_MOST),
+                *[line.metric] * verbose,
+                "failed" if line.reason else line.value_text,
+                line.spread_text,
+                f"{line.samples or 'none'} of {counted(line.processes, 'process', 'processes')}",
+            ]
+            for line in lines
+        ],
+    )
+    more = len(report.main_lines) - len(lines)
+    if more > 0:
+        typer.echo(f"and {counted(more, 'more benchmark')}")
+    for finding in report.findings:
+        if verbose:
+            print_finding(finding, console)
+            continue
+        text = Text(f"  {finding.severity} ", SEVERITY_STYLES[finding.severity])
+        text.append(printable(short(finding, WIDTH - text.cell_len)), "not bold default")
+        text.truncate(WIDTH, overflow="ellipsis")
+        console.print(text)
+
+
+def as_object(report: "ForeignReport") -> dict[str, Any]:
+    """Return what `docs/reference/json.md` describes of a campaign that was imported."""
+    return {
+        "campaign": report.campaign.id,
+        "experiment": report.campaign.experiment,
+        "foreign": report.origin,
+        "host": report.run.host,
+        "randomised": report.run.randomised,
+        "findings": report.findings,
+        "benchmarks": [
+            {
+                "name": benchmark.name,
+                "parameters": benchmark.parameters,
+                "processes": benchmark.processes,
+                "failure": benchmark.failure,
+                "measures": benchmark.measures,
+            }
+            for benchmark in report.run.benchmarks
+        ],
+    }

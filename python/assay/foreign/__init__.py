@@ -1,0 +1,19 @@
+"""Other tools' formats: readers of their results, and writers of ours that their scripts read."""
+
+from assay.foreign.catch2 import read_catch2
+from assay.foreign.document import ForeignError
+from assay.foreign.google_benchmark import read_google_benchmark
+from assay.foreign.read import files_of, read
+from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
+
+__all__ = [
+    "Benchmark",
+    "ForeignError",
+    "ForeignRun",
+    "Measure",
+    "Summary",
+    "files_of",
+    "read",
+    "read_catch2",
+    "read_google_benchmark",
+]

@@ -1,0 +1,133 @@
+"""Catch2's XML (`--reporter xml`), of version 2 and 3: the benchmarks in it.
+
+It keeps a mean with a bootstrap interval of each benchmark and no samples, all from one process. Times are in
+nanoseconds. A name is that of the test case, of its sections and of the benchmark, joined by /. A test case
+with several sections runs once for each, and what it runs in all of them is in the file as often: the second
+one's name ends in #2.
+"""
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from assay.foreign.document import AGAIN, fail
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
+from assay.words import quoted
+
+TOOL = "Catch2"
+
+_ROOTS = ("Catch", "Catch2TestRun")
+_NAMED = ("TestCase", "Section", "BenchmarkResults")
+_HOST = ("name", "rng-seed", "filters")
+_MEAN = ("value", "lowerBound", "upperBound")
+
+
+def read_catch2(text: str, source: str = "the output") -> ForeignRun:
+    """Return the benchmarks that a program with Catch2 wrote as XML.
+
+    Args:
+        text: all of it.
+        source: what the text is called in errors.
+
+    Raises:
+        ForeignError: it is not that, is cut off, or holds no benchmark.
+    """
+    reader = _Reader(source)
+    reader.read(text)
+    if not reader.benchmarks:
+        fail(source, "", "no test case in it has a benchmark", "run the test cases with a BENCHMARK")
+    return ForeignRun(TOOL, reader.version, told_apart(reader.benchmarks), randomised=None, host=reader.host)
+
+
+@dataclass
+class _Open:
+    """An element that has begun and not ended: what it is, and the name that a benchmark has from it."""
+
+    element: str
+    name: str
+
+
+@dataclass
+class _Reader:
+    source: str
+    version: str = ""
+    host: dict[str, Fact] = field(default_factory=dict)
+    benchmarks: list[Benchmark] = field(default_factory=list)
+    _open: list[_Open] = field(default_factory=list)
+    _summary: Summary | None = None
+    _failure: str | None = None
+
+    def read(self, text: str) -> None:
+        # No external entity is fetched, and expat itself limits how far internal ones may grow.
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        try:
+            self._parser.Parse(text, True)
+        except expat.ExpatError as error:
+            place = f"line {error.lineno}, column {error.offset + 1}"
+            if self._open:
+                remedy = f"{AGAIN}, and wait until it has ended"
+                fail(self.source, place, f"the XML breaks off inside {self._open[-1].element}", remedy)
+            fail(self.source, place, f"is not XML ({expat.errors.messages[error.code]})", self._remedy)
+
+    _remedy = "let the program write it with --reporter xml"
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        if not self._open:
+            if element not in _ROOTS:
+                self._fail(f"the XML is a {element}, not a {' or '.join(_ROOTS)} of Catch2", self._remedy)
+            self.version = attributes.get("catch2-version", "")
+            self.host = {name: attributes[name] for name in _HOST if attributes.get(name)}
+        name = self._attribute(attributes, element, "name") if element in _NAMED else ""
+        self._open.append(_Open(element, name))
+        if element == "BenchmarkResults":
+            self._summary, self._failure = None, None
+        elif element == "mean" and self._within == "BenchmarkResults":
+            value, low, high = (self._number(attributes, name) for name in _MEAN)
+            self._summary = Summary(value, "mean", low, high)
+        elif element == "failed" and self._within == "BenchmarkResults":
+            self._failure = attributes.get("message", "")
+
+    def _text(self, text: str) -> None:
+        if self._failure is not None and self._open[-1].element == "failed":
+            self._failure += text
+
+    def _end(self, element: str) -> None:
+        if element == "BenchmarkResults":
+            self._add([entry.name for entry in self._open if entry.name])
+        self._open.pop()
+
+    def _add(self, names: list[str]) -> None:
+        name, failure = "/".join(names), ""
+        measures: tuple[Measure, ...] = ()
+        if self._failure is not None:
+            failure = self._failure.strip() or "it failed"
+        elif self._summary is None:
+            self._fail(f"BenchmarkResults {quoted(name)} has no mean", AGAIN)
+        else:
+            measures = (Measure("time_ns", "ns", summary=self._summary),)
+        self.benchmarks.append(Benchmark(name, {}, 1, measures, failure, test_case=names[0]))
+
+    @property
+    def _within(self) -> str:
+        """The element that holds the one that has just begun."""
+        return self._open[-2].element if len(self._open) > 1 else ""
+
+    def _attribute(self, attributes: dict[str, str], element: str, name: str) -> str:
+        if name not in attributes:
+            self._fail(f"the attribute {name} of {element} is missing", AGAIN)
+        return attributes[name]
+
+    def _number(self, attributes: dict[str, str], name: str) -> float:
+        text = self._attribute(attributes, "mean", name)
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1
+        if not 0 <= value < float("inf"):
+            self._fail(f"the attribute {name} of mean is {quoted(text)}, which is not a time", AGAIN)
+        return value
+
+    def _fail(self, mistake: str, remedy: str) -> None:
+        fail(self.source, f"line {self._parser.CurrentLineNumber}", mistake, remedy)

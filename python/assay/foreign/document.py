@@ -1,0 +1,123 @@
+"""A JSON text and the places in it, so that an error names file, place, mistake and remedy."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from assay.errors import AssayError
+from assay.foreign.types import Fact
+from assay.words import shortened, show
+
+AGAIN = "let the tool write the file again"
+
+
+class ForeignError(AssayError):
+    """A file of another tool cannot be read; the message names file, place, mistake and remedy."""
+
+
+def fail(source: str, place: str, mistake: str, remedy: str = AGAIN) -> NoReturn:
+    """Raise the error of a place in a file."""
+    raise ForeignError(f"{source}: {f'{place}: ' if place else ''}{mistake}; {remedy}")
+
+
+def parse(text: str, source: str) -> "Place":
+    """Return the whole of a JSON text.
+
+    Raises:
+        ForeignError: it is not JSON, or is cut off.
+    """
+    try:
+        return Place(source, "", json.loads(_whole_characters(text)))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        if not text.strip():
+            fail(source, "", "is empty")
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            fail(source, place, "the JSON is cut off here", f"{AGAIN}, and wait until it has ended")
+        fail(source, place, f"is not JSON ({error.msg})", f"{AGAIN}, as JSON and nothing else")
+    except RecursionError:
+        fail(source, "", "its JSON is nested too deeply for any result")
+
+
+def _whole_characters(text: str) -> str:
+    """Return a JSON text without halves of surrogate pairs, which no store and no page can hold."""
+    if "\\ud" not in text.lower():
+        return text
+    return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value in a JSON text.
+
+    Attributes:
+        source: what the text is called, for errors.
+        path: where the value stands, such as `benchmarks[3].real_time`.
+    """
+
+    source: str
+    path: str
+    value: Any
+
+    def fail(self, mistake: str, remedy: str = AGAIN) -> NoReturn:
+        """Raise the error of this place."""
+        fail(self.source, self.path, mistake, remedy)
+
+    def __getitem__(self, key: str) -> "Place":
+        """Return a field that must be there."""
+        place = self.get(key)
+        if place is None:
+            self.fail(f"the field {key} is missing")
+        return place
+
+    def get(self, key: str) -> "Place | None":
+        """Return a field; None where there is none, or null."""
+        value = self.object().get(key)
+        return None if value is None else Place(self.source, f"{self.path}.{key}".lstrip("."), value)
+
+    def object(self) -> Mapping[str, Any]:
+        """Return a JSON object."""
+        if not isinstance(self.value, dict):
+            self.fail(f"is {show(self.value)}, not an object")
+        return self.value
+
+    def items(self) -> "Iterator[Place]":
+        """Yield the places of an array."""
+        if not isinstance(self.value, list):
+            self.fail(f"is {show(self.value)}, not an array")
+        for number, value in enumerate(self.value):
+            yield Place(self.source, f"{self.path}[{number}]", value)
+
+    def text(self) -> str:
+        """Return a string."""
+        if not isinstance(self.value, str):
+            self.fail(f"is {show(self.value)}, not a string")
+        return self.value
+
+    def number(self) -> float:
+        """Return a finite number that is not negative, as times, rates and sizes are."""
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.fail(f"is {show(value)}, not a number")
+        try:
+            converted = float(value)
+        except OverflowError:
+            converted = math.inf
+        if not math.isfinite(converted) or converted < 0:
+            self.fail(f"is {shortened(str(value))}, which no time, rate or size can be")
+        return converted
+
+    def numbers(self) -> tuple[float, ...]:
+        """Return an array of such numbers."""
+        return tuple(place.number() for place in self.items())
+
+    def facts(self) -> dict[str, Fact]:
+        """Return the fields of an object that are plain values."""
+        return {name: value for name, value in self.object().items() if isinstance(value, Fact)}
+
+
+def scaled(values: tuple[float, ...], factor: float) -> tuple[float, ...]:
+    """Return values in another unit."""
+    return tuple(value * factor for value in values)

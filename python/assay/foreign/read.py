@@ -1,0 +1,88 @@
+"""Reads a file of any tool that Assay knows."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from assay.foreign.catch2 import read_catch2
+from assay.foreign.criterion import FILES, criterion, in_folder
+from assay.foreign.document import Place, fail, parse
+from assay.foreign.google_benchmark import google_benchmark
+from assay.foreign.hyperfine import hyperfine
+from assay.foreign.jmh import jmh
+from assay.foreign.pyperf import pyperf
+from assay.foreign.types import ForeignRun
+
+_HOW = (
+    "import what these write: Google Benchmark --benchmark_out=FILE, Catch2 --reporter xml, "
+    "hyperfine --export-json FILE, pyperf -o FILE, Criterion.rs target/criterion, JMH -rf json"
+)
+
+_OBJECTS: tuple[tuple[frozenset[str], Callable[[Place], ForeignRun]], ...] = (
+    (frozenset({"context", "benchmarks"}), google_benchmark),
+    (frozenset({"results"}), hyperfine),
+    (frozenset({"benchmarks", "version"}), pyperf),
+)
+"""The fields of a tool's JSON object by which it is known."""
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that hold the results at a path, which may be Criterion's folder.
+
+    Raises:
+        ForeignError: there are none.
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        fail(
+            str(path), "", "there is no such file", "name a file of results, or Criterion's target/criterion"
+        )
+    return list(in_folder(path)) or fail(
+        str(path), "", "holds no results of Criterion.rs (BENCHMARK/new/estimates.json)", _HOW
+    )
+
+
+def read(path: Path) -> ForeignRun:
+    """Return the results in a file of another tool, or in Criterion's folder.
+
+    Raises:
+        ForeignError: it cannot be read, is of no known tool, is cut off, lacks a field or holds no benchmark.
+    """
+    files = files_of(path)
+    if path.is_dir() or path.name in FILES:
+        return criterion([(parse(_text(file), str(file)), _identity(file)) for file in files])
+    text = _text(path)
+    run = read_catch2(text, str(path)) if text.startswith("<") else _read_json(text, str(path))
+    if not run.benchmarks:
+        fail(str(path), "", "holds no benchmark", "let the tool run at least one")
+    return run
+
+
+def _read_json(text: str, source: str) -> ForeignRun:
+    if text[:1] not in {"{", "["}:
+        fail(source, "", "is neither JSON nor XML, so no result of a tool that Assay knows", _HOW)
+    document = parse(text, source)
+    content = document.value
+    fields = content.keys() if isinstance(content, dict) else set[str]()
+    reader = next((reader for known_by, reader in _OBJECTS if known_by <= fields), None)
+    if isinstance(content, list) and any(
+        isinstance(entry, dict) and "jmhVersion" in entry for entry in content
+    ):
+        reader = jmh
+    if reader is None:
+        fail(source, "", "is JSON, but not of a tool that Assay knows", _HOW)
+    return reader(document)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        fail(str(file), "", "is not text in UTF-8", _HOW)
+    except OSError as error:
+        fail(str(file), "", f"cannot be read ({error.strerror})", "see to its permissions")
+
+
+def _identity(results: Path) -> Place | None:
+    file = results.with_name("benchmark.json")
+    return parse(_text(file), str(file)) if file.is_file() else None

@@ -1,0 +1,111 @@
+"""What the readers make of another tool's results: one type, whichever tool wrote them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+Fact = str | int | float | bool
+"""What a file tells of its host or of a parameter."""
+
+Statistic = Literal["mean", "median"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a tool says of samples that it does not keep.
+
+    Attributes:
+        low, high: the interval that the tool gives around the value; None where it gives none.
+    """
+
+    value: float
+    statistic: Statistic
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One metric of a benchmark.
+
+    Attributes:
+        metric: its name, as Assay names metrics: a time ends in `_ns`.
+        unit: ns, op/s or bytes, whatever unit the file has; empty of plain numbers.
+        samples: those of each process in the order in which they were taken; empty where the file has only a
+            summary.
+        summary: where there are no samples.
+    """
+
+    metric: str
+    unit: Literal["ns", "op/s", "bytes", ""]
+    samples: tuple[tuple[float, ...], ...] = ()
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a file.
+
+    Attributes:
+        name: as the tool names it, parameters included where the tool writes them into the name.
+        processes: how many processes measured it.
+        measures: the one that the tool's own comparison looks at first; there may be none if it failed.
+        failure: why it failed, in the tool's words.
+        test_case: the test case that it is in, which alone can be chosen; empty where the tool has none.
+    """
+
+    name: str
+    parameters: Mapping[str, Fact]
+    processes: int
+    measures: tuple[Measure, ...]
+    failure: str = ""
+    test_case: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, with the parameters that it does not show itself."""
+        shown = [
+            f"{key}={value}" for key, value in self.parameters.items() if not _names(self.name, str(value))
+        ]
+        return f"{self.name} ({', '.join(shown)})" if shown else self.name
+
+
+def _names(name: str, value: str) -> bool:
+    """Tell whether a value stands in a name by itself, not inside of a longer word or number."""
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", name) is not None
+
+
+@dataclass(frozen=True)
+class ForeignRun:
+    """The results that one run of another tool left.
+
+    Attributes:
+        tool: as it calls itself.
+        version: of the tool; empty where the file does not tell.
+        benchmarks: in the order of the file.
+        randomised: whether the order of measurements was drawn at random; None where the file does not tell.
+        host: what the file tells of machine, build and options, by the tool's own names.
+        begun: when; None where the file does not tell, or not in which time zone.
+    """
+
+    tool: str
+    version: str
+    benchmarks: tuple[Benchmark, ...]
+    randomised: bool | None
+    host: Mapping[str, Fact] = field(default_factory=dict)
+    begun: datetime | None = None
+
+
+def told_apart(benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
+    """Return benchmarks no two of which have the same name and parameters: the second one gets #2."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    apart = []
+    for benchmark in benchmarks:
+        known_by = (benchmark.name, *sorted(benchmark.parameters.items()))
+        seen[known_by] += 1
+        number = seen[known_by]
+        apart.append(benchmark if number == 1 else replace(benchmark, name=f"{benchmark.name} #{number}"))
+    return tuple(apart)

@@ -1,0 +1,231 @@
+"""What another tool measured: its numbers, what they lack, and beside them what Assay did; no verdict."""
+
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from assay.analysis import Interval
+from assay.analysis.intervals import median_interval
+from assay.audit import FOREIGN_RULES, audit_foreign
+from assay.errors import AssayError
+from assay.experiment import Experiment
+from assay.findings import Finding
+from assay.foreign import Benchmark, ForeignRun, Measure
+from assay.report.metrics import unit_in
+from assay.report.render import render
+from assay.store import Store, UnreadableError
+from assay.store.imported import Imported, value_of
+from assay.store.types import CampaignSummary, representative
+from assay.words import SECONDS, condition_name, in_unit
+
+BESIDE_AT_MOST = 3
+"""Campaigns of ours that are charted beside: the latest ones with the same unit."""
+LISTED_AT_MOST = 50
+"""Places of a finding that the page names one by one."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measure of a benchmark, as people read it.
+
+    Attributes:
+        value: the median over the processes, or what the tool says where it keeps no samples.
+        spread: the lowest and the highest process, or the tool's interval; empty where nothing tells.
+        samples, processes: how many.
+        reason: why it does not count.
+    """
+
+    benchmark: str
+    metric: str
+    value: float
+    unit: str
+    spread: tuple[float, float] | None
+    samples: int
+    processes: int
+    reason: str
+
+    @property
+    def value_text(self) -> str:
+        """The value with its unit."""
+        return in_unit(self.value, self.unit)
+
+    @property
+    def spread_text(self) -> str:
+        """The spread with its unit."""
+        return "-" if self.spread is None else " to ".join(in_unit(end, self.unit) for end in self.spread)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of ours: its name, the values of its valid trials, its median and the interval of that."""
+
+    name: str
+    values: Sequence[float]
+    median: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A campaign of ours in the unit of another tool's results."""
+
+    campaign: int
+    experiment: str
+    metric: str
+    unit: str
+    conditions: Sequence[Condition]
+
+
+@dataclass(frozen=True)
+class ForeignReport:
+    """A campaign that another tool measured, with what the audit says of it.
+
+    Attributes:
+        origin: the tool and the file.
+        ours: campaigns that Assay ran whose main metric has a unit of these results.
+    """
+
+    campaign: CampaignSummary
+    origin: Imported
+    run: ForeignRun
+    findings: list[Finding]
+    ours: list[Beside]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Every measure, in the order of the file."""
+        return [
+            _line(benchmark, measure) for benchmark in self.run.benchmarks for measure in benchmark.measures
+        ]
+
+    @property
+    def main_lines(self) -> list[Line]:
+        """The first measure of each benchmark, at which the tool's own comparison looks first."""
+        return [
+            _line(benchmark, benchmark.measures[0]) for benchmark in self.run.benchmarks if benchmark.measures
+        ]
+
+    @property
+    def failed(self) -> list[Benchmark]:
+        """The benchmarks that failed."""
+        return [benchmark for benchmark in self.run.benchmarks if benchmark.failure]
+
+
+def gather_foreign(store: Store, campaign_id: int) -> ForeignReport:
+    """Read and audit a campaign that was imported.
+
+    Raises:
+        AssayError: there is no such campaign, or Assay ran it.
+    """
+    campaign = store.campaign(campaign_id)
+    origin = campaign.imported
+    if origin is None:
+        raise AssayError(f"campaign {campaign_id} was not imported; see it with `assay report`")
+    run = store.foreign_run(campaign_id)
+    units = {measure.unit for benchmark in run.benchmarks for measure in benchmark.measures}
+    return ForeignReport(campaign, origin, run, audit_foreign(run), list(_ours(store, units)))
+
+
+def ours_beside(store: Store) -> list[CampaignSummary]:
+    """Return the latest campaign of each experiment that Assay ran, the newest first."""
+    latest = {
+        campaign.experiment: campaign
+        for campaign in store.campaigns()
+        if campaign.imported is None and campaign.counts.get("valid")
+    }
+    return sorted(latest.values(), key=lambda campaign: -campaign.id)
+
+
+def common_unit(experiment: Experiment, metric: str) -> tuple[str, float] | None:
+    """Return the unit that other tools' results have for such a metric, and how many of it are one of ours.
+
+    None where they have none.
+    """
+    unit = unit_in(experiment, metric)
+    if unit in SECONDS:
+        return "ns", SECONDS[unit] * 1e9
+    return (unit, 1.0) if unit in ("op/s", "bytes") else None
+
+
+def foreign_files(
+    report: ForeignReport, commands: Sequence[tuple[str, str]], guide: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of the campaign's page.
+
+    Args:
+        commands: what each gives, and what to type to get it again.
+        guide: the rules that have a page in the guide.
+    """
+    from assay.report.charts import page_content  # noqa: PLC0415 - Altair is slow to load
+    from assay.report.charts.beside import figures_beside  # noqa: PLC0415
+
+    drawn = figures_beside(report.origin.tool, report.run, report.ours)
+    content = render(
+        "foreign.html",
+        root="../",
+        report=report,
+        rules={rule.id: rule for rule in FOREIGN_RULES},
+        guide=guide,
+        listed_at_most=LISTED_AT_MOST,
+        figures=drawn,
+        commands=commands,
+        **page_content(drawn),
+    )
+    yield "index.html", content
+
+
+def _line(benchmark: Benchmark, measure: Measure) -> Line:
+    summary = measure.summary
+    values = [value_of(measure, process) for process in range(len(measure.samples))]
+    samples = [sample for process in measure.samples for sample in process]
+    spread = None
+    if summary is not None and summary.low is not None and summary.high is not None:
+        spread = (summary.low, summary.high)
+    elif len(samples) > 1:
+        spread = (min(samples), max(samples))
+    return Line(
+        benchmark.title,
+        measure.metric,
+        median(values) if summary is None else summary.value,
+        measure.unit,
+        spread,
+        len(samples),
+        benchmark.processes,
+        benchmark.failure,
+    )
+
+
+def _ours(store: Store, units: Container[str]) -> Iterator[Beside]:
+    """Yield the latest campaigns of ours whose main metric has one of these units, as medians in it."""
+    found = 0
+    for campaign in ours_beside(store):
+        try:
+            experiment = store.experiment(campaign.id)
+        except UnreadableError:
+            continue
+        metric = experiment.comparison.metric
+        common = common_unit(experiment, metric)
+        if experiment.varied or common is None or common[0] not in units:
+            continue
+        yield _beside(store, campaign, experiment, common)
+        found += 1
+        if found == BESIDE_AT_MOST:
+            return
+
+
+def _beside(
+    store: Store, campaign: CampaignSummary, experiment: Experiment, common: tuple[str, float]
+) -> Beside:
+    unit, factor = common
+    metric = experiment.comparison.metric
+    valid = [trial for trial in store.trials(campaign.id) if trial.status == "valid"]
+    values: dict[str, list[float]] = defaultdict(list)
+    for trial in representative(valid):
+        if metric in trial.metrics:
+            values[condition_name(trial.levels)].append(factor * trial.metrics[metric])
+    conditions = [
+        Condition(name, of_name, median(of_name), median_interval(of_name))
+        for name, of_name in values.items()
+    ]
+    return Beside(campaign.id, campaign.experiment, metric, unit, conditions)
