@@ -89,7 +89,7 @@ def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
                 *[line.metric] * verbose,
                 "failed" if line.reason else line.value_text,
                 line.spread_text,
-                f"{line.samples or 'none'} of {counted(line.processes, 'process', 'processes')}",
+                f"{line.samples or 'none'} in {counted(line.processes, 'process', 'processes')}",
             ]
             for line in lines
         ],
