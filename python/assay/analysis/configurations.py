@@ -12,6 +12,7 @@ from assay.analysis.sensitivity import Enough, Sensitivity, enough, sensitivity
 from assay.experiment import Experiment
 from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, NOTHING, PERTURBED
 from assay.experiment.types import Level
+from assay.plan.types import LAYOUT
 from assay.store.types import StoredTrial
 
 LEFT_OUT_AT_MOST = 0.2
@@ -45,13 +46,15 @@ class Condition:
     Attributes:
         levels: factor -> level, without the two that measuring sensitivity adds.
         perturbed: what was perturbed -> how sensitive the metric is to it; None where fewer than two
-            configurations have a valid trial with a positive metric, or too many are left out.
+            configurations have a valid trial with a positive metric, too many are left out, or layouts could
+            not be drawn.
         left_out: what was perturbed -> the configurations that other work on the host disturbed, where there
             are any.
         medians: what was perturbed -> the median of the metric of each configuration, ascending.
         unperturbed: the median of the metric where nothing was perturbed; None without a trial.
         enough: how much randomness, in units of C, takes the sensitivity away as far as any does; None where
             none was added.
+        one_layout: why the program's layout was not drawn, where it was to be and could not.
     """
 
     levels: Mapping[str, Level]
@@ -60,11 +63,19 @@ class Condition:
     medians: Mapping[str, tuple[float, ...]]
     unperturbed: float | None
     enough: Enough | None
+    one_layout: str = ""
 
 
-def conditions_of(trials: Sequence[StoredTrial], experiment: Experiment) -> list[Condition]:
-    """Return what the valid trials of a campaign say of each condition, in the order of the factors."""
-    metric = experiment.comparison.metric
+def conditions_of(
+    trials: Sequence[StoredTrial], experiment: Experiment, one_layout: Mapping[str, str]
+) -> list[Condition]:
+    """Return what the valid trials of a campaign say of each condition, in the order of the factors.
+
+    Args:
+        trials: of the campaign.
+        experiment: about sensitivity.
+        one_layout: subject -> why its layout could not be drawn, where it was to be and could not.
+    """
     names = [name for name in experiment.factors if name not in (PERTURBED, CONFIGURATION)]
     by_condition: dict[tuple[Level, ...], dict[str, dict[Level, list[StoredTrial]]]] = {}
     for condition in experiment.conditions():
@@ -75,7 +86,7 @@ def conditions_of(trials: Sequence[StoredTrial], experiment: Experiment) -> list
         rest = tuple(trial.levels[name] for name in names)
         by_condition[rest][str(trial.levels[PERTURBED])][trial.levels[CONFIGURATION]].append(trial)
     return [
-        _condition(dict(zip(names, rest, strict=True)), by_level, metric, experiment)
+        _condition(dict(zip(names, rest, strict=True)), by_level, experiment, one_layout)
         for rest, by_level in by_condition.items()
     ]
 
@@ -92,9 +103,11 @@ def _median(logarithms: Sequence[float]) -> float:
 def _condition(
     levels: Mapping[str, Level],
     by_level: Mapping[str, Mapping[Level, Sequence[StoredTrial]]],
-    metric: str,
     experiment: Experiment,
+    one_layout: Mapping[str, str],
 ) -> Condition:
+    reason = one_layout.get(experiment.settings(levels)["subject"], "")
+    metric = experiment.comparison.metric
     left_out: dict[str, LeftOut] = {}
     quiet: dict[str, list[list[float]]] = {}  # what was perturbed -> the logarithms of each configuration
     for name, by_configuration in by_level.items():
@@ -103,7 +116,8 @@ def _condition(
             drawn = [trials for trials in drawn if not is_busy(lost(trials))]
         if busy := len(by_configuration) - len(drawn):
             left_out[name] = LeftOut(busy, len(by_configuration))
-        quiet[name] = [_logarithms(trials, metric) for trials in drawn]
+        as_built = bool(reason) and name == LAYOUT
+        quiet[name] = [] if as_built else [_logarithms(trials, metric) for trials in drawn]
     rows = {name: [row for row in of_level if row] for name, of_level in quiet.items()}
     said = {
         name: len(row) > 1 and not (name in left_out and left_out[name].too_many)
@@ -119,4 +133,5 @@ def _condition(
         medians={name: tuple(sorted(_median(row) for row in of_level)) for name, of_level in rows.items()},
         unperturbed=_median(unperturbed) if unperturbed else None,
         enough=enough({scale: rows[name] for scale, name in amounts.items()}) if added else None,
+        one_layout=reason,
     )

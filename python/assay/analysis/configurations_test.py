@@ -64,7 +64,7 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
                     environment=None,
                 )
             )
-    conditions = conditions_of(trials, asked)
+    conditions = conditions_of(trials, asked, {})
     assert [condition.levels for condition in conditions] == [{"subject": "base"}, {"subject": "other"}]
     return conditions[0]
 

@@ -134,7 +134,7 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
         done = "they are counted"
     elif evidence.experiment.varied:
         done = "these configurations are left out"
-        measured = conditions_of(evidence.trials, evidence.experiment)
+        measured = conditions_of(evidence.trials, evidence.experiment, {})
         left_out = [out for condition in measured for out in condition.left_out.values()]
         severity = "error" if any(out.too_many for out in left_out) else "warning"
     turned = f"such load has turned verdicts, and {done}"

@@ -127,6 +127,10 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
     from assay.report.trust import trust
 
     campaign = report.campaign
+    measured = None
+    if report.experiment.varied:
+        one_layout = campaign.host.get("one_layout", {})
+        measured = conditions_of(report.trials, report.experiment, one_layout)
     alarms = false_alarms(report.analysis) if report.experiment.identical else None
     return {
         "campaign": campaign.id,
@@ -135,7 +139,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "trust": trust(report).degree,
         "findings": report.findings,
         "analysis": report.analysis,
-        "sensitivity": conditions_of(report.trials, report.experiment) if report.experiment.varied else None,
+        "sensitivity": measured,
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,
         "store": store.path,

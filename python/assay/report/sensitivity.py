@@ -8,9 +8,10 @@ from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, condition
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement
 from assay.analysis.types import Interval
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
+from assay.plan.types import LAYOUT
 from assay.report.gather import Report
 from assay.runner.load import BUSY
-from assay.words import condition_name, counted, listed, printable, whole_percent
+from assay.words import condition_name, counted, listed, one_line, printable, whole_percent
 
 HEADINGS = ("perturbed", "apart", "interval", "between", "interval")
 CHANCE = f"{NOTHING} (chance alone)"
@@ -29,7 +30,8 @@ class Row:
 
 def measured(report: Report) -> list[Condition]:
     """Return the conditions of a campaign about sensitivity, the most sensitive first."""
-    conditions = conditions_of(report.trials, report.experiment)
+    one_layout = report.campaign.host.get("one_layout", {})
+    conditions = conditions_of(report.trials, report.experiment, one_layout)
     return sorted(conditions, key=_deviation, reverse=True)
 
 
@@ -43,7 +45,7 @@ def rows(condition: Condition) -> Iterator[Row]:
     for name, found in condition.perturbed.items():
         label = CHANCE if name == NOTHING else name
         if found is None:
-            yield Row(label, "withheld" if _is_withheld(condition, name) else "no trials", "", "", "")
+            yield Row(label, _why_nothing(condition, name), "", "", "")
             continue
         split = found.split
         yield Row(
@@ -114,6 +116,8 @@ def about(condition: Condition) -> list[str]:
 def further(condition: Condition) -> list[str]:
     """Return what `about` says beside the answer."""
     told = []
+    if condition.one_layout:
+        told.append(f"The layout was not drawn: {one_line(condition.one_layout)}.")
     if condition.left_out:
         of_each = [f"{out.busy} of {out.drawn} with {name}" for name, out in condition.left_out.items()]
         told.append(
@@ -140,6 +144,12 @@ def further(condition: Condition) -> list[str]:
                 "sensitivity again."
             )
     return told
+
+
+def _why_nothing(condition: Condition, name: str) -> str:
+    if condition.one_layout and name == LAYOUT:
+        return "as built"
+    return "withheld" if _is_withheld(condition, name) else "no trials"
 
 
 def _is_withheld(condition: Condition, name: str) -> bool:
