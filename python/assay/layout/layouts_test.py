@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,6 +157,31 @@ def test_every_program_is_tried_before_a_campaign(folder: Path) -> None:
     planned = experiment(folder)
     with layouts_of(planned) as layouts:
         assert layouts.fixed(trials_of(planned)) == {}
+
+
+def test_the_folder_of_a_runner_that_was_killed_is_removed_and_that_of_a_living_one_stays(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from assay.experiment import load;"
+        " from assay.layout import Layouts;"
+        " Layouts(load(Path(sys.argv[1])), print).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    planned = experiment(folder)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up again
+    ended = subprocess.run([sys.executable, "-c", killed, folder / "x.toml"], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = temporary.iterdir()
+    with layouts_of(planned):
+        (living,) = temporary.iterdir()
+        assert living != left
+        with layouts_of(planned):
+            assert living.is_dir()
+            assert len(list(temporary.iterdir())) == 2
+    assert list(temporary.iterdir()) == []
 
 
 def test_an_argument_may_name_what_was_linked(folder: Path) -> None:
