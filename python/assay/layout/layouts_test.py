@@ -1,6 +1,7 @@
 """Small programs linked in several layouts: what changes, what stays, and what goes wrong."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import Experiment, load
 from assay.layout import Layouts
-from assay.layout.link import RECORD, lld
+from assay.layout.link import LINKERS, RECORD, lld
 from assay.plan.make_plan import make_plan, repeat_group, without_layouts
 from assay.plan.types import LAYOUT, PlannedTrial
 from assay.runner.elf import build_id
@@ -241,6 +242,26 @@ def test_without_lld_programs_run_as_they_are(folder: Path, monkeypatch: pytest.
     planned = experiment(folder)
     with layouts_of(planned) as layouts:
         assert set(layouts.fixed(trials_of(planned)).values()) == {"lld is not installed"}
+
+
+def test_a_link_command_may_name_the_folder_of_lld(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = experiment(folder, link_command().replace(with_lld()[0], "-B{lld}"))
+    with layouts_of(planned) as layouts:
+        assert layouts.fixed(trials_of(planned)) == {}
+    monkeypatch.setenv("PATH", str(folder))
+    with (
+        layouts_of(planned) as layouts,
+        pytest.raises(CannotStartError, match=r"link: lld is not inst"),
+    ):
+        layouts.fixed(trials_of(planned))
+
+
+def test_the_build_looks_for_the_same_versions_of_lld() -> None:
+    cmake = (Path(__file__).parents[3] / "cmake" / "AssayLayout.cmake").read_text()
+    versions = re.search(r"foreach\(version RANGE (\d+) (\d+) -1\)", cmake)
+    assert versions
+    newest, oldest = map(int, versions.groups())
+    assert ("ld.lld", *(f"ld.lld-{version}" for version in range(newest, oldest - 1, -1))) == LINKERS
 
 
 def test_nothing_is_left_behind(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
