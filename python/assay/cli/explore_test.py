@@ -70,6 +70,16 @@ def test_nothing_found_is_said_plainly(tmp_path: Path) -> None:
     assert "What differs in one partition alone is found from 11 blocks on." in said
 
 
+def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: Path) -> None:
+    mixes = "\n".join(f"m{find} = {{ insert = {100 - find}, erase = 0, find = {find} }}" for find in range(5))
+    many = WITH_FACTORS.split("[factors.mix]")[0].replace("[1, 2, 4]", str([*range(1, 9)]))
+    many += f"[factors.mix]\n{mixes}\n[trial]{WITH_FACTORS.split('[trial]')[1]}"
+    lines = printed("1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
+    assert "Pairs of factors were not tried: they make more than 300 partitions." in lines
+    assert "To try them, run the experiment with fewer levels: --only FACTOR=LEVEL,LEVEL." in lines
+    assert max(map(len, lines)) <= 80
+
+
 def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:
     value = json.loads(
         printed("1", "--json", "--store", stored(tmp_path, lambda levels: 0.5 * (levels["threads"] == 4)))
