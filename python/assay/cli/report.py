@@ -20,6 +20,7 @@ from assay.cli.options import (
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
+    from assay.analysis.meaningfulness import Meaning
     from assay.report import Report
     from assay.store import Store
 
@@ -125,6 +126,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
     from assay.analysis.aa import false_alarms
     from assay.analysis.configurations import conditions_of
     from assay.report.trust import trust
+    from assay.report.verdicts import how_far
 
     campaign = report.campaign
     measured = None
@@ -140,8 +142,16 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "findings": report.findings,
         "analysis": report.analysis,
         "sensitivity": measured,
+        "how_far": None if report.experiment.varied else [_how_far(of) for of in how_far(report, store)],
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,
         "store": store.path,
         "page": page,
     }
+
+
+def _how_far(meaning: "Meaning") -> dict[str, Any]:
+    """Return how far a verdict holds, and what it is about."""
+    comparison = meaning.comparison
+    names = ("context", "level", "baseline", "verdict")
+    return vars(meaning) | {"comparison": {name: getattr(comparison, name) for name in names}}
