@@ -2,7 +2,11 @@
 # its functions and data in another order (docs/guide/layout.md). lld writes the record: all that goes into the program, and
 # how. Without lld, with link-time optimisation, sanitizers or another linker that was chosen, the program is linked as ever, and
 # there is no record.
-find_program(ASSAY_LLD NAMES ld.lld ld.lld-22 ld.lld-21 ld.lld-20 ld.lld-19 ld.lld-18 ld.lld-17 ld.lld-16 ld.lld-15 ld.lld-14)
+foreach(version RANGE 40 13 -1) # as in python/assay/layout/link.py
+  list(APPEND ASSAY_LLD_NAMES ld.lld-${version})
+endforeach()
+find_program(ASSAY_LLD NAMES ld.lld ${ASSAY_LLD_NAMES})
+unset(ASSAY_LLD_NAMES)
 
 function(assay_layout target)
   get_target_property(together ${target} INTERPROCEDURAL_OPTIMIZATION)

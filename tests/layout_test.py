@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from assay.layout.link import lld
 from assay.runner.elf import build_id
 from conftest import ROOT, Assay
 
@@ -48,8 +47,7 @@ arguments = ["sum=14\\n"]
 extract = "lines"
 """
 LINK = (
-    "cc -o {output} sum.o -B$(dirname $(readlink -f LLD)) -fuse-ld=lld -Wl,--build-id=sha1"
-    " -Wl,--shuffle-sections='.text*={layout}'"
+    "cc -o {output} sum.o -B{lld} -fuse-ld=lld -Wl,--build-id=sha1 -Wl,--shuffle-sections='.text*={layout}'"
 )
 SOURCE = """
 #include <stdio.h>
@@ -69,7 +67,7 @@ def records(assay: Assay) -> list[dict[str, Any]]:
 
 def write_commands(folder: Path, link: str) -> None:
     (folder / "sum.c").write_text(SOURCE)
-    (folder / "x.toml").write_text(COMMANDS.replace("LINK", link.replace("LLD", lld() or "")))
+    (folder / "x.toml").write_text(COMMANDS.replace("LINK", link))
 
 
 @pytest.mark.usefixtures("steady_host")
@@ -114,6 +112,32 @@ def test_a_link_command_draws_layouts_and_what_has_none_is_a_finding(assay: Assa
     (finding,) = [finding for finding in findings if finding["rule"] == "one-layout"]
     assert finding["message"].startswith("1 of 1 verdict rest")
     assert finding["where"][0].startswith("subject=foreign (foreign: it has no link command)")
+
+
+@pytest.mark.usefixtures("steady_host")
+def test_sensitivity_draws_a_layout_for_each_configuration_and_says_where_it_cannot(
+    assay: Assay, tmp_path: Path
+) -> None:
+    write_commands(tmp_path, LINK)
+    done = assay("sensitivity", "x.toml", "--no-page", "--configurations", "4", "--replicates", "2")
+    assert "The layout was not drawn: it has no link command." in assay("report", "--verbose").stdout
+    assert "foreign runs in one layout: it has no link command" in done.stderr
+    ids: dict[tuple[str, str, int], set[str]] = {}
+    for record in records(assay):
+        levels = record["levels"]
+        place = (levels["subject"], levels["perturbed"], levels["configuration"])
+        ids.setdefault(place, set()).add(record["build_id"])
+    assert all(len(drawn) == 1 for drawn in ids.values())  # replicates share it
+    built = {build_id(tmp_path / "sum")}
+    assert all(ids["linked", level, 1] == built for level in ("nothing", "environment"))
+    drawn = set.union(*(ids["linked", level, of] for level in ("layout", "everything") for of in range(1, 5)))
+    assert not drawn & built
+    assert len(drawn) > 4
+    linked, foreign = json.loads(assay("report", "--json").stdout)["sensitivity"]
+    assert linked["perturbed"]["layout"]["configurations"] == 4
+    assert linked["one_layout"] == ""
+    assert foreign["perturbed"]["layout"] is None
+    assert foreign["one_layout"] == "it has no link command"
 
 
 @pytest.mark.parametrize(

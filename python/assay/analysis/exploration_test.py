@@ -21,6 +21,7 @@ from assay.analysis.exploration import (
 )
 from assay.errors import AssayError
 from assay.experiment import parse
+from assay.experiment.testing import WITH_FACTORS
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import make_plan
 from assay.plan.types import Level
@@ -155,28 +156,8 @@ def test_swapping_level_and_baseline_gives_reciprocal_ratios(seed: int, effect: 
 
 # From trials
 
-EXPERIMENT = """
-name = "maps"
-question = "Which?"
-[factors]
-subject = ["slow", "fast"]
-threads = [1, 2, 4]
-[factors.mix]
-searches = { insert = 0, erase = 0, find = 100 }
-updates = { insert = 50, erase = 50, find = 0 }
-[trial]
-key_range = 10
-[design]
-blocks = 10
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "slow"
-smallest_effect_percent = 3
-"""
 
-
-def experiment(source: str = EXPERIMENT) -> Experiment:
+def experiment(source: str = WITH_FACTORS) -> Experiment:
     return parse(source, Path("maps.toml"))
 
 
@@ -240,7 +221,7 @@ def test_trials_that_fail_leave_out_their_context_and_say_so() -> None:
     ],
 )
 def test_a_campaign_that_cannot_be_searched_says_why(old: str, new: str, said: str) -> None:
-    source = EXPERIMENT.replace(old, new)
+    source = WITH_FACTORS.replace(old, new)
     if "beside" in said:
         source = source.replace("updates = { insert = 50, erase = 50, find = 0 }\n", "")
     asked = experiment(source)

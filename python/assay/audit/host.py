@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.analysis import HostModes, median
 from assay.analysis.busy import is_busy
+from assay.analysis.configurations import conditions_of
 from assay.analysis.ranks import rank_correlation_p
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
@@ -127,13 +128,17 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     }
     busy = {name: share for name, share in shares.items() if is_busy(share)}
     disturbed = {name: share for name, share in shares.items() if name not in busy}
-    done = (
-        "they are counted"
-        if evidence.experiment.design.busy == "count"
-        else "those of these conditions are withheld"
-    )
+    severity: Severity = "error"
+    done = "those of these conditions are withheld"
+    if evidence.experiment.design.busy == "count":
+        done = "they are counted"
+    elif evidence.experiment.varied:
+        done = "these configurations are left out"
+        measured = conditions_of(evidence.trials, evidence.experiment, {})
+        left_out = [out for condition in measured for out in condition.left_out.values()]
+        severity = "error" if any(out.too_many for out in left_out) else "warning"
     turned = f"such load has turned verdicts, and {done}"
-    yield from _lost(busy, BUSY, turned, "error")
+    yield from _lost(busy, BUSY, turned, severity)
     yield from _lost(disturbed, _DISTURBED, "intervals widen, and ratios may shift", "warning")
 
 

@@ -16,7 +16,6 @@ from assay.cli.benchmarks import (
     LinkOption,
     MetricOption,
     SameOutputOption,
-    SeedOption,
     SetupOption,
     ShellOption,
     WordsArgument,
@@ -24,8 +23,7 @@ from assay.cli.benchmarks import (
     own_experiment,
 )
 from assay.cli.invocation import invocation
-from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
-from assay.cli.run import QuietOption
+from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
 from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assay.cli.options import LARGEST_WHOLE, real, whole_option
+from assay.cli.options import real
 from assay.cli.race import METRICS, REPEAT_MS
 from assay.cli.timed import without_place
 from assay.errors import AssayError
@@ -94,7 +94,6 @@ ShellOption = Annotated[
         show_default=False,
     ),
 ]
-SeedOption = Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)]
 SameOutputOption = Annotated[
     bool,
     typer.Option("--same-output", help="Count no command that prints something else in the other revision."),

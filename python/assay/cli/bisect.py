@@ -17,15 +17,13 @@ from assay.cli.benchmarks import (
     LinkOption,
     MetricOption,
     SameOutputOption,
-    SeedOption,
     SetupOption,
     ShellOption,
     WordsArgument,
     asked_of,
     own_experiment,
 )
-from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
-from assay.cli.run import QuietOption
+from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
 from assay.cli.standing import Bench, Ready, Session, Share, levels_of, measured, minutes_needed, rehearsed
 from assay.cli.timed import TooLittleTimeError, seconds
 from assay.errors import AssayError

@@ -85,7 +85,7 @@ def explore(
 
 def _print(exploration: "Exploration", campaign: str, *, verbose: bool) -> None:
     """Print the strongest of what is found, or all of it, or that there is nothing."""
-    from assay.analysis.exploration import RATE
+    from assay.analysis.exploration import PARTITIONS_AT_MOST, RATE
     from assay.words import counted, listed, percent
 
     tried = exploration.partitions
@@ -107,6 +107,11 @@ def _print(exploration: "Exploration", campaign: str, *, verbose: bool) -> None:
         typer.echo("Nothing found: no ratio is shown to differ between any two parts.")
     if exploration.blocks < exploration.fewest:
         typer.echo(f"What differs in one partition alone is found from {exploration.fewest} blocks on.")
+    if len(exploration.factors) > 1 and not exploration.pairs_of_factors:
+        typer.echo(
+            f"Pairs of factors were not tried: they make more than {PARTITIONS_AT_MOST} partitions.\n"
+            "To try them, run the experiment with fewer levels: --only FACTOR=LEVEL,LEVEL."
+        )
     if exploration.left_out:
         others = f"; and {len(exploration.left_out) - 1} more" * (len(exploration.left_out) > 1)
         typer.echo(f"Left out, {exploration.left_out[0]}{others}.")

@@ -16,43 +16,24 @@ from assay.analysis.exploration import Part, Partition
 from assay.cli.commands import app
 from assay.cli.explore import strongest
 from assay.experiment import parse
+from assay.experiment.testing import WITH_FACTORS
 from assay.plan.make_plan import make_plan
 from assay.plan.types import Level
 from assay.runner.types import Outcome
 from assay.store import Store
 
-EXPERIMENT = """
-name = "maps"
-question = "Which?"
-[factors]
-subject = ["small", "large"]
-threads = [1, 2, 4]
-[factors.mix]
-searches = { insert = 0, erase = 0, find = 100 }
-updates = { insert = 50, erase = 50, find = 0 }
-[trial]
-key_range = 10
-[design]
-blocks = 10
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "small"
-smallest_effect_percent = 3
-"""
 
-
-def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float]) -> str:
-    """Return a store with a campaign in which `large` differs by this effect, with noise of 1%."""
+def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float], text: str = WITH_FACTORS) -> str:
+    """Return a store with a campaign in which `fast` differs by this effect, with noise of 1%."""
     rng = np.random.default_rng(3)
-    experiment = parse(EXPERIMENT, folder / "maps.toml")
+    experiment = parse(text, folder / "maps.toml")
     plan = make_plan(experiment, 5, lambda _: "/bin/true", 1000)
     path = folder / "assay.sqlite"
     with Store.open(path) as store:
         campaign = store.begin_campaign(experiment=experiment, plan=plan, host={})
         for trial in plan.trials:
-            large = trial.levels["subject"] == "large"
-            value = 1e6 * math.exp(effect(trial.levels) * large + 0.01 * rng.standard_normal())
+            fast = trial.levels["subject"] == "fast"
+            value = 1e6 * math.exp(effect(trial.levels) * fast + 0.01 * rng.standard_normal())
             result = {"protocol": 1, "status": "valid", "metrics": {"throughput": value}}
             started_at = datetime(2025, 1, 31, tzinfo=UTC)
             outcome = Outcome("valid", "", 0, result, "", "", None, None, "none", started_at, 0.25)
@@ -73,7 +54,7 @@ def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) ->
         "Campaign 1, maps: does a difference in throughput itself differ?",
         "11 partitions tried, by threads and mix, alone and by pairs; 10 blocks.",
     ]
-    assert lines[3].startswith("large / small is 2.0")
+    assert lines[3].startswith("fast / slow is 2.0")
     assert lines[3].endswith(") in one part:")
     assert lines[4].endswith("where threads=1")  # the part with the larger ratio comes first
     assert lines[5].endswith("where threads=2 or 4")
@@ -87,6 +68,16 @@ def test_nothing_found_is_said_plainly(tmp_path: Path) -> None:
     said = printed("--store", stored(tmp_path, lambda _: 0.3))
     assert "Nothing found: no ratio is shown to differ between any two parts." in said
     assert "What differs in one partition alone is found from 11 blocks on." in said
+
+
+def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: Path) -> None:
+    mixes = "\n".join(f"m{find} = {{ insert = {100 - find}, erase = 0, find = {find} }}" for find in range(5))
+    many = WITH_FACTORS.split("[factors.mix]")[0].replace("[1, 2, 4]", str([*range(1, 9)]))
+    many += f"[factors.mix]\n{mixes}\n[trial]{WITH_FACTORS.split('[trial]')[1]}"
+    lines = printed("1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
+    assert "Pairs of factors were not tried: they make more than 300 partitions." in lines
+    assert "To try them, run the experiment with fewer levels: --only FACTOR=LEVEL,LEVEL." in lines
+    assert max(map(len, lines)) <= 80
 
 
 def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:

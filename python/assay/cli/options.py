@@ -129,6 +129,9 @@ SetOption = Annotated[
         help="Give a setting this value, or a factor these levels: VALUE,VALUE. May be repeated.",
     ),
 ]
+SeedOption = Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
 CampaignOption = Annotated[int | None, campaign_option("the one begun last")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 FailOnOption = Annotated[

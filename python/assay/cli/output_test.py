@@ -48,7 +48,7 @@ COMMANDS = {
     "list subjects": [],
     "show": ["1"],
     "replay": ["1"],
-    "sensitivity": ["x.toml", "--only", "threads=1", "--configurations", "2", "--replicates", "1"],
+    "sensitivity": ["x.toml", "--only", "threads=1", "--configurations", "2", "--replicates", "2"],
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
@@ -57,7 +57,7 @@ COMMANDS = {
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against"),
+    *("metrics", "perturbed", "medians", "against", "left_out"),
 }
 """Their keys are levels, statuses and the like."""
 
@@ -97,3 +97,8 @@ def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.M
         record = command == "show"  # what a trial was asked and answered is the protocol's matter
         missing = {key for key in (value if record else keys(value)) if f"`{key}`" not in PAGE}
         assert not missing, (command, missing)
+    (of_verdict,) = printed("report")["how_far"]
+    assert of_verdict["comparison"].items() >= {"level": "noop", "baseline": "std_map_mutex"}.items()
+    assert of_verdict["robustness"]["pairs"] == 8
+    assert of_verdict["repeatability"]["trials"] > of_verdict["repeatability"]["configurations"] > 1
+    assert of_verdict["predictive_value"] is None  # there is one context

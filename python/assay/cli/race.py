@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.invocation import invocation
-from assay.cli.options import DEFAULT_STORE, LARGEST_WHOLE, JsonOption, StoreOption, real, whole, whole_option
+from assay.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    QuietOption,
+    SeedOption,
+    StoreOption,
+    real,
+    whole,
+)
 from assay.cli.timed import USUAL_FEWEST, blocks_within, seconds, without_place, written
 from assay.errors import AssayError
 from assay.files import write
@@ -138,8 +146,8 @@ def race(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Write the experiment that this is, for `assay run`."),
     ] = None,
-    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:

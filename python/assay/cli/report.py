@@ -20,6 +20,7 @@ from assay.cli.options import (
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
+    from assay.analysis.meaningfulness import Meaning
     from assay.report import Report
     from assay.store import Store
 
@@ -146,8 +147,13 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
     from assay.analysis.configurations import conditions_of
     from assay.report.gate import takes
     from assay.report.trust import trust
+    from assay.report.verdicts import how_far
 
     campaign = report.campaign
+    measured = None
+    if report.experiment.varied:
+        one_layout = campaign.host.get("one_layout", {})
+        measured = conditions_of(report.trials, report.experiment, one_layout)
     alarms = false_alarms(report.analysis) if report.experiment.identical else None
     return {
         "campaign": campaign.id,
@@ -157,9 +163,17 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "findings": report.findings,
         "analysis": report.analysis,
         "gate_takes": takes(report),
-        "sensitivity": conditions_of(report.trials, report.experiment) if report.experiment.varied else None,
+        "sensitivity": measured,
+        "how_far": None if report.experiment.varied else [_how_far(of) for of in how_far(report, store)],
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,
         "store": store.path,
         "page": page,
     }
+
+
+def _how_far(meaning: "Meaning") -> dict[str, Any]:
+    """Return how far a verdict holds, and what it is about."""
+    comparison = meaning.comparison
+    names = ("context", "level", "baseline", "verdict")
+    return vars(meaning) | {"comparison": {name: getattr(comparison, name) for name in names}}

@@ -11,20 +11,21 @@ import typer
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
-    LARGEST_WHOLE,
     BlocksOption,
     ExperimentArgument,
     FailOnOption,
     JsonOption,
     MinutesOption,
+    NoPageOption,
     OnlyOption,
+    QuietOption,
+    SeedOption,
     SetOption,
     StoreOption,
     VerboseOption,
     campaign_option,
     end,
     print_json,
-    whole_option,
 )
 from assay.errors import AssayError
 from assay.words import counted, printable
@@ -35,16 +36,13 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
 
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
-
 
 def run(
     experiment: ExperimentArgument,
     *,
     blocks: BlocksOption = None,
     minutes: MinutesOption = None,
-    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
+    seed: SeedOption = None,
     only: OnlyOption = None,
     settings: SetOption = None,
     anyway: Annotated[

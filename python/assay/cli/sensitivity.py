@@ -7,16 +7,17 @@ import typer
 
 from assay.cli.options import (
     DEFAULT_STORE,
-    LARGEST_WHOLE,
     ExperimentArgument,
     JsonOption,
+    NoPageOption,
     OnlyOption,
+    QuietOption,
+    SeedOption,
     SetOption,
     StoreOption,
     VerboseOption,
     whole_option,
 )
-from assay.cli.run import NoPageOption, QuietOption
 from assay.errors import AssayError
 from assay.experiment.sensitivity import CONFIGURATIONS, RANDOMNESS, REPLICATES
 
@@ -40,7 +41,7 @@ def sensitivity(
             help=f"Multiples of C to add anew in every trial; none leaves it out. Default: {_AMOUNTS}.",
         ),
     ] = None,
-    seed: Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)] = None,
+    seed: SeedOption = None,
     only: OnlyOption = None,
     settings: SetOption = None,
     quiet: QuietOption = False,

@@ -127,8 +127,8 @@ class Perturb(Part):
         address_space: how the kernel places a process in memory.
         thread_order: threads are started in random order.
         placement: threads are exchanged among equivalent processors.
-        layout: each block runs programs that are linked anew, in an order of their functions and data that is
-            drawn for it.
+        layout: each block, or each configuration where sensitivity is measured, runs programs that are linked
+            anew, in an order of their functions and data that is drawn for it.
     """
 
     amounts: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
@@ -166,7 +166,7 @@ class Perturb(Part):
         return Perturb(amounts={name: amount * factor for name, amount in self.amounts.items()})
 
 
-_PROCESS = ("environment", "stack", "heap", "thread_order", "placement")
+_PROCESS = ("environment", "stack", "heap", "thread_order", "placement", "layout")
 _OF_THE_PROTOCOL = ("key_range", "stack", "heap", "thread_order", "placement")
 """What moves only where a program speaks the protocol: a command makes its own threads and allocations."""
 
@@ -195,7 +195,7 @@ def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
                 choices[at] = moved
             elif moved is not None:
                 amounts[at] = moved
-    process = {name: given[name] for name in (*_PROCESS, "address_space", "layout") if name in given}
+    process = {name: given[name] for name in (*_PROCESS, "address_space") if name in given}
     return Perturb(amounts=amounts, choices=choices, **process)
 
 

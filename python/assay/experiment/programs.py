@@ -176,7 +176,7 @@ def _check_arguments(experiment: Experiment, subject: str, values: Mapping[str, 
 def _check_linked(at: KeyPath, experiment: Experiment, program: Program | None) -> None:
     if program is None or program.link is None:
         raise MistakeError(at, "{linked} is the file that a link command makes; give this program one: link")
-    if not experiment.perturb.layout:
+    if not experiment.moved.layout:
         raise MistakeError(at, "{linked} is linked for each block; write layout = true in [perturb]")
 
 

@@ -35,6 +35,11 @@ def test_randomness_is_added_to_what_has_a_c_and_never_beyond_one() -> None:
         sensitive(sensitive(experiment(perturb=large), 3, 2))
 
 
+def test_the_layout_is_varied_where_the_experiment_draws_it() -> None:
+    asked = sensitive(experiment(perturb=Perturb(stack=64, layout=True)), 2, 2)
+    assert [name for name, varied in asked.varied.items() if varied.moved.layout] == ["layout", EVERYTHING]
+
+
 def test_fixed_addresses_are_fixed_in_every_trial() -> None:
     asked = sensitive(experiment(perturb=Perturb(stack=64, heap=64, address_space="fixed")), 2, 2)
     assert {varied.moved.address_space for varied in asked.varied.values()} == {"fixed"}

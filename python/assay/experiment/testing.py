@@ -1,9 +1,30 @@
-"""A small experiment for tests of what is built on experiments."""
+"""Small experiments for tests of what is built on experiments."""
 
 from pathlib import Path
 from typing import Any
 
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+
+WITH_FACTORS = """
+name = "maps"
+question = "Which?"
+[factors]
+subject = ["slow", "fast"]
+threads = [1, 2, 4]
+[factors.mix]
+searches = { insert = 0, erase = 0, find = 100 }
+updates = { insert = 50, erase = 50, find = 0 }
+[trial]
+key_range = 10
+[design]
+blocks = 10
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "slow"
+smallest_effect_percent = 3
+"""
+"""The text of an experiment that compares two subjects at levels of two further factors."""
 
 
 def experiment(name: str = "maps", **changes: Any) -> Experiment:

@@ -181,9 +181,11 @@ _LINK_PLACEHOLDERS = {"output": "the file to be written", "layout": "the seed of
 
 def _link_command(command: str) -> str:
     named = set(placeholders.names(command))
-    if unknown := sorted(named - _LINK_PLACEHOLDERS.keys()):
+    if unknown := sorted(named - {*_LINK_PLACEHOLDERS, "lld"}):
         shown = show("{" + unknown[0] + "}")
-        raise ValueError(f"{shown} is neither {{output}} nor {{layout}}; write {{{{ for a brace of the shell")
+        raise ValueError(
+            f"{shown} is neither {{output}} nor {{layout}} nor {{lld}}; write {{{{ for a brace of the shell"
+        )
     for placeholder, meaning in _LINK_PLACEHOLDERS.items():
         if placeholder not in named:
             raise ValueError(f"does not say {{{placeholder}}}, {meaning}; put it in its place")
@@ -268,8 +270,8 @@ class Program(Part):
         arguments: of its command line; `{name}` stands for the setting or parameter of that name, `{linked}`
             for the file that `link` has made.
         build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
-        link: a command for the shell that links it in that folder, `{output}` in it standing for the file and
-            `{layout}` for the seed of a layout; or None.
+        link: a command for the shell that links it in that folder, `{output}` in it standing for the file,
+            `{layout}` for the seed of a layout, and `{lld}` for the folder of lld; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
             a tool's name: it prints what this tool does, of the benchmark that the parameter `benchmark`
             names; else the rules for each metric, none where only time and memory are measured.

@@ -6,9 +6,12 @@ what is measured is as fast as any build, and a seed brings its layout back. It 
 sides of a comparison meet the same distribution of layouts, and blocks are independent draws from it.
 """
 
+import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +25,13 @@ from assay.runner.process import StopSignals
 from assay.runner.types import Binary
 
 _TRIED = (1, 2, 3)
-_RECORDED_WITHIN_S = 60
-"""Before a program is written, lld records how it is linked."""
 """Seeds whose layouts are compared before a campaign: five sections have the same order for all by chance in
 one of 14,400 cases."""
+
+_RECORDED_WITHIN_S = 60
+"""Before a program is written, lld records how it is linked."""
+
+_PREFIX = "assay-layouts-"
 
 
 class Layouts:
@@ -50,13 +56,18 @@ class Layouts:
         self._linked: dict[str, _Linked] = {}
 
     def __enter__(self) -> "Layouts":
-        """Make the folder; under TMPDIR where that is set."""
-        self._temporary = tempfile.TemporaryDirectory(prefix="assay-layouts-")
+        """Make the folder, under TMPDIR where that is set; remove those that killed runners left there."""
+        for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+            # An error: it is somebody else's, its runner lives, or it is gone meanwhile.
+            with suppress(OSError), _Held(folder):
+                shutil.rmtree(folder)
+        self._folder = _Held.new()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the folder."""
-        self._temporary.cleanup()
+        with self._folder:
+            shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def fixed(self, trials: Iterable[PlannedTrial]) -> dict[str, str]:
         """Link each program a few times; return subject -> why it cannot be linked, where there is no way to.
@@ -114,7 +125,7 @@ class Layouts:
         if key in self._linked:
             return self._linked[key]
         program = Path(trial.program)
-        folder = Path(self._temporary.name) / f"{len(self._linked):03}"
+        folder = self._folder.path / f"{len(self._linked):03}"
         record = program.with_name(program.name + RECORD)
         link: Link
         if own and own.link:
@@ -134,6 +145,44 @@ class Layouts:
         folder.mkdir()
         self._linked[key] = _Linked(name, link, folder / program.name)
         return self._linked[key]
+
+
+class _Held:
+    """A folder that this process holds by a lock, which its death releases.
+
+    Attributes:
+        path: of the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Hold a folder.
+
+        Raises:
+            OSError: another process does, or it is not there.
+        """
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.stat()
+        except OSError:
+            os.close(self._descriptor)
+            raise
+
+    @classmethod
+    def new(cls) -> "_Held":
+        """Make a folder and hold it."""
+        while True:
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            with suppress(OSError):  # another process took it for one that was left, and removes it
+                return cls(path)
+
+    def __enter__(self) -> None:
+        """Hold it until the end."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let it go."""
+        os.close(self._descriptor)
 
 
 @dataclass

@@ -1,8 +1,11 @@
 """Small programs linked in several layouts: what changes, what stays, and what goes wrong."""
 
 import json
+import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import Experiment, load
 from assay.layout import Layouts
-from assay.layout.link import RECORD, lld
+from assay.layout.link import LINKERS, RECORD, lld
 from assay.plan.make_plan import make_plan, repeat_group, without_layouts
 from assay.plan.types import LAYOUT, PlannedTrial
 from assay.runner.elf import build_id
@@ -134,12 +137,9 @@ def output_of(program: str | Path) -> str:
 def test_data_are_drawn_too(folder: Path) -> None:
     planned = experiment(folder)
     with layouts_of(planned) as layouts:
-        orders = {
-            tuple(named(name, symbols(Path(layouts.binary(trial).program))))
-            for trial in trials_of(planned)[::2]
-            for name in ("variable_", "zero_")
-        }
-    assert len(orders) > 2
+        drawn = [symbols(Path(layouts.binary(trial).program)) for trial in trials_of(planned)[::2]]
+    for name in ("variable_", "zero_"):
+        assert len({tuple(named(name, addresses)) for addresses in drawn}) > 1
 
 
 def test_trials_of_a_block_share_a_binary_that_is_linked_once(folder: Path) -> None:
@@ -152,9 +152,36 @@ def test_trials_of_a_block_share_a_binary_that_is_linked_once(folder: Path) -> N
 
 
 def test_every_program_is_tried_before_a_campaign(folder: Path) -> None:
-    planned = experiment(folder)
+    planned = experiment(folder, f"echo {{layout}} >> links; {link_command()}")
     with layouts_of(planned) as layouts:
         assert layouts.fixed(trials_of(planned)) == {}
+        assert layouts.fixed(trials_of(planned)) == {}
+    assert (folder / "links").read_text().split() == ["1", "2", "3"]  # once for both subjects
+
+
+def test_the_folder_of_a_runner_that_was_killed_is_removed_and_that_of_a_living_one_stays(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from assay.experiment import load;"
+        " from assay.layout import Layouts;"
+        " Layouts(load(Path(sys.argv[1])), print).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    planned = experiment(folder)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up again
+    ended = subprocess.run([sys.executable, "-c", killed, folder / "x.toml"], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = temporary.iterdir()
+    with layouts_of(planned):
+        (living,) = temporary.iterdir()
+        assert living != left
+        with layouts_of(planned):
+            assert living.is_dir()
+            assert len(list(temporary.iterdir())) == 2
+    assert list(temporary.iterdir()) == []
 
 
 def test_an_argument_may_name_what_was_linked(folder: Path) -> None:
@@ -215,6 +242,26 @@ def test_without_lld_programs_run_as_they_are(folder: Path, monkeypatch: pytest.
     planned = experiment(folder)
     with layouts_of(planned) as layouts:
         assert set(layouts.fixed(trials_of(planned)).values()) == {"lld is not installed"}
+
+
+def test_a_link_command_may_name_the_folder_of_lld(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = experiment(folder, link_command().replace(with_lld()[0], "-B{lld}"))
+    with layouts_of(planned) as layouts:
+        assert layouts.fixed(trials_of(planned)) == {}
+    monkeypatch.setenv("PATH", str(folder))
+    with (
+        layouts_of(planned) as layouts,
+        pytest.raises(CannotStartError, match=r"link: lld is not inst"),
+    ):
+        layouts.fixed(trials_of(planned))
+
+
+def test_the_build_looks_for_the_same_versions_of_lld() -> None:
+    cmake = (Path(__file__).parents[3] / "cmake" / "AssayLayout.cmake").read_text()
+    versions = re.search(r"foreach\(version RANGE (\d+) (\d+) -1\)", cmake)
+    assert versions
+    newest, oldest = map(int, versions.groups())
+    assert ("ld.lld", *(f"ld.lld-{version}" for version in range(newest, oldest - 1, -1))) == LINKERS
 
 
 def test_nothing_is_left_behind(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,9 @@ RECORD = ".link.tar"
 SHUFFLED = (".text*", ".data*", ".bss*", ".rodata*", ".tdata*", ".tbss*")
 """The sections whose order is drawn: functions, variables and constants. Each keeps its own alignment."""
 
-_LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
-"""By what names lld is installed; below version 13 it shuffles all sections or none."""
+LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
+"""By what names lld is installed, as in cmake/AssayLayout.cmake; below version 13 it shuffles all sections or
+none."""
 
 
 class Link(Protocol):
@@ -56,12 +57,23 @@ class Command:
     def __call__(self, layout: int, output: Path) -> None:
         """Link as `Link` says."""
         values = {"output": shlex.quote(str(output)), "layout": layout}
+        if "lld" in placeholders.names(self.command):
+            values["lld"] = shlex.quote(str(self._folder_of_lld()))
         command = placeholders.fill(self.command, values)
         run_shell("link", command, self.folder, self.show_output, self.stop)
         if not output.is_file():
             raise CannotStartError(
                 f"subjects.{self.table}.link: {show(command)} made no such file; have it write to {{output}}"
             )
+
+    def _folder_of_lld(self) -> Path:
+        """Return the folder in which lld is called ld.lld, by which compilers know it."""
+        linker = lld()
+        if linker is None:
+            raise CannotStartError(
+                f"subjects.{self.table}.link: lld is not installed, which {{lld}} stands for; install it"
+            )
+        return Path(linker).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -107,4 +119,4 @@ class Recorded:
 
 def lld() -> str | None:
     """Return the path of lld, whose newest version counts; None where it is not installed."""
-    return next((path for name in _LINKERS if (path := shutil.which(name))), None)
+    return next((path for name in LINKERS if (path := shutil.which(name))), None)

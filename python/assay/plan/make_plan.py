@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from assay.experiment.placeholders import fill, values_of
-from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
+from assay.experiment.placeholders import LINKED, fill, names, values_of
+from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER
 from assay.experiment.types import REVISION, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
@@ -48,7 +48,7 @@ def make_plan(
     # A generator of its own: with layouts or without, all else is drawn alike.
     layouts = Random(f"{seed} layout")  # noqa: S311  # repeatable on purpose
     for block in range(experiment.design.blocks.most):
-        layout = {LAYOUT: layouts.randrange(1, _LAYOUTS)} if experiment.perturb.layout else {}
+        of_block = {LAYOUT: layouts.randrange(1, _LAYOUTS)} if experiment.perturb.layout else {}
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):
                 trial = PlannedTrial(
@@ -59,7 +59,7 @@ def make_plan(
                     program=_program(experiment, levels, program_of),
                     memory_limit_mb=memory_limit_mb,
                     request={},
-                    perturbation=layout,
+                    perturbation=of_block or _layout_of_configuration(experiment, levels, seed),
                     timeout_s=0,
                 )
                 drawn = _perturbed(experiment, levels, seed, random)
@@ -113,7 +113,7 @@ def repeat_group(
 ) -> tuple[PlannedTrial, ...]:
     """Return the trials of a repetition of a whole group: the same conditions, with all chance drawn anew.
 
-    The layout alone is that of their block. The same arguments give the same repetition.
+    The layout alone is that of their block or configuration. The same arguments give the same repetition.
 
     Args:
         experiment: what is run.
@@ -139,6 +139,27 @@ def repeat_group(
         )
         for ordinal, trial in enumerate(random.sample(by_levels, len(group)), first_ordinal)
     )
+
+
+def _layout_of_configuration(
+    experiment: Experiment, levels: Mapping[str, Level], campaign_seed: int
+) -> dict[str, int]:
+    """Return the layout in which a trial's program is linked where sensitivity is measured; none as built.
+
+    A program that exists only where it is linked, `{linked}`, has one layout in all levels that do not vary
+    it.
+    """
+    if not (experiment.varied and experiment.moved.layout):
+        return {}
+    if experiment.varied[str(levels[PERTURBED])].moved.layout:
+        drawn_for = f"{levels[PERTURBED]} {levels[CONFIGURATION]}"
+    else:
+        own = experiment.programs.get(experiment.settings(levels)["subject"])
+        if not own or not any(LINKED in names(argument) for argument in own.arguments):
+            return {}
+        drawn_for = NOTHING
+    random = Random(f"{campaign_seed} layout {drawn_for}")  # noqa: S311  # repeatable on purpose
+    return {LAYOUT: random.randrange(1, _LAYOUTS)}
 
 
 def _perturbed(
@@ -173,13 +194,13 @@ def _drawn(
 ) -> PlannedTrial:
     """Return a trial of settings that are moved, with all that its process is told."""
     settings, drawn = moved
-    # The layout is that of the block, in a repetition too.
-    of_block = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
+    # The layout is that of the block or configuration, in a repetition too.
+    shared = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
     subject = settings["subject"]
     own = experiment.in_worktree(trial.levels).programs.get(subject)
     is_command = experiment.is_command(subject)
     asked = {name: value for name, value in drawn.items() if not is_command or name not in _OF_THE_PROCESS}
-    perturbation = of_block | asked
+    perturbation = shared | asked
     timeout_s = COMMAND_TIMEOUT_S if is_command else default_timeout_s(settings)
     values = values_of(settings, seed)
     request = deepcopy(

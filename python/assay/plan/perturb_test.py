@@ -140,3 +140,19 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
             assert different == {"{}"}
     everything = {str(perturbations[0]) for (name, _), perturbations in drawn.items() if name == EVERYTHING}
     assert len(everything) == 4
+
+
+def test_replicates_of_a_configuration_share_a_layout_where_it_is_varied_and_else_run_what_was_built() -> (
+    None
+):
+    asked = sensitive(experiment(perturb=Perturb(stack=64, layout=True), fixed=COMPLETE), 3, 2, [])
+    plan = make_plan(asked, 1, lambda _: "/bin/true", 1000)
+    layouts = defaultdict(set)
+    for trial in plan.trials:
+        layouts[trial.levels["perturbed"], trial.levels["configuration"]].add(
+            trial.perturbation.get("layout")
+        )
+    for (perturbed_by, _), drawn in layouts.items():
+        assert len(drawn) == 1
+        assert (drawn == {None}) == (perturbed_by in (NOTHING, "stack"))
+    assert len({seed for drawn in layouts.values() for seed in drawn}) == 1 + 2 * 3

@@ -9,7 +9,7 @@ from assay.experiment.types import Extract, Level
 __all__ = ["LAYOUT", "Level", "Plan", "PlannedTrial"]
 
 LAYOUT = "layout"
-"""The perturbation that is drawn for a block."""
+"""The perturbation that is drawn for a block, or for a configuration."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class PlannedTrial:
         perturbation: what was drawn at random for this trial besides its seed, empty of an unperturbed one:
             setting -> the percent by which it was moved, or the value that was chosen; `environment_bytes`,
             `stack_bytes` and `heap_bytes`; `address_space`, "random" or "fixed"; the seeds `thread_order` and
-            `placement`, and that of its block, `layout`, by which its program is linked.
+            `placement`, and `layout`, which trials of a block share, or of a configuration, by which its
+            program is linked.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
         arguments: of the program's command line.

@@ -1,7 +1,7 @@
 """What a page says of how far verdicts hold, and how to measure what has not been (Blackwell 1998, 3.5)."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -9,17 +9,14 @@ from pathlib import Path
 from assay.analysis import Comparison
 from assay.analysis.meaningfulness import (
     Agreement,
-    Elsewhere,
     Meaning,
     PredictiveValue,
     Repeatability,
     Reproducibility,
     Robustness,
-    meanings,
 )
 from assay.experiment import Experiment
 from assay.report.gather import Report
-from assay.store.types import StoredTrial
 from assay.words import counted, number, ratio
 
 QUALITIES = ("repeatable", "robust", "reproducible", "predictive")
@@ -52,30 +49,14 @@ class Section:
     commands: Mapping[str, str]
 
 
-def section(
-    report: Report,
-    store: Path,
-    resolved: Path,
-    elsewhere: Sequence[Elsewhere],
-    replicates: Iterable[StoredTrial] = (),
-) -> Section:
+def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning]) -> Section:
     """Return what there is to say of the verdicts of a campaign.
 
     Args:
         store: the file that holds it.
         resolved: the file of the campaign's resolved experiment.
-        elsewhere: the verdicts of the other campaigns of the experiment.
-        replicates: the trials of the latest campaign about the sensitivity of its conditions.
+        every: how far each verdict holds, as `verdicts.how_far` has it.
     """
-    host = str(report.campaign.host.get("name", ""))
-    every = meanings(
-        report.trials,
-        report.experiment,
-        report.analysis,
-        host=host,
-        elsewhere=elsewhere,
-        replicates=replicates,
-    )
     rows = tuple(Row(of.comparison, _cells(of)) for of in every)
     drawn = chain.from_iterable(trial.perturbation.items() for trial in report.trials)
     moved = dict.fromkeys(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.meaningfulness import Elsewhere, compared
+from assay.analysis.meaningfulness import Elsewhere, compared, meanings
 from assay.experiment import overridden
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
@@ -47,7 +47,8 @@ def campaign(
 
 
 def told(report: Report, *elsewhere: Elsewhere) -> Section:
-    return section(report, STORE, RESOLVED, elsewhere)
+    every = meanings(report.trials, report.experiment, report.analysis, host="", elsewhere=elsewhere)
+    return section(report, STORE, RESOLVED, every)
 
 
 def other(number: int, host: str, verdict: str) -> Elsewhere:

@@ -21,7 +21,7 @@ from assay.report.picture import picture
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
 from assay.report.trust import trust
-from assay.report.verdicts import about_sensitivity, elsewhere
+from assay.report.verdicts import how_far
 from assay.store import Store
 from assay.store.types import StoredTrial
 from assay.words import condition_name
@@ -52,7 +52,6 @@ def campaign_files(
     yield "summary.md", summary(report)
     drawn = [figure for figure in charts.figures(report) if figure.section != "ratios"]
     comparisons = report.analysis.comparisons
-    replicated = about_sensitivity(report.campaign, store)
     environments = Counter(trial.environment for trial in report.trials if trial.environment is not None)
     content = render(
         "campaign.html",
@@ -94,13 +93,7 @@ def campaign_files(
             mode for mode in ("fast", "slow") if any(mode in answer.modes for answer in comparisons)
         ],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
-        meaning=section(
-            report,
-            store.path,
-            folder / "experiment.json",
-            elsewhere(report.campaign, store),
-            store.trials(replicated.id) if replicated else (),
-        ),
+        meaning=section(report, store.path, folder / "experiment.json", how_far(report, store)),
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),

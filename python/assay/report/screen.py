@@ -104,7 +104,7 @@ def _sensitivity(report: Report, width: int) -> Iterator[Text]:
     worst = conditions[0]
     yield Text()
     yield from map(Text, sensitivity.table(worst))
-    for text in sensitivity.about(worst)[1:]:
+    for text in sensitivity.further(worst):
         yield from map(Text, wrap(text, width))
     if len(conditions) > 1:
         yield Text(f"{counted(len(conditions) - 1, 'other condition')}, less sensitive: see --verbose")

@@ -4,12 +4,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 
-from assay.analysis.configurations import Condition, conditions_of
+from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, conditions_of
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement
 from assay.analysis.types import Interval
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
+from assay.plan.types import LAYOUT
 from assay.report.gather import Report
-from assay.words import condition_name, counted, printable
+from assay.runner.load import BUSY
+from assay.words import condition_name, counted, listed, one_line, printable, whole_percent
 
 HEADINGS = ("perturbed", "apart", "interval", "between", "interval")
 CHANCE = f"{NOTHING} (chance alone)"
@@ -28,7 +30,8 @@ class Row:
 
 def measured(report: Report) -> list[Condition]:
     """Return the conditions of a campaign about sensitivity, the most sensitive first."""
-    conditions = conditions_of(report.trials, report.experiment)
+    one_layout = report.campaign.host.get("one_layout", {})
+    conditions = conditions_of(report.trials, report.experiment, one_layout)
     return sorted(conditions, key=_deviation, reverse=True)
 
 
@@ -42,7 +45,7 @@ def rows(condition: Condition) -> Iterator[Row]:
     for name, found in condition.perturbed.items():
         label = CHANCE if name == NOTHING else name
         if found is None:
-            yield Row(label, "no trials", "", "", "")
+            yield Row(label, _why_nothing(condition, name), "", "", "")
             continue
         split = found.split
         yield Row(
@@ -68,35 +71,60 @@ def table(condition: Condition) -> list[str]:
 def sentence(report: Report) -> str:
     """Return the answer: how wrong two single systems would be, where that is worst."""
     conditions = measured(report)
+    withheld = [condition for condition in conditions if _is_withheld(condition, EVERYTHING)]
     worst = conditions[0].perturbed.get(EVERYTHING) if conditions else None
+    if worst is None and withheld:
+        out = withheld[0].left_out[EVERYTHING]
+        return (
+            f"Withheld: in {out.busy} of {out.drawn} configurations other work took the trials' processors, "
+            "which scatters results more than all else."
+        )
     if worst is None:
         return "Nothing is known yet: no condition has two configurations with a valid trial."
-    if report.analysis.busy:
-        return "Withheld: other work took the trials' processors, which scatters results more than all else."
     if worst.single.interval is None:
         return f"Too few configurations to say: {worst.configurations}, and it takes {FEWEST}."
     where = f" ({name_of(conditions[0])})" if len(conditions) > 1 else ""
     chance = conditions[0].perturbed.get(NOTHING)
     alone = chance is not None and _overlap(worst.spread.interval, chance.spread.interval)
     told = ", which is not shown to be more than chance alone gives" if alone else ""
-    return (
+    said = (
         f"Two equal systems, each measured once as it happens to be, would differ in {report.analysis.metric}"
         f" by {_wrong(worst.single)}{where}{told}."
     )
+    if EVERYTHING in conditions[0].left_out:
+        out = conditions[0].left_out[EVERYTHING]
+        said += f" {out.busy} of {out.drawn} configurations are left out, as the host was busy."
+    if withheld:
+        said += f" Withheld of {counted(len(withheld), 'other condition')}: the host was busy."
+    return said
 
 
 def about(condition: Condition) -> list[str]:
-    """Return what else there is to say of a condition, in sentences."""
-    told = []
+    """Return what there is to say of a condition beside its table, in sentences."""
     whole = condition.perturbed.get(EVERYTHING)
-    if whole is not None and whole.single.interval is not None:
-        said = f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}."
-        if whole.trials > whole.configurations:
-            said += (
-                f" With the median of {_trials(whole.trials, whole.configurations)} each: by "
-                f"{_wrong(whole.repeated)}. Repeating a configuration takes away chance and nothing else."
-            )
-        told.append(said)
+    if whole is None or whole.single.interval is None:
+        return further(condition)
+    said = f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}."
+    if whole.trials > whole.configurations:
+        said += (
+            f" With the median of {_trials(whole.trials, whole.configurations)} each: by "
+            f"{_wrong(whole.repeated)}. Repeating a configuration takes away chance and nothing else."
+        )
+    return [said, *further(condition)]
+
+
+def further(condition: Condition) -> list[str]:
+    """Return what `about` says beside the answer."""
+    told = []
+    if condition.one_layout:
+        told.append(f"The layout was not drawn: {one_line(condition.one_layout)}.")
+    if condition.left_out:
+        of_each = [f"{out.busy} of {out.drawn} with {name}" for name, out in condition.left_out.items()]
+        told.append(
+            f"Left out, as other work took more than {whole_percent(BUSY)} of their processor time: "
+            f"{listed(of_each)}. Where that is more than {whole_percent(LEFT_OUT_AT_MOST)} of the "
+            "configurations, the line is withheld."
+        )
     found = condition.enough
     if found is not None:
         if not found.known:
@@ -116,6 +144,16 @@ def about(condition: Condition) -> list[str]:
                 "sensitivity again."
             )
     return told
+
+
+def _why_nothing(condition: Condition, name: str) -> str:
+    if condition.one_layout and name == LAYOUT:
+        return "as built"
+    return "withheld" if _is_withheld(condition, name) else "no trials"
+
+
+def _is_withheld(condition: Condition, name: str) -> bool:
+    return name in condition.left_out and condition.left_out[name].too_many
 
 
 def percent(value: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.analysis.meaningfulness import Elsewhere, compared
+from assay.analysis.meaningfulness import Elsewhere, Meaning, compared, meanings
 from assay.analysis.types import Aggregate, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import sensitivity
@@ -47,6 +47,19 @@ def about_sensitivity(campaign: CampaignSummary, store: Store) -> CampaignSummar
     """Return the latest campaign about the sensitivity of a campaign's conditions; None without one."""
     name = sensitivity.name_of(campaign.experiment)
     return next((other for other in reversed(store.campaigns()) if other.experiment == name), None)
+
+
+def how_far(report: Report, store: Store) -> list[Meaning]:
+    """Return how far the verdict of each comparison holds, as far as the store tells."""
+    replicated = about_sensitivity(report.campaign, store)
+    return meanings(
+        report.trials,
+        report.experiment,
+        report.analysis,
+        host=str(report.campaign.host.get("name", "")),
+        elsewhere=elsewhere(report.campaign, store),
+        replicates=store.trials(replicated.id) if replicated else (),
+    )
 
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:

@@ -120,6 +120,8 @@ def look(analysis: Analysis) -> str:
 
 def layout(experiment: Experiment) -> str:
     """Return how many layouts of code and data the verdicts rest on."""
+    if experiment.varied and experiment.moved.layout:
+        return "Layouts of code and data were drawn for configurations, where programs could be linked anew."
     if experiment.perturb.layout:
         return "Layouts of code and data were drawn for each block, where programs could be linked anew."
     return (

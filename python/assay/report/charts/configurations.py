@@ -16,7 +16,8 @@ NOTE = "A step is a configuration: the median of its trials. Large hollow: where
 
 def configurations(panels: Panels) -> Iterator[Figure]:
     """Yield a figure for each condition: a curve for each thing perturbed, the unperturbed system on it."""
-    found = conditions_of(panels.report.trials, panels.experiment)
+    one_layout = panels.report.campaign.host.get("one_layout", {})
+    found = conditions_of(panels.report.trials, panels.experiment, one_layout)
     figures = [
         Figure("configurations", titled("Distribution over configurations", condition.levels), rows, NOTE)
         for condition in found
