@@ -1,21 +1,10 @@
 #include "assay/rig/lock_order.h"
 
-#include "assay/sync/sanitizers.h"
-
-#if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
-
-namespace assay::rig {
-
-provoked_deadlocks::provoked_deadlocks() = default;
-provoked_deadlocks::~provoked_deadlocks() = default;
-
-}  // namespace assay::rig
-
-#else
-
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -23,6 +12,8 @@ provoked_deadlocks::~provoked_deadlocks() = default;
 #include <ctime>
 
 #include "assay/random/splitmix64.h"
+#include "assay/sync/point.h"
+#include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
 namespace {
@@ -35,12 +26,30 @@ std::array<std::atomic<std::uint64_t>, 4096> orders{};
 std::atomic<bool> active{false};
 std::atomic<unsigned> stops_left{0};
 
-// What this thread holds, the last at the end.
-struct held_locks {
-  std::array<const void*, 8> all{};
-  std::size_t size = 0;
+// What a thread holds, the last at the end, and what it waits for. Written by that thread alone.
+struct alignas(64) locks_of_thread {
+  std::atomic<pid_t> thread{0};
+  std::atomic<const void*> wanted{nullptr};
+  std::array<std::atomic<const void*>, 8> held{};
+  std::atomic<std::size_t> size{0};
 };
-thread_local held_locks held;
+
+// Of all threads that took locks since notes began. More than that are not watched.
+std::array<locks_of_thread, 64> threads{};
+std::atomic<std::size_t> threads_seen{0};
+std::atomic<std::uint64_t> period{0};  // a number for each time that notes began
+
+locks_of_thread* of_this_thread() {
+  thread_local locks_of_thread* mine = nullptr;
+  thread_local std::uint64_t since = 0;
+  if (const std::uint64_t now = period.load(relaxed); since != now) {
+    const std::size_t at = threads_seen.fetch_add(1, relaxed);
+    mine = at < threads.size() ? &threads.at(at) : nullptr;
+    if (mine != nullptr) mine->thread.store(gettid(), relaxed);
+    since = now;
+  }
+  return mine;
+}
 
 std::uint64_t order_of(const void* first, const void* second) {
   const auto a = reinterpret_cast<std::uintptr_t>(first);
@@ -70,26 +79,95 @@ void stop_for_a_while() {
 }
 
 void before_taking(const void* lock) {
+  locks_of_thread* const mine = of_this_thread();
+  if (mine == nullptr) return;
   bool against = false;
-  for (std::size_t i = 0; i < held.size; ++i) {
-    if (held.all.at(i) == lock) continue;
-    find(order_of(held.all.at(i), lock), true);
-    against = against || find(order_of(lock, held.all.at(i)), false);
+  for (std::size_t i = 0; i < mine->size.load(relaxed); ++i) {
+    const void* const held = mine->held.at(i).load(relaxed);
+    if (held == lock) continue;
+    find(order_of(held, lock), true);
+    against = against || find(order_of(lock, held), false);
   }
   if (against) stop_for_a_while();
+  mine->wanted.store(lock, relaxed);
 }
 
 void after_taking(const void* lock) {
-  if (held.size < held.all.size()) held.all.at(held.size++) = lock;
+  locks_of_thread* const mine = of_this_thread();
+  if (mine == nullptr) return;
+  mine->wanted.store(nullptr, relaxed);
+  const std::size_t size = mine->size.load(relaxed);
+  if (size == mine->held.size()) return;
+  mine->held.at(size).store(lock, relaxed);
+  mine->size.store(size + 1, relaxed);
 }
 
 void before_releasing(const void* lock) {
-  for (std::size_t i = held.size; i-- > 0;) {
-    if (held.all.at(i) != lock) continue;
-    for (--held.size; i < held.size; ++i) held.all.at(i) = held.all.at(i + 1);
+  locks_of_thread* const mine = of_this_thread();
+  if (mine == nullptr) return;
+  for (std::size_t i = mine->size.load(relaxed); i-- > 0;) {
+    if (mine->held.at(i).load(relaxed) != lock) continue;
+    const std::size_t size = mine->size.load(relaxed) - 1;
+    for (; i < size; ++i) mine->held.at(i).store(mine->held.at(i + 1).load(relaxed), relaxed);
+    mine->size.store(size, relaxed);
     return;
   }
 }
+
+void at_lock(sync::lock_step step, const void* lock) {
+  switch (step) {
+    case sync::lock_step::wanted:
+      return before_taking(lock);
+    case sync::lock_step::taken:
+      return after_taking(lock);
+    case sync::lock_step::released:
+      return before_releasing(lock);
+  }
+}
+
+}  // namespace
+
+provoked_deadlocks::provoked_deadlocks() {
+  constexpr unsigned most_stops = 100;
+  for (auto& order : orders) order.store(0, relaxed);
+  for (auto& one : threads) {
+    one.thread.store(0, relaxed);
+    one.wanted.store(nullptr, relaxed);
+    one.size.store(0, relaxed);
+  }
+  threads_seen.store(0, relaxed);
+  period.fetch_add(1, relaxed);
+  stops_left.store(most_stops, relaxed);
+  active.store(true, relaxed);
+  sync::at_locks.store(at_lock, std::memory_order_release);
+}
+
+provoked_deadlocks::~provoked_deadlocks() {
+  sync::at_locks.store(nullptr, std::memory_order_release);
+  active.store(false, relaxed);
+}
+
+std::optional<pid_t> holder_of_lock_wanted_by(pid_t thread) {
+  if (!active.load(relaxed)) return {};
+  const auto waiting = std::ranges::find_if(
+      threads, [&](const auto& one) { return one.thread.load(relaxed) == thread; });
+  if (waiting == threads.end()) return {};
+  const void* const wanted = waiting->wanted.load(relaxed);
+  if (wanted == nullptr) return {};
+  for (const auto& one : threads) {
+    for (std::size_t i = 0; i < one.size.load(relaxed); ++i) {
+      if (one.held.at(i).load(relaxed) == wanted) return one.thread.load(relaxed);
+    }
+  }
+  return {};
+}
+
+}  // namespace assay::rig
+
+#if !ASSAY_ADDRESS_SANITIZER && !ASSAY_THREAD_SANITIZER
+
+namespace assay::rig {
+namespace {
 
 // The C library's own.
 template <class Lock>
@@ -117,21 +195,11 @@ int try_to_take(function_of<Lock> try_it, Lock* lock) {
 
 template <class Lock>
 int release(function_of<Lock> release_it, Lock* lock) {
-  if (held.size > 0) before_releasing(lock);
+  if (active.load(relaxed)) before_releasing(lock);
   return release_it(lock);
 }
 
 }  // namespace
-
-provoked_deadlocks::provoked_deadlocks() {
-  constexpr unsigned most_stops = 100;
-  for (auto& order : orders) order.store(0, relaxed);
-  stops_left.store(most_stops, relaxed);
-  active.store(true, relaxed);
-}
-
-provoked_deadlocks::~provoked_deadlocks() { active.store(false, relaxed); }
-
 }  // namespace assay::rig
 
 // In place of the C library's, for what is compiled into the program. What is taken while nothing

@@ -8,11 +8,16 @@
 // others come to it in their order meanwhile, that is the deadlock, a real one; if there is a reason
 // why they cannot, nothing has happened.
 //
-// Of pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, which std::mutex and
-// std::shared_mutex are; not under sanitizers, which watch them themselves.
+// Of locks that say who takes them (ASSAY_LOCK_STEP in assay/sync/point.h), as sync::spin_lock does,
+// and of pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, which std::mutex and
+// std::shared_mutex are; of these not under sanitizers, which watch them themselves.
 
 #ifndef ASSAY_RIG_LOCK_ORDER_H_
 #define ASSAY_RIG_LOCK_ORDER_H_
+
+#include <sys/types.h>
+
+#include <optional>
 
 namespace assay::rig {
 
@@ -23,6 +28,9 @@ class provoked_deadlocks {
   provoked_deadlocks(const provoked_deadlocks&) = delete;
   provoked_deadlocks& operator=(const provoked_deadlocks&) = delete;
 };
+
+// The thread that holds the lock that `thread` waits for. None if it waits for none that is noted.
+[[nodiscard]] std::optional<pid_t> holder_of_lock_wanted_by(pid_t thread);
 
 }  // namespace assay::rig
 

@@ -16,6 +16,7 @@
 
 #include "assay/rig/allocated.h"
 #include "assay/rig/history.h"
+#include "assay/rig/lock_order.h"
 #include "assay/rig/thread_state.h"
 #include "assay/sync/sanitizers.h"
 #include "assay/workload/operations.h"
@@ -228,7 +229,8 @@ diagnosis diagnose(const std::vector<watchdog::call>& calls,
   for (const auto& call : calls) {
     if (call.inside_of.empty()) continue;
     stuck one{call.thread, call.inside_of, state_of(call.thread)};
-    if (one.state.by_lock) one.holder = holder_of(one.state.lock);
+    one.holder =
+        one.state.by_lock ? holder_of(one.state.lock) : holder_of_lock_wanted_by(call.thread);
     if (const auto then = quiet.find(call.thread); then != quiet.end()) {
       one.busy = runs_since(then->second, one.state);
     }
@@ -242,7 +244,8 @@ diagnosis diagnose(const std::vector<watchdog::call>& calls,
     const stuck& one = all[i];
     std::string line = "thread " + std::to_string(i + 1) + " is inside " + one.inside_of;
     if (one.state.asleep) line += ", asleep";
-    if (one.busy) line += ", busy all the time: it loops or waits in a spin lock";
+    if (one.busy) line += ", busy all the time";
+    if (one.busy && !one.holder) line += ": it loops or waits in a spin lock";
     if (one.holder) {
       const auto holder = std::ranges::find(all, *one.holder, &stuck::thread);
       if (*one.holder == one.thread) {
@@ -468,14 +471,30 @@ void watchdog::keep_watch() {
 }
 
 // If all threads of the process but this one sleep until one of them wakes another, nothing can
-// happen any more.
+// happen any more. Nor can it if those that do not sleep, and are more than one, have each been busy
+// for long inside one call: one alone may have much to do. That is processor time, so that a thread
+// which holds a lock and waits for a processor, on a busy machine, has not been busy.
 void watchdog::look_at_threads() {
+  constexpr std::uint64_t long_ns = 300'000'000;
   std::vector<std::pair<pid_t, thread_state>> now;
+  std::size_t busy = 0;
   for (const pid_t thread : all_threads()) {
     if (thread == gettid() || thread == looks_on_.load(std::memory_order_relaxed)) continue;
     now.emplace_back(thread, state_of(thread));
-    if (!now.back().second.by_lock) return asleep_.clear();
+    const thread_state& state = now.back().second;
+    if (state.by_lock) continue;
+    const auto then = quiet_.find(thread);
+    if (then == quiet_.end() || state.ran_ns < then->second.ran_ns + long_ns) {
+      return asleep_.clear();
+    }
+    ++busy;
   }
+  if (busy > 1) {
+    end_process("no operation has ended while " + std::to_string(busy) +
+                    " threads were busy in theirs for 0.3 s of processor time each",
+                3);
+  }
+  if (busy > 0) return asleep_.clear();
   const auto slept = [](const auto& before, const auto& after) {
     return before.first == after.first && sleeps_since(before.second, after.second);
   };

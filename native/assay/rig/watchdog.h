@@ -8,8 +8,9 @@
 //     watch.sign_of_life();                // so is this
 //
 // When there has been none for ten seconds, or as soon as all threads of the process are asleep until
-// another wakes them, it prints what was checked, what is the matter, and inside which call of the
-// map each thread is, and ends the process with status 3:
+// another wakes them, or have each been busy inside one call for 0.3 s of processor time, it prints
+// what was checked, what is the matter, and inside which call of the map each thread is, and ends the
+// process with status 3:
 //
 //     error: stress of my_map, seed 7: deadlock: 2 threads wait for each other's locks
 //       thread 1 is inside insert(3), asleep: it waits for a lock that thread 2 holds

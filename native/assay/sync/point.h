@@ -8,6 +8,12 @@
 //
 //     assay::sync::at_points = [](const char* point) { if (lucky()) std::this_thread::yield(); };
 //
+// A lock that is not made of a std::mutex says who takes it, so that a test knows who waits for whom:
+//
+//     ASSAY_LOCK_STEP(wanted, this);    // before a thread waits for it; not in try_lock()
+//     ASSAY_LOCK_STEP(taken, this);     // when it has it
+//     ASSAY_LOCK_STEP(released, this);  // before it gives it back
+//
 // All files of a program that include the same marked headers are compiled alike.
 
 #ifndef ASSAY_SYNC_POINT_H_
@@ -20,6 +26,7 @@
 #if ASSAY_POINTS
 
 #include <atomic>
+#include <cstdint>
 
 namespace assay::sync {
 
@@ -34,11 +41,24 @@ inline void pass_point(const char* point) {
   if (const point_hook hook = at_points.load(std::memory_order_acquire)) hook(point);
 }
 
+enum class lock_step : std::uint8_t { wanted, taken, released };
+using lock_hook = void (*)(lock_step step, const void* lock);
+
+// As at_points, for what locks say.
+inline std::atomic<lock_hook> at_locks{nullptr};
+
+inline void pass_lock(lock_step step, const void* lock) {
+  // As in pass_point().
+  if (const lock_hook hook = at_locks.load(std::memory_order_acquire)) hook(step, lock);
+}
+
 }  // namespace assay::sync
 
 #define ASSAY_POINT(name) ::assay::sync::pass_point(name)
+#define ASSAY_LOCK_STEP(step, lock) ::assay::sync::pass_lock(::assay::sync::lock_step::step, lock)
 #else
 #define ASSAY_POINT(name) static_cast<void>(0)
+#define ASSAY_LOCK_STEP(step, lock) static_cast<void>(0)
 #endif
 
 #endif  // ASSAY_SYNC_POINT_H_

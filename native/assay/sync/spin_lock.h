@@ -20,6 +20,7 @@
 
 #include "assay/sync/atomics.h"
 #include "assay/sync/backoff.h"
+#include "assay/sync/point.h"
 
 namespace assay::sync {
 
@@ -27,6 +28,7 @@ class spin_lock {
  public:
   // Waits until the lock is free, and takes it.
   void lock() noexcept {
+    ASSAY_LOCK_STEP(wanted, this);
     backoff backoff;
     while (!try_lock()) backoff.wait();
   }
@@ -34,12 +36,15 @@ class spin_lock {
   // Wait-free; fails only if the lock was taken.
   [[nodiscard]] bool try_lock() noexcept {
     // The relaxed load is only there to avoid the exchange, which would take the cache line.
-    return !taken_.load(memory_order_relaxed) &&
-           !taken_.exchange(true, memory_order_acquire);  // (1) with (2)
+    const bool got = !taken_.load(memory_order_relaxed) &&
+                     !taken_.exchange(true, memory_order_acquire);  // (1) with (2)
+    if (got) ASSAY_LOCK_STEP(taken, this);
+    return got;
   }
 
   // By its holder. Wait-free.
   void unlock() noexcept {
+    ASSAY_LOCK_STEP(released, this);
     taken_.store(false, memory_order_release);  // (2) with (1)
   }
 

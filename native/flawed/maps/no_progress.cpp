@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "assay/sync/spin_lock.h"
 #include "flawed_map.h"
 
 namespace assay::flawed {
@@ -104,6 +105,8 @@ static const subject<opposite<std::mutex>> registered_opposite_locks{
     "opposite_locks", "takes two locks in opposite orders once in a million calls"};
 static const subject<opposite<std::shared_mutex>> registered_opposite_shared_locks{
     "opposite_shared_locks", "the same with std::shared_mutex"};
+static const subject<opposite<sync::spin_lock>> registered_opposite_spin_locks{
+    "opposite_spin_locks", "the same with locks that spin and say so"};
 
 // Each fourth thread lets all others go first: before it inserts it waits until for a while no other
 // was inside the map.
