@@ -242,7 +242,7 @@ class Store:
         }
         names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
         row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
-        content = {name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS}
+        content = {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
             try:
@@ -255,7 +255,12 @@ class Store:
             digest = None
             if result is not None and "environment" in result:
                 digest = _environment_digest(connection, result.pop("environment"))
-            row = {"trial_id": trial_id, "environment": digest, "outcome": content | {"result": result}}
+            row = {
+                "trial_id": trial_id,
+                "environment": digest,
+                "host": _environment_digest(connection, outcome.host) if outcome.host else None,
+                "outcome": content | {"result": result},
+            }
             connection.execute(insert(record), row)
             _extend_view(connection, experiment_id, names)
         return trial_id
@@ -314,13 +319,13 @@ class Store:
         return [StoredTrial(**row) for row in self._rows(campaign_id, statement)]
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
-        """Return what the trials of a campaign report of machine and program: digest -> content."""
+        """Return digest -> content: what trials report of machine and program, and their hosts' settings."""
         statement = (
             select(environment.c.sha256, environment.c.content)
             .distinct()
             .select_from(trial)
             .join(record, record.c.trial_id == trial.c.id)
-            .join(environment, environment.c.sha256 == record.c.environment)
+            .join(environment, environment.c.sha256.in_([record.c.environment, record.c.host]))
             .where(trial.c.campaign_id == campaign_id)
         )
         return {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
@@ -457,6 +462,7 @@ def _columns(kind: type, *tables: Table) -> list[Column[Any]]:
 
 
 def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
+    hosts = environment.alias()
     return (
         select(
             trial.c.id.label("trial"),
@@ -469,13 +475,15 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             record.c.outcome,
             record.c.environment,
             environment.c.content,
+            hosts.c.content.label("host"),
         )
         .select_from(trial)
         .join(planned_trial)
         .join(campaign, campaign.c.id == trial.c.campaign_id)
         .join(experiments)
         .join(record, record.c.trial_id == trial.c.id)
-        .outerjoin(environment)
+        .outerjoin(environment, environment.c.sha256 == record.c.environment)
+        .outerjoin(hosts, hosts.c.sha256 == record.c.host)
         .where(trial.c.id.in_(trial_ids))
     )
 
@@ -486,6 +494,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
     outcome, digest, content = (values.pop(name) for name in ("outcome", "environment", "content"))
     if digest is not None:
         outcome["result"]["environment"] = content
+    values["host"] = values["host"] or {}
     first = (
         "trial",
         "campaign",
