@@ -221,6 +221,56 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+@rule("host-settings", "The host's settings changed", f"{BENCHMARKING}, system configuration")
+def host_settings(evidence: Evidence) -> Iterator[Finding]:
+    """Find trials that ran on a host whose settings were others."""
+    by_host: dict[str, list[StoredTrial]] = defaultdict(list)
+    for trial in evidence.valid:
+        if trial.host in evidence.environments:
+            by_host[trial.host].append(trial)
+    if len(by_host) < 2:
+        return
+    by_size = sorted(by_host.values(), key=len, reverse=True)
+    mixed = [
+        group
+        for group in evidence.groups.values()
+        if len({trial.host for trial in group if trial.status == "valid"} & {*by_host}) > 1
+    ]
+    effect = (
+        f"in {counted(mixed, 'group')} they differ between what is compared" if mixed else "no group met two"
+    )
+    yield Finding(
+        f"The valid trials ran under {len(by_host)} different settings of the host; {effect}.",
+        host_differences(
+            {
+                f"{counted(trials, 'trial')} from {trials[0].id} on": [evidence.environments[host]]
+                for host, trials in by_host.items()
+            }
+        ),
+        {"settings": len(by_host), "groups": len(mixed)},
+        "Run the campaign again under one: `assay run --tuned` holds them, `assay host check` shows them.",
+        "error" if mixed else "warning",
+        numbers(trial for trials in by_size[1:] for trial in trials),
+    )
+
+
+def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[str, ...]:
+    """Return in words each setting that differs among hosts: what has it -> the hosts' settings."""
+    names = dict.fromkeys(name for settings in hosts.values() for host in settings for name in host)
+    values = {
+        name: {
+            what: ", ".join(dict.fromkeys(str(host.get(name, "unknown")) for host in settings))
+            for what, settings in hosts.items()
+        }
+        for name in names
+    }
+    return tuple(
+        f"{name}: {'; '.join(f'{value} in {what}' for what, value in of_name.items())}"
+        for name, of_name in values.items()
+        if len({*of_name.values()}) > 1
+    )
+
+
 @rule(
     "missing-calibration",
     "Calibrations are missing",

@@ -254,6 +254,37 @@ def test_subjects_may_have_environments_of_their_own_or_none() -> None:
     assert findings(sometimes(environment="other", status="crashed"), blocks=18).keys() == {"invalid-trials"}
 
 
+SETTINGS = {
+    "usual": ENVIRONMENT,
+    "quiet": {"governor": "performance", "timer-migration": "0"},
+    "loud": {"governor": "powersave", "timer-migration": "0"},
+}
+
+
+def test_settings_of_the_host_that_changed_within_groups() -> None:
+    def change(block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return {"host": "loud" if (block, subject) == (3, "other") else "quiet"}
+
+    (finding,) = findings(change, environments=SETTINGS)["host-settings"]
+    assert finding.where == (
+        "governor: performance in 38 trials from 1 on; powersave in 2 trials from 14 on",
+    )
+    assert (finding.severity, finding.trials) == ("error", (14, 16))
+    assert finding.evidence == {"settings": 2, "groups": 2}
+
+
+def test_settings_of_the_host_that_changed_between_groups_turn_no_ratio() -> None:
+    def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
+        return {"host": "loud" if block < 3 else "quiet"}
+
+    (finding,) = findings(change, environments=SETTINGS)["host-settings"]
+    assert (finding.severity, finding.evidence["groups"]) == ("warning", 0)
+
+
+def test_settings_that_stay_are_no_finding() -> None:
+    assert findings(lambda *_: {"host": "quiet"}, environments=SETTINGS) == {}
+
+
 def with_environment(**parts: Any) -> dict[str, list[Finding]]:
     """Return what is found where the other subject's environment has other parts than the baseline's."""
     other = ENVIRONMENT | {

@@ -26,6 +26,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     host.busy_host,
     host.host_changed,
     host.environment_changed,
+    host.host_settings,
     host.different_builds,
     host.missing_calibration,
     results.several_clusters,

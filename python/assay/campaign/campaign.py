@@ -51,13 +51,21 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, experiment: Experiment, plan_or_number: Plan | int, *, built: bool = False
+        self,
+        store: Store,
+        experiment: Experiment,
+        plan_or_number: Plan | int,
+        *,
+        built: bool = False,
+        tuned: bool = False,
     ) -> None:
         """Take the plan of a new campaign, or the number of a campaign to resume.
 
-        Builds and cleanups are run, unless the caller has built and cleans up.
+        Builds and cleanups are run, unless the caller has built and cleans up. With `tuned`, trials run at
+        the highest priority that is allowed.
         """
         self._built = built
+        self._tuned = tuned
         self._store = store
         self._experiment = experiment
         self._plan = plan_or_number if isinstance(plan_or_number, Plan) else None
@@ -102,7 +110,9 @@ class Campaign:
                 plan = without_layouts(self._plan, fixed)
                 self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
             assert self.number is not None
-            executor = LocalExecutor(calibrate, stop, experiment.folder_of, patience_s, say, layouts.binary)
+            executor = LocalExecutor(
+                calibrate, stop, experiment.folder_of, patience_s, say, layouts.binary, tuned=self._tuned
+            )
             try:
                 self._run(executor, console, show, pilot)
             finally:

@@ -20,6 +20,7 @@ from assay.cli import (
     engines,
     explore,
     export,
+    host,
     import_,
     new,
     plan,
@@ -72,6 +73,15 @@ new_app = typer.Typer(
 new_app.command("experiment", cls=Command)(new.experiment)
 new_app.command("subject", cls=Command)(new.subject)
 app.add_typer(new_app, name="new")
+host_app = typer.Typer(
+    no_args_is_help=True,
+    help="Judge the settings of this machine, change them for measuring, and put them back.",
+    epilog="Example: `assay host check`",
+)
+host_app.command("check", cls=Command)(host.check)
+host_app.command("tune", cls=Command)(host.tune)
+host_app.command("restore", cls=Command)(host.restore)
+app.add_typer(host_app, name="host")
 
 
 def _print_version(wanted: bool) -> None:

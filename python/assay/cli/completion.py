@@ -57,6 +57,13 @@ def complete_subjects(incomplete: str) -> list[tuple[str, str]]:
     return _offered("listing", incomplete)
 
 
+def complete_settings(incomplete: str) -> list[str]:
+    """Return the settings of a host."""
+    from assay.host.settings import SETTINGS
+
+    return [setting.name for setting in SETTINGS if setting.name.startswith(incomplete)]
+
+
 def complete_engines(incomplete: str) -> list[tuple[str, str]]:
     """Return the engines of random numbers."""
     return _offered("engines", incomplete)

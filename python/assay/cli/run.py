@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
 
+TunedOption = Annotated[
+    bool,
+    typer.Option("--tuned", help="Tune the host while it runs, as `assay host tune` does, and put it back."),
+]
+
 
 def run(
     experiment: ExperimentArgument,
@@ -48,6 +53,7 @@ def run(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Run it even if it has too few blocks for any verdict.")
     ] = False,
+    tuned: TunedOption = False,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
     verbose: VerboseOption = False,
@@ -63,6 +69,9 @@ def run(
     It refuses an experiment that has too few blocks for any verdict, unless --anyway is given. It ends
     early if a program's first valid trial lacks a compared metric, or if a metric cannot be found in
     the first output of a command. The exit code is 1 if a trial was not valid, or if --fail-on asks for it.
+
+    With --tuned the host is tuned while it runs, and trials have the highest priority that is allowed. If
+    `kill -9` ends it, the host stays tuned until `assay host restore`.
 
     The campaign and its report keep what --blocks, --minutes, --seed, --only and --set changed.
 
@@ -91,13 +100,17 @@ def run(
         if finding.severity == "error":  # known before hours are spent on it
             listing = invocation("audit", str(experiment))
             typer.echo(f"before it runs: {titles[finding.rule]}; more: {listing}", err=True)
-    report = run_and_report(loaded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+    with _tuned_host(tuned):
+        report = run_and_report(
+            loaded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose, tuned=tuned
+        )
     end(fail_on, report.findings, report.analysis.answers)
 
 
 def resume(
     campaign: Annotated[int | None, campaign_option("the latest unfinished one")] = None,
     *,
+    tuned: TunedOption = False,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
     verbose: VerboseOption = False,
@@ -125,8 +138,11 @@ def resume(
                 print_json({"campaign": None})
             return
         number = unfinished[-1]
-        with standing_again(opened.experiment(number), quiet=quiet) as experiment:
-            resumed = Campaign(opened, experiment, number)
+        with (
+            _tuned_host(tuned),
+            standing_again(opened.experiment(number), quiet=quiet) as experiment,
+        ):
+            resumed = Campaign(opened, experiment, number, tuned=tuned)
             report = _carry_out(opened, resumed, as_json, quiet=quiet, page=not no_page, verbose=verbose)
     end(fail_on, report.findings, report.analysis.answers)
 
@@ -139,6 +155,7 @@ def run_and_report(
     quiet: bool = False,
     page: bool = True,
     verbose: bool = False,
+    tuned: bool = False,
 ) -> "Report":
     """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
 
@@ -151,8 +168,32 @@ def run_and_report(
 
     plan = plan_trials(experiment)
     with Store.open(path) as opened, runner_lock(path):
-        campaign = Campaign(opened, experiment, plan)
+        campaign = Campaign(opened, experiment, plan, tuned=tuned)
         return _carry_out(opened, campaign, as_json, quiet=quiet, page=page, verbose=verbose)
+
+
+@contextmanager
+def _tuned_host(wanted: bool) -> Iterator[None]:
+    """Within, the host is tuned, if that is wanted. Signals wait until it is put back."""
+    if not wanted:
+        yield
+        return
+    from assay.host.journal import journal_folder
+    from assay.host.priority import awake
+    from assay.host.system import System
+    from assay.host.tune import tuned
+    from assay.runner.process import StopSignals
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    with StopSignals() as stop:
+        with tuned(System(), journal_folder(), say), awake() as asleep:
+            if asleep:
+                say(f"idle-latency: not changed: /dev/cpu_dma_latency: {asleep}")
+            yield
+        if stop.signum:
+            raise typer.Exit(128 + stop.signum)
 
 
 @contextmanager

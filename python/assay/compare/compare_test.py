@@ -130,6 +130,20 @@ def test_campaigns_are_compared_in_each_condition_and_the_change_is_found(side: 
     assert [finding.rule for finding in compared.findings] == ["not-interleaved"]
 
 
+def test_campaigns_under_different_settings_of_the_host_are_told(side: MakeSide) -> None:
+    before, after = side("before", flat), side("after", flat, seed=2)
+
+    def under(side: Side, **settings: str) -> Side:
+        trials = tuple(replace(trial, host="digest") for trial in side.trials)
+        return replace(side, trials=trials, environments={"digest": settings})
+
+    same = compare([under(before, swap="60"), under(after, swap="60")])
+    assert "different-host-settings" not in {finding.rule for finding in same.findings}
+    changed = compare([under(before, swap="60", turbo="0"), under(after, swap="0", turbo="0")])
+    [finding] = [finding for finding in changed.findings if finding.rule == "different-host-settings"]
+    assert finding.where == ("swap: 60 in before; 0 in after",)
+
+
 def test_conditions_of_one_campaign_need_no_warning(side: MakeSide) -> None:
     campaign = side("one", lambda _, threads: 100.0 * threads)
     single, double = (condition_side(campaign, f"subject=two,threads={threads}") for threads in (1, 2))

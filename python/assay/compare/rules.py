@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from assay.audit import Rule, rule
+from assay.audit.host import host_differences
+from assay.audit.sources import BENCHMARKING
 from assay.audit.types import of_places
 from assay.compare.sides import Side
 from assay.experiment import Experiment
@@ -55,6 +57,29 @@ def different_hosts(sides: Sequence[Side]) -> Iterator[Finding]:
             "Run both on one host, in one experiment.",
             "error",
         )
+
+
+@rule(
+    "different-host-settings",
+    "The host's settings differ between campaigns",
+    f"{BENCHMARKING}, system configuration",
+)
+def different_host_settings(sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find campaigns that ran under other settings of the host."""
+    hosts = {
+        side.name: [
+            side.environments[digest]
+            for digest in dict.fromkeys(trial.host for trial in side.trials if trial.status == "valid")
+            if digest in side.environments
+        ]
+        for side in (sides[0], *_other_campaigns(sides))
+    }
+    yield from of_places(
+        host_differences({name: settings for name, settings in hosts.items() if settings}),
+        "settings",
+        "The settings of the host differ between campaigns: a difference need not come from the software.",
+        "Run both under the same ones, in one experiment; `assay run --tuned` holds them.",
+    )
 
 
 @rule("different-settings", "Conditions of the same name differ", "docs/reference/experiment.md")
@@ -122,6 +147,7 @@ def different_programs(sides: Sequence[Side]) -> Iterator[Finding]:
 RULES: tuple[Rule[Sequence[Side]], ...] = (
     different_hosts,
     different_settings,
+    different_host_settings,
     not_interleaved,
     unfinished,
     different_programs,

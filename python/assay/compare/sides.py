@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from assay.errors import AssayError
 from assay.experiment import Experiment
@@ -25,6 +26,7 @@ class Side:
         store: the file that holds it, resolved.
         trials: all ended trials of the campaign.
         condition: the one condition that is meant; None for every one.
+        environments: digest -> content, as `Store.environments` gives it.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Side:
     experiment: Experiment
     trials: tuple[StoredTrial, ...]
     condition: Mapping[str, Level] | None = None
+    environments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def held_in(self) -> tuple[Path, int]:
@@ -53,7 +56,14 @@ def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
             f"campaign {summary.id} measures sensitivity, in configurations that no other campaign has; "
             f"see what it says: assay report --campaign {summary.id}"
         )
-    return Side(name, store.path.resolve(), summary, experiment, tuple(store.trials(summary.id)))
+    return Side(
+        name,
+        store.path.resolve(),
+        summary,
+        experiment,
+        tuple(store.trials(summary.id)),
+        environments=store.environments(summary.id),
+    )
 
 
 def condition_side(campaign: Side, text: str) -> Side:

@@ -17,6 +17,9 @@ from typing import Any
 from assay import programs, protocol
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
+from assay.host.priority import AS_STARTED, of_trial
+from assay.host.settings import state
+from assay.host.system import System
 from assay.plan.types import Level, PlannedTrial
 from assay.runner import load
 from assay.runner.allocators import library_of, other_allocator
@@ -76,6 +79,7 @@ class LocalExecutor:
         patience_s: how long it waits, in all, for a busy host to become quiet.
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
+        tuned: trials run at the highest priority that is allowed.
     """
 
     calibrate: Path
@@ -84,7 +88,9 @@ class LocalExecutor:
     patience_s: float = 0
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
+    tuned: bool = False
     _busy: bool = field(default=False, init=False)
+    _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
@@ -100,6 +106,7 @@ class LocalExecutor:
             threads = max(trial.request["threads"] for trial in group)
             self.patience_s -= load.wait_until_quiet(threads, self.patience_s, self.stop)
         self._busy = False
+        self._host = state(System())
         return self._outcomes(group)
 
     def _outcomes(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
@@ -126,6 +133,7 @@ class LocalExecutor:
         started_at = datetime.now(UTC)
         counts_before = load.counts()
         is_command = trial.extract != "protocol"
+        priority = of_trial(trial.request, trial.timeout_s) if self.tuned else AS_STARTED
         ended = run_process(
             binary.program,
             "" if is_command else json.dumps(trial.request),
@@ -140,6 +148,7 @@ class LocalExecutor:
             memory_limit_mb=trial.memory_limit_mb,
             preload=library_of(trial.request.get("allocator", "glibc")),
             fixed_addresses=trial.perturbation.get("address_space") == "fixed",
+            priority=priority.command,
             stop=self.stop,
         )
         counts_after = load.counts()
@@ -169,6 +178,7 @@ class LocalExecutor:
             derived=of_host,
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
+            host={**self._host, **priority.state},
         )
 
     def _folder(self, trial: PlannedTrial) -> Path:

@@ -135,6 +135,7 @@ def run_process(
     memory_limit_mb: int | None = None,
     preload: str = "",
     fixed_addresses: bool = False,
+    priority: Sequence[str] = (),
     stop: StopSignals | None = None,
 ) -> Ended:
     """Run a program in a session of its own, and kill what is left of its process group at the end.
@@ -155,6 +156,7 @@ def run_process(
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
         preload: a library that the dynamic linker loads before all others, or none.
         fixed_addresses: the kernel places its stack, heap and libraries where it always does.
+        priority: the words of a command that runs it at another priority.
         stop: ends it too.
 
     Raises:
@@ -169,7 +171,17 @@ def run_process(
         metered = [] if meter is None else [str(meter), str(report.fileno()), str(repeat_ms)]
         try:
             process = subprocess.Popen(  # noqa: S603
-                [*LAUNCHER, str(os.getpid()), limit, preload, *fixed, *metered, program, *arguments],
+                [
+                    *LAUNCHER,
+                    str(os.getpid()),
+                    limit,
+                    preload,
+                    *priority,
+                    *fixed,
+                    *metered,
+                    program,
+                    *arguments,
+                ],
                 stdin=request,
                 stdout=subprocess.DEVNULL if discard else subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -45,6 +45,7 @@ class Outcome:
         derived: metrics that the laboratory computed, beside those of the result.
         program_sha256: digest of the bytes of the program that ran, by which a replay knows it again.
         build_id: that of the same program, in hexadecimal; empty where it has none.
+        host: name of a setting of the host -> what it was when the trials of the group began.
     """
 
     status: Status
@@ -61,6 +62,7 @@ class Outcome:
     derived: Mapping[str, float] = field(default_factory=dict)
     program_sha256: str = ""
     build_id: str = ""
+    host: Mapping[str, str] = field(default_factory=dict)
 
 
 class Executor(Protocol):

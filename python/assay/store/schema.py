@@ -128,15 +128,17 @@ class TrialColumns(TypedColumns):
 
 
 class RecordColumns(TypedColumns):
-    """The rest of a trial's outcome; the result's environment stands apart, since most trials share it."""
+    """The rest of a trial's outcome; the result's environment and the host's settings stand apart, since most
+    trials share them."""
 
     trial_id = Column(Integer, ForeignKey("trial.id"), primary_key=True)
     outcome: Column[dict[str, Any]] = Column(JSON, nullable=False)
     environment: Column[str | None] = Column(String(64), ForeignKey("environment.sha256"), nullable=True)
+    host: Column[str | None] = Column(String(64), ForeignKey("environment.sha256"), nullable=True)
 
 
 class EnvironmentColumns(TypedColumns):
-    """What machine and program were; `sha256` is the digest of `content` with sorted keys."""
+    """What machine and program were, or a host's settings; `sha256` is that of `content`, keys sorted."""
 
     sha256 = Column(String(64), primary_key=True)
     content: Column[Any] = Column(JSON, nullable=False)

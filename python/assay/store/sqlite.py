@@ -24,7 +24,7 @@ from assay.store.schema import metadata, to_json
 APPLICATION_ID = 0x41737379
 """What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
-VERSION = 7
+VERSION = 8
 """Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of
 other versions are refused. From the first release on, a change migrates the stores of the version before."""
 

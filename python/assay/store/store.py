@@ -317,13 +317,13 @@ class Store:
         return [StoredTrial(**row) for row in self._rows(campaign_id, statement)]
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
-        """Return what the trials of a campaign report of machine and program: digest -> content."""
+        """Return digest -> content: what trials report of machine and program, and their hosts' settings."""
         statement = (
             select(environment.c.sha256, environment.c.content)
             .distinct()
             .select_from(trial)
             .join(record, record.c.trial_id == trial.c.id)
-            .join(environment, environment.c.sha256 == record.c.environment)
+            .join(environment, environment.c.sha256.in_([record.c.environment, record.c.host]))
             .where(trial.c.campaign_id == campaign_id)
         )
         return {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
@@ -452,7 +452,7 @@ def _add_ended(
     }
     names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
     row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
-    content = {name: value for name, value in vars(outcome).items() if name not in _IN_COLUMNS}
+    content = {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
     try:
         trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
     except IntegrityError as error:
@@ -463,7 +463,12 @@ def _add_ended(
     digest = None
     if result is not None and "environment" in result:
         digest = _environment_digest(connection, result.pop("environment"))
-    row = {"trial_id": trial_id, "environment": digest, "outcome": content | {"result": result}}
+    row = {
+        "trial_id": trial_id,
+        "environment": digest,
+        "host": _environment_digest(connection, outcome.host) if outcome.host else None,
+        "outcome": content | {"result": result},
+    }
     connection.execute(insert(record), row)
     _extend_view(connection, experiment_id, names)
     return trial_id
@@ -505,6 +510,7 @@ def _columns(kind: type, *tables: Table) -> list[Column[Any]]:
 
 
 def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
+    hosts = environment.alias()
     return (
         select(
             trial.c.id.label("trial"),
@@ -517,13 +523,15 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             record.c.outcome,
             record.c.environment,
             environment.c.content,
+            hosts.c.content.label("host"),
         )
         .select_from(trial)
         .join(planned_trial)
         .join(campaign, campaign.c.id == trial.c.campaign_id)
         .join(experiments)
         .join(record, record.c.trial_id == trial.c.id)
-        .outerjoin(environment)
+        .outerjoin(environment, environment.c.sha256 == record.c.environment)
+        .outerjoin(hosts, hosts.c.sha256 == record.c.host)
         .where(trial.c.id.in_(trial_ids))
     )
 
@@ -534,6 +542,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
     outcome, digest, content = (values.pop(name) for name in ("outcome", "environment", "content"))
     if digest is not None:
         outcome["result"]["environment"] = content
+    values["host"] = values["host"] or {}
     first = (
         "trial",
         "campaign",

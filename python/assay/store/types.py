@@ -21,6 +21,7 @@ class StoredTrial:
         calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
             failed.
         environment: digest of what it reported of machine and program; None where it reported nothing.
+        host: digest of the settings that the host had when it started; None where they are not known.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
         perturbation: what was drawn for it besides its seed, as `PlannedTrial` has it.
     """
@@ -38,6 +39,7 @@ class StoredTrial:
     started_at: datetime
     wall_s: float
     environment: str | None
+    host: str | None = None
     repeats: int | None = None
     perturbation: Mapping[str, float | str] = field(default_factory=dict)
 

@@ -1,0 +1,204 @@
+"""`assay host`: the settings of this machine, judged, changed and put back."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from assay.cli.completion import complete_settings
+from assay.cli.invocation import invocation
+from assay.cli.options import JsonOption, print_json
+from assay.findings import SEVERITIES
+from assay.words import counted
+
+if TYPE_CHECKING:
+    from assay.host.tune import Decide
+
+
+def check(*, as_json: JsonOption = False) -> None:
+    """Say what on this host disturbs measurements, and what each is likely to do, the worst first.
+
+    It changes nothing. The exit code is 1 if a finding is an error or a warning.
+
+    Example: `assay host check`
+    """
+    from assay.host.settings import SETTINGS
+    from assay.host.system import System
+
+    system = System()
+    order = list(SEVERITIES)
+    seen = [(setting, setting.read(system)) for setting in SETTINGS]
+    judged = [(setting, values, setting.judge(values)) for setting, values in seen if values]
+    findings = sorted(
+        ((setting, values, judgement) for setting, values, judgement in judged if judgement),
+        key=lambda finding: order.index(finding[2].severity),
+    )
+    remedies = {
+        setting.name: judgement.remedy or f"`{invocation('host', 'tune', setting.name)}`"
+        for setting, _, judgement in findings
+    }
+    if as_json:
+        print_json(
+            {
+                "host": system.name,
+                "findings": [
+                    {
+                        "setting": setting.name,
+                        "severity": judgement.severity,
+                        "message": judgement.message,
+                        "effect": judgement.effect,
+                        "remedy": remedies[setting.name],
+                    }
+                    for setting, _, judgement in findings
+                ],
+                "settings": {setting.name: values for setting, values in seen if values},
+                "lacking": {setting.name: setting.lacking for setting, values in seen if not values},
+            }
+        )
+    else:
+        counts = [judgement.severity for _, _, judgement in findings]
+        typer.echo(f"{system.name}: {', '.join(counted(counts.count(word), word) for word in order)}")
+        for setting, _, judgement in findings:
+            _say(f"{judgement.severity}: {setting.name}: {judgement.message}", "")
+            _say(f"{judgement.effect}", "  ")
+            _say(f"do: {remedies[setting.name]}", "  ")
+        fine = [f"{setting.name} {setting.words(values)}" for setting, values, wrong in judged if not wrong]
+        _say(f"fine: {'; '.join(fine)}", "")
+        for setting, values in seen:
+            if not values:
+                _say(f"not here: {setting.name}: {setting.lacking}", "")
+    if any(judgement.severity != "note" for _, _, judgement in findings):
+        raise typer.Exit(1)
+
+
+def tune(
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SETTING...]", hidden=True, autocompletion=complete_settings),
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the changes, and make none.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make settings of this host good for measuring, until `assay host restore`.
+
+    SETTING is a name that `assay host check` shows; without one, all are changed that leave the processors as
+    many as they are. What is there now is written to a journal first, so that it can be put back.
+    The exit code is 1 if something could not be changed.
+
+    Example: `assay host tune --dry-run`
+    """
+    from assay.host.journal import journal_folder, open_journal
+    from assay.host.system import System
+    from assay.host.tune import chosen, planned, problems
+    from assay.host.tune import tune as tune_host
+
+    system = System()
+    wanted = chosen(settings or [])
+    if dry_run:
+        changes = planned(system, wanted)
+        if as_json:
+            print_json({"dry_run": True, "changes": [vars(change) | {"reason": ""} for change in changes]})
+            return
+        for change in changes:
+            typer.echo(f"{change.setting}: {change.place}: {change.was} -> {change.to}")
+        typer.echo(f"{counted(changes, 'change')}; nothing was changed" if changes else "Nothing to change.")
+        return
+    with open_journal(journal_folder(), system) as journal:
+        applied = tune_host(system, journal, wanted)
+    made = [outcome.change for outcome in applied if not outcome.reason]
+    if as_json:
+        print_json(
+            {
+                "dry_run": False,
+                "changes": [vars(outcome.change) | {"reason": outcome.reason} for outcome in applied],
+            }
+        )
+    else:
+        for change in made:
+            typer.echo(f"{change.setting}: {change.place}: {change.was} -> {change.to}")
+        if made:
+            typer.echo(f"{counted(made, 'change')}; put back with: {invocation('host', 'restore')}")
+        elif not applied:
+            typer.echo("Nothing to change.")
+    for line in problems(applied):
+        typer.echo(line, err=True)
+    if len(made) < len(applied):
+        raise typer.Exit(1)
+
+
+def restore(
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave what something else has changed since as it is.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Put back also what something else has changed since.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put back the values that were there before `assay host tune`, or before a tuned run that was killed.
+
+    Where something else has changed a value since, or the machine was started anew and has another one now,
+    it asks on a terminal; otherwise the value stays, and --keep or --overwrite decides.
+    The exit code is 1 while something is left to be put back.
+
+    Example: `assay host restore`
+    """
+    from assay.errors import AssayError
+    from assay.host.journal import journal_folder, open_journal
+    from assay.host.system import System
+    from assay.host.tune import restore as restore_host
+    from assay.host.tune import told
+
+    if keep and overwrite:
+        raise AssayError("assay host restore: --keep and --overwrite contradict each other; give one")
+    system = System()
+    with open_journal(journal_folder(), system) as journal:
+        if not journal.pending:
+            journal.forget()
+            if as_json:
+                print_json({"restored": []})
+            else:
+                typer.echo(f"Nothing to restore: {journal.path} is not there.")
+            return
+        outcomes = restore_host(system, journal, _decider(keep, overwrite), give_up_vanished=keep)
+    left = [outcome for outcome in outcomes if not outcome.settled]
+    if as_json:
+        print_json({"restored": [vars(outcome) for outcome in outcomes]})
+    else:
+        for outcome in outcomes:
+            typer.echo(told(outcome))
+        if not left:
+            typer.echo(f"{counted(outcomes, 'place')} settled; the journal is gone")
+    if left:
+        command = invocation("host", "restore")
+        typer.echo(
+            f"{counted(left, 'place')} left, and the journal stays: {command} --keep leaves them as they are,"
+            f" {command} --overwrite puts back what was there",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _decider(keep: bool, overwrite: bool) -> "Decide":
+    def decide(place: str, now: str, was: str) -> Literal["keep", "overwrite"] | None:
+        if keep or overwrite:
+            return "keep" if keep else "overwrite"
+        if not sys.stdin.isatty():
+            return None
+        question = f"{place}: something else has made it {now}; it was {was}. Put {was} back?"
+        return "overwrite" if typer.confirm(question, err=True) else "keep"
+
+    return decide
+
+
+def _say(text: str, indent: str) -> None:
+    """Print a paragraph as wide as the terminal."""
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    typer.echo(
+        textwrap.fill(text, width, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
+    )

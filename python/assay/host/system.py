@@ -1,0 +1,162 @@
+"""The machine as a set of places, each with one value that can be read and perhaps written.
+
+A place is a file of /proc or /sys, or `service:irqbalance`.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+_SCRIPT = Path(__file__).with_name("assay-host-set")
+INSTALLED = Path("/usr/local/sbin/assay-host-set")
+"""Where the root script is looked for by those who are not root."""
+
+NEEDS_ROOT = "needs root"
+"""Why a value was not written, where that is the reason."""
+
+SERVICE = "service:"
+_UNITS = ("etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
+_RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
+"""systemd has a control group for each service that runs: reading one disturbs nothing, unlike systemctl."""
+
+
+class System:
+    """This machine or, with another root folder, a made tree of /proc and /sys.
+
+    umockdev would mock /sys and /dev, but neither /proc/sys nor /proc/irq.
+
+    Attributes:
+        root: the folder that places are in.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+
+    @property
+    def machine(self) -> str:
+        """What tells this machine from others, whatever it is called."""
+        return self.read("/etc/machine-id") or self.name
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.read("/proc/sys/kernel/hostname") or "unknown"
+
+    @property
+    def boot(self) -> str:
+        """What tells this boot from others."""
+        return self.read("/proc/sys/kernel/random/boot_id") or "unknown"
+
+    def read(self, place: str) -> str | None:
+        """Return the value of a place, None where the machine does not have it or does not tell it.
+
+        Of several words one of which is in brackets, such as `always [madvise] never`, that one is the value.
+        """
+        if place.startswith(SERVICE):
+            return self._service(place.removeprefix(SERVICE))
+        try:
+            text = self._file(place).read_text(encoding="ascii", errors="replace").strip()
+        except OSError:
+            return None
+        chosen = re.search(r"\[([\w-]+)\]", text)
+        return chosen[1] if chosen else text
+
+    def read_all(self, *patterns: str) -> dict[str, str]:
+        """Return place -> value of all files that match one of some patterns, `*` and `[0-9]` being wild."""
+        found: dict[str, str] = {}
+        for pattern in patterns:
+            wild = any(letter in pattern for letter in "*[")
+            files = self.root.glob(pattern.lstrip("/")) if wild else [self._file(pattern)]
+            for file in sorted(files, key=_natural):
+                place = "/" + str(file.relative_to(self.root))
+                value = self.read(place)
+                if value is not None:
+                    found[place] = value
+        return found
+
+    def write(self, values: Mapping[str, str], lock: int | None = None) -> dict[str, str]:
+        """Write values to their places, in their order; return place -> why, of those that could not be.
+
+        Args:
+            values: place -> value.
+            lock: a file that the root script holds open until it has ended, even where we are killed.
+        """
+        if self.root != Path("/"):
+            return self._write_files(values)
+        command = root_script()
+        if command is None:
+            return dict.fromkeys(values, NEEDS_ROOT)
+        lines = "".join(f"{place} {value}\n" for place, value in values.items())
+        done = subprocess.run(  # noqa: S603
+            command,
+            input=lines,
+            capture_output=True,
+            text=True,
+            check=False,
+            pass_fds=() if lock is None else (lock,),
+        )
+        if done.returncode != 0:
+            why = done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"]
+            return dict.fromkeys(values, why[-1])
+        return {place: why for place, _, why in (line.partition(" ") for line in done.stdout.splitlines())}
+
+    def _file(self, place: str) -> Path:
+        return self.root / place.lstrip("/")
+
+    def _write_files(self, values: Mapping[str, str]) -> dict[str, str]:
+        failed: dict[str, str] = {}
+        for place, value in values.items():
+            try:
+                if place.startswith(SERVICE):
+                    self._set_made_service(place.removeprefix(SERVICE), value)
+                    continue
+                file = self._file(place)
+                part = file.with_name(f"{file.name}.part")  # as in /proc, there is never half a value
+                file.stat()
+                part.write_text(f"{value}\n", encoding="ascii")
+                part.replace(file)
+            except OSError as error:
+                failed[place] = error.strerror or str(error)
+        return failed
+
+    def _service(self, name: str) -> str | None:
+        unit = f"{name}.service"
+        if any((self.root / folder / unit).is_dir() for folder in _RUNNING):
+            return "active"
+        return "inactive" if any((self.root / folder / unit).exists() for folder in _UNITS) else None
+
+    def _set_made_service(self, name: str, value: str) -> None:
+        """Have a service of a made tree run, or not."""
+        folder = self.root / _RUNNING[0] / f"{name}.service"
+        if value == "active":
+            folder.mkdir(parents=True)
+        else:
+            folder.rmdir()
+
+
+def root_script() -> list[str] | None:
+    """Return the command that changes settings as root; None where this user may not."""
+    if os.geteuid() == 0:
+        return [sys.executable, "-I", str(_SCRIPT)]
+    with suppress(OSError):
+        if INSTALLED.stat().st_uid == 0 and (sudo := shutil.which("sudo")):
+            return [sudo, "-n", str(INSTALLED)]
+    return None
+
+
+def without_root() -> str:
+    """Return how somebody who is not root can be allowed to change settings."""
+    return (
+        f"run it as root, or once: sudo install -o root -m 755 {_SCRIPT} {INSTALLED}, and allow that in"
+        " sudoers as docs/guide/host.md says"
+    )
+
+
+def _natural(file: Path) -> list[int | str]:
+    """Return a key by which cpu10 comes after cpu2."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(file))]

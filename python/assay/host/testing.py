@@ -1,0 +1,81 @@
+"""What tests of the host share: a made machine, and real settings that are put back even after kill -9."""
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.host.system import System
+
+CPU = "/sys/devices/system/cpu"
+
+MACHINE = {
+    "/etc/machine-id": "0123456789abcdef",
+    "/proc/sys/kernel/hostname": "made",
+    "/proc/sys/kernel/random/boot_id": "first-boot",
+    "/proc/sys/kernel/sched_rt_runtime_us": "950000",
+    "/proc/sys/kernel/randomize_va_space": "1",
+    "/proc/sys/kernel/nmi_watchdog": "1",
+    "/proc/sys/kernel/timer_migration": "1",
+    "/proc/sys/vm/swappiness": "60",
+    "/proc/swaps": "Filename Type Size Used Priority\n/dev/sda2 partition 999 0 -2",
+    "/proc/loadavg": "0.01 0.02 0.03 1/100 42",
+    "/proc/irq/default_smp_affinity": "f",
+    "/proc/irq/7/smp_affinity_list": "0-3",
+    "/proc/irq/12/smp_affinity_list": "2",
+    f"{CPU}/online": "0-3",
+    f"{CPU}/isolated": "",
+    f"{CPU}/smt/control": "on",
+    f"{CPU}/intel_pstate/no_turbo": "0",
+    f"{CPU}/cpufreq/policy0/scaling_governor": "powersave",
+    f"{CPU}/cpufreq/policy0/energy_performance_preference": "balance_performance",
+    f"{CPU}/cpufreq/policy10/scaling_governor": "schedutil",
+    f"{CPU}/cpufreq/policy10/energy_performance_preference": "power",
+    f"{CPU}/cpu0/cpuidle/state0/latency": "0",
+    f"{CPU}/cpu0/cpuidle/state1/latency": "133",
+    f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "3",
+    "/sys/class/thermal/thermal_zone0/temp": "91000",
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always",
+    "/sys/block/sda/queue/scheduler": "none [mq-deadline] bfq",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
+    "/sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet acpi_pm",
+    "/usr/lib/systemd/system/irqbalance.service": "[Service]",
+}
+"""A machine where everything is wrong: place -> value."""
+
+
+def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> System:
+    """Write a tree of /proc and /sys, and return the machine that it is."""
+    for place, value in values.items():
+        file = root / place.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(value + "\n", encoding="ascii")
+    (root / "sys/fs/cgroup/system.slice/irqbalance.service").mkdir(parents=True)  # it runs
+    return System(root)
+
+
+@contextmanager
+def put_back_at_the_end(*places: str) -> Iterator[dict[str, str]]:
+    """Give real settings to a test, one test of all on this machine at a time, and put them back at its end.
+
+    A process of its own puts them back when its standard input ends, even where the test is killed.
+    Within, place -> the value that was there.
+    """
+    lock = os.open("/tmp/assay-host-settings.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # noqa: S108
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    values = {place: Path(place).read_text(encoding="ascii").strip() for place in places}
+    words = [word for pair in values.items() for word in pair]
+    janitor = subprocess.Popen(  # noqa: S603
+        ["sh", "-c", 'cat > /dev/null; while [ "$1" ]; do echo "$2" > "$1"; shift 2; done', "sh", *words],  # noqa: S607
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=[lock],  # the next test waits until they are back
+    )
+    try:
+        yield values
+    finally:
+        janitor.communicate()
+        os.close(lock)
+        assert {place: Path(place).read_text(encoding="ascii").strip() for place in places} == values

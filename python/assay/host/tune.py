@@ -1,0 +1,237 @@
+"""Changes settings, and puts back the values that were there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.host.journal import Change, Journal, open_journal
+from assay.host.settings import SETTINGS, Setting
+from assay.host.system import NEEDS_ROOT, System, without_root
+from assay.words import nearest
+
+Fate = Literal["restored", "as it was", "reset by the boot", "kept", "changed", "vanished", "failed"]
+"""What became of a place that is to be put back; the last three are not settled."""
+
+_UNSETTLED = {"changed", "vanished", "failed"}
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of a change: `reason` says why it was not made, "" where it was."""
+
+    change: Change
+    reason: str
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What became of a place that was to be put back.
+
+    Attributes:
+        was: the value before the first change.
+        now: the value that was found; None where the place has vanished.
+        fate: restored; as it was, or reset by the boot: nothing had to be done; kept: the user wanted to keep
+            what somebody else had put there; changed: somebody else has put something there, and it stands;
+            vanished; failed.
+        reason: why it failed.
+    """
+
+    setting: str
+    place: str
+    was: str
+    now: str | None
+    fate: Fate
+    reason: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to be done."""
+        return self.fate not in _UNSETTLED
+
+
+Decide = Callable[[str, str, str], Literal["keep", "overwrite"] | None]
+"""Is asked what to do about a place, the value that somebody else put there, and that before our change; None
+leaves it undecided."""
+
+
+def chosen(names: Sequence[str]) -> list[Setting]:
+    """Return the settings of some names, the usual ones without names, in the order of `SETTINGS`.
+
+    Raises:
+        AssayError: there is no such setting.
+    """
+    known = [setting.name for setting in SETTINGS]
+    for name in names:
+        if name not in known:
+            raise AssayError(f"assay host tune: no such setting: {name}; {nearest(name, known)}")
+    return [setting for setting in SETTINGS if (setting.name in names if names else setting.by_default)]
+
+
+def planned(system: System, settings: Sequence[Setting]) -> list[Change]:
+    """Return the changes that would make settings good, in the order in which they are made."""
+    changes: list[Change] = []
+    for setting in settings:
+        values = setting.read(system)
+        wanted = setting.wanted(values) if values else {}
+        changes += [Change(setting.name, place, values[place], to) for place, to in wanted.items()]
+    return changes
+
+
+def tune(system: System, journal: Journal, settings: Sequence[Setting]) -> list[Applied]:
+    """Make settings good, and return what became of each change. Each is in the journal before it is made.
+
+    Raises:
+        AssayError: the journal is of another boot, or cannot be written; nothing more is changed then.
+    """
+    if journal.pending and journal.boot != system.boot:
+        raise AssayError(
+            f"{journal.path} is of an earlier boot: first `assay host restore`, which says what became of it"
+        )
+    applied: list[Applied] = []
+    for setting in settings:
+        # Planned one by one: a setting may take others' places away, as SMT does.
+        changes = planned(system, [setting])
+        if changes:
+            applied += _apply(system, journal, changes)
+    if all(system.read(place) == pending.was for place, pending in journal.pending.items()):
+        journal.forget()
+    return applied
+
+
+def restore(
+    system: System, journal: Journal, decide: Decide, *, give_up_vanished: bool = False
+) -> list[Restored]:
+    """Put back what the journal holds, the newest first, and remove it if every place is settled.
+
+    It may be killed at any moment and done again.
+
+    Args:
+        decide: is asked about what somebody else has changed since.
+        give_up_vanished: places that have vanished count as settled.
+    """
+    same_boot = journal.boot == system.boot
+    outcomes: dict[str, Restored] = {}
+    to_write: dict[str, str] = {}
+    for place, pending in reversed(journal.pending.items()):
+        now = system.read(place)
+        fate: Fate
+        if now is None:
+            fate = "vanished"
+        elif now == pending.was:
+            fate = "as it was" if same_boot else "reset by the boot"
+        elif same_boot and now in pending.ours:
+            fate = "restored"
+        else:
+            answer = decide(place, now, pending.was)
+            fate = {"keep": "kept", "overwrite": "restored", None: "changed"}[answer]  # type: ignore[assignment]
+        if fate == "restored":
+            to_write[place] = pending.was
+        outcomes[place] = Restored(pending.setting, place, pending.was, now, fate)
+    for place, reason in _put_back(system, journal, to_write).items():
+        failed = outcomes[place]
+        outcomes[place] = Restored(failed.setting, place, failed.was, failed.now, "failed", reason)
+    if all(
+        outcome.settled or (give_up_vanished and outcome.fate == "vanished") for outcome in outcomes.values()
+    ):
+        journal.forget()
+    return list(outcomes.values())
+
+
+@contextmanager
+def tuned(system: System, folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """While entered, the usual settings are good. What could not be changed or put back is said.
+
+    Raises:
+        AssayError: the host is tuned already, by another process or since earlier.
+    """
+    with open_journal(folder, system) as journal:
+        if journal.pending:
+            raise AssayError(
+                f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first,"
+                " or run without --tuned"
+            )
+        try:
+            for line in problems(tune(system, journal, chosen([]))):
+                say(line)
+            yield
+        finally:
+            for outcome in restore(system, journal, lambda place, now, was: None):
+                if not outcome.settled:
+                    say(f"{told(outcome)}; `assay host restore` asks what to do")
+
+
+def problems(applied: Sequence[Applied]) -> list[str]:
+    """Return what could not be changed, a line for each reason of each setting."""
+    reasons: dict[tuple[str, str], list[Change]] = {}
+    for outcome in applied:
+        if outcome.reason:
+            reasons.setdefault((outcome.change.setting, outcome.reason), []).append(outcome.change)
+    lines = [
+        f"{name}: not changed: {changes[0].place}{_more(changes)}: {reason}"
+        for (name, reason), changes in reasons.items()
+        if reason != NEEDS_ROOT
+    ]
+    if rootless := dict.fromkeys(name for name, reason in reasons if reason == NEEDS_ROOT):
+        lines.append(f"not changed, as that needs root: {', '.join(rootless)}; {without_root()}")
+    return lines
+
+
+def told(outcome: Restored) -> str:
+    """Return in words what became of a place."""
+    place = f"{outcome.setting}: {outcome.place}"
+    return {
+        "restored": f"{place}: {outcome.was} again",
+        "as it was": f"{place}: is {outcome.was} already",
+        "reset by the boot": f"{place}: is {outcome.was} since the machine was started",
+        "kept": f"{place}: stays {outcome.now}; it was {outcome.was}",
+        "changed": f"{place}: something else made it {outcome.now}; it was {outcome.was}, and is left alone",
+        "vanished": f"{place}: has vanished; it was {outcome.was}",
+        "failed": f"{place}: cannot be put back to {outcome.was}: {outcome.reason}",
+    }[outcome.fate]
+
+
+def _apply(system: System, journal: Journal, changes: Sequence[Change]) -> list[Applied]:
+    journal.announce(changes)
+    failed = system.write({change.place: change.to for change in changes}, journal.lock)
+    applied: list[Applied] = []
+    otherwise: list[Change] = []
+    for change in changes:
+        now = system.read(change.place)
+        reason = failed.get(change.place, "")
+        if not reason and now is None:
+            reason = "it has vanished"
+        elif not reason and now == change.was:
+            reason = f"it stays {now}"
+        if not reason and now != change.to:
+            otherwise.append(Change(change.setting, change.place, change.was, str(now)))
+        applied.append(Applied(change, reason))
+    if otherwise:  # the kernel writes a value in its own way, which is ours all the same
+        journal.announce(otherwise)
+    return applied
+
+
+def _put_back(system: System, journal: Journal, values: dict[str, str]) -> dict[str, str]:
+    """Write values, and return place -> why not; what fails is tried again after the others.
+
+    One setting may hold another: a governor holds the energy preference.
+    """
+    failed: dict[str, str] = {}
+    for _ in range(2):
+        failed = system.write(values, journal.lock)
+        for place, value in values.items():
+            now = system.read(place)
+            if now == value:
+                failed.pop(place, None)
+            elif place not in failed:
+                failed[place] = f"it stays {now}"
+        values = {place: values[place] for place in failed}
+        if not values:
+            break
+    return failed
+
+
+def _more(changes: Sequence[Change]) -> str:
+    return f" and {len(changes) - 1} more" if len(changes) > 1 else ""

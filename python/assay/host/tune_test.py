@@ -1,0 +1,426 @@
+"""Settings are changed and put back, whatever happens in between."""
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import AssayError
+from assay.host import journal
+from assay.host import tune as tuning
+from assay.host.journal import open_journal
+from assay.host.settings import SETTINGS
+from assay.host.system import System
+from assay.host.testing import CPU, MACHINE, made_machine, put_back_at_the_end
+from assay.host.tune import Restored, chosen, planned, restore, tune
+
+GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
+TIMERS = "/proc/sys/kernel/timer_migration"
+STEPS = ("open", "write", "fsync", "ftruncate", "replace", "unlink", "mkdir", "rmdir")
+"""Functions of `os` by which journal and places are changed."""
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> System:
+    return made_machine(tmp_path / "root")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return where the journal is: in memory, where syncing takes no time."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as made:
+        yield Path(made) / "state"
+
+
+def values(system: System) -> dict[str, str | None]:
+    return {place: system.read(place) for place in (*MACHINE, "service:irqbalance")}
+
+
+def tune_it(system: System, folder: Path, *names: str) -> list[tuning.Applied]:
+    with open_journal(folder, system) as journal:
+        return tune(system, journal, chosen(names))
+
+
+def restore_it(
+    system: System, folder: Path, answer: Any = None, *, give_up_vanished: bool = False
+) -> list[Restored]:
+    with open_journal(folder, system) as journal:
+        return restore(system, journal, lambda *_: answer, give_up_vanished=give_up_vanished)
+
+
+def put(system: System, place: str, value: str) -> None:
+    (system.root / place.lstrip("/")).write_text(value + "\n")
+
+
+def boot_again(system: System) -> None:
+    put(system, "/proc/sys/kernel/random/boot_id", "second-boot")
+
+
+def fates(outcomes: list[Restored]) -> set[str]:
+    return {outcome.fate for outcome in outcomes}
+
+
+EVERY = tuple(setting.name for setting in SETTINGS)
+SEVERAL = ("energy-preference", "governor", "irqbalance")
+"""Two settings of several places, and one that is no file."""
+
+
+def test_every_setting_is_changed_and_comes_back(system: System, folder: Path) -> None:
+    before = values(system)
+    applied = tune_it(system, folder, *EVERY)
+    assert [outcome for outcome in applied if outcome.reason] == []
+    assert len({outcome.change.setting for outcome in applied}) == 13
+    assert all(system.read(outcome.change.place) == outcome.change.to for outcome in applied)
+    assert planned(system, chosen(EVERY)) == []
+    assert fates(restore_it(system, folder)) == {"restored"}
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_without_names_no_processor_is_taken_away(system: System, folder: Path) -> None:
+    tune_it(system, folder)
+    assert system.read(f"{CPU}/smt/control") == "on"
+    assert system.read(GOVERNOR) == "performance"
+
+
+def test_a_dry_run_changes_nothing(system: System) -> None:
+    before = values(system)
+    assert {change.setting for change in planned(system, chosen(["governor"]))} == {"governor"}
+    assert values(system) == before
+
+
+def killed_at(number: int, how: str, act: Callable[[], object]) -> bool:
+    """Do something in a process that kills itself at one of its steps; return whether it came so far."""
+
+    def body() -> None:
+        steps = 0
+
+        def stepping(real: Callable[..., Any]) -> Callable[..., Any]:
+            def step(*arguments: Any, **named: Any) -> Any:
+                nonlocal steps
+                steps += 1
+                if steps == number and how == "before":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if steps == number and how == "within" and real is writing:
+                    real(arguments[0], arguments[1][: len(arguments[1]) // 2])
+                    os.kill(os.getpid(), signal.SIGKILL)
+                last = steps == number
+                try:
+                    return real(*arguments, **named)
+                finally:
+                    if last:
+                        os.kill(os.getpid(), signal.SIGKILL)
+
+            return step
+
+        writing = os.write
+        for name in STEPS:
+            setattr(os, name, stepping(getattr(os, name)))
+        act()
+        os._exit(0)
+
+    process = multiprocessing.get_context("fork").Process(target=body)
+    process.start()
+    process.join()
+    assert process.exitcode in {0, -signal.SIGKILL}
+    return process.exitcode != 0
+
+
+@pytest.mark.parametrize("how", ["before", "within", "after"])
+def test_kill_9_at_each_step_of_tuning_loses_nothing(system: System, folder: Path, how: str) -> None:
+    before = values(system)
+    for number in range(1, 1000):
+        killed = killed_at(number, how, lambda: tune_it(system, folder, *SEVERAL))
+        assert fates(restore_it(system, folder)) <= {"restored", "as it was"}
+        assert values(system) == before, number
+        assert not (folder / "host.journal").exists()
+        if not killed:
+            break
+    assert 20 < number < 1000
+
+
+@pytest.mark.parametrize("how", ["before", "within", "after"])
+def test_kill_9_at_each_step_of_restoring_loses_nothing(system: System, folder: Path, how: str) -> None:
+    before = values(system)
+    for number in range(1, 1000):
+        tune_it(system, folder, *SEVERAL)
+        killed = killed_at(number, how, lambda: restore_it(system, folder))
+        restore_it(system, folder)
+        assert values(system) == before, number
+        assert not (folder / "host.journal").exists()
+        if not killed:
+            break
+    assert 10 < number < 1000
+
+
+def test_tuning_again_after_a_kill_remembers_the_first_values(system: System, folder: Path) -> None:
+    before = values(system)
+    for number in range(1, 60, 7):
+        killed_at(number, "within", lambda: tune_it(system, folder, *SEVERAL))
+    tune_it(system, folder, *SEVERAL)
+    restore_it(system, folder)
+    assert values(system) == before
+
+
+def test_what_somebody_else_changed_is_left_and_told(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor", "timer-migration")
+    put(system, GOVERNOR, "ondemand")
+    outcomes = restore_it(system, folder)
+    changed = [outcome for outcome in outcomes if not outcome.settled]
+    assert [(outcome.place, outcome.was, outcome.now, outcome.fate) for outcome in changed] == [
+        (GOVERNOR, "powersave", "ondemand", "changed")
+    ]
+    assert system.read(GOVERNOR) == "ondemand"
+    assert system.read(TIMERS) == "1"  # the others are back
+    assert (folder / "host.journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fate", "value"), [("keep", "kept", "ondemand"), ("overwrite", "restored", "powersave")]
+)
+def test_the_user_decides_about_it(system: System, folder: Path, answer: str, fate: str, value: str) -> None:
+    tune_it(system, folder, "governor")
+    put(system, GOVERNOR, "ondemand")
+    outcomes = restore_it(system, folder, answer)
+    assert {outcome.fate for outcome in outcomes if outcome.place == GOVERNOR} == {fate}
+    assert system.read(GOVERNOR) == value
+    assert not (folder / "host.journal").exists()
+
+
+def test_settings_that_a_boot_reset_are_recognised(system: System, folder: Path) -> None:
+    before = values(system)
+    tune_it(system, folder, "governor", "timer-migration")
+    for place, value in MACHINE.items():
+        put(system, place, value)
+    boot_again(system)
+    assert fates(restore_it(system, folder)) == {"reset by the boot"}
+    assert values(system) | {"/proc/sys/kernel/random/boot_id": "first-boot"} == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_after_a_boot_our_own_value_is_not_ours_any_more(system: System, folder: Path) -> None:
+    """Whoever configured the machine may want it."""
+    tune_it(system, folder, "timer-migration")
+    boot_again(system)
+    assert fates(restore_it(system, folder)) == {"changed"}
+    assert system.read(TIMERS) == "0"
+    with pytest.raises(AssayError, match="is of an earlier boot: first `assay host restore`"):
+        tune_it(system, folder, "timer-migration")
+
+
+def test_a_setting_that_vanished_is_told_and_the_others_come_back(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor", "timer-migration")
+    (system.root / GOVERNOR.lstrip("/")).unlink()
+    outcomes = restore_it(system, folder)
+    assert {outcome.place for outcome in outcomes if outcome.fate == "vanished"} == {GOVERNOR}
+    assert system.read(TIMERS) == "1"
+    assert (folder / "host.journal").exists()
+    restore_it(system, folder, "keep", give_up_vanished=True)
+    assert not (folder / "host.journal").exists()
+
+
+def test_what_fails_is_tried_again_after_the_others(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `performance`, intel_pstate admits no other energy preference, whatever the order is."""
+    before = values(system)
+    tune_it(system, folder, "governor", "timer-migration")
+    write = System.write
+
+    def one_holds_the_other(self: System, values: dict[str, str], lock: int | None = None) -> dict[str, str]:
+        held = {TIMERS: "Device or resource busy"} if self.read(GOVERNOR) == "performance" else {}
+        return (
+            write(self, {place: value for place, value in values.items() if place not in held}, lock) | held
+        )
+
+    monkeypatch.setattr(System, "write", one_holds_the_other)
+    assert fates(restore_it(system, folder)) == {"restored"}
+    assert values(system) == before
+
+
+def test_a_damaged_journal_is_refused_with_its_line(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor")
+    file = folder / "host.journal"
+    lines = file.read_bytes().splitlines(keepends=True)
+    for broken in (lines[1].replace(b"powersave", b"performan"), b"\0" * 40 + b"\n", b"x\n", b"\n"):
+        file.write_bytes(lines[0] + broken + b"".join(lines[2:]))
+        with pytest.raises(AssayError, match=r"host.journal:2: the journal is damaged here"):
+            restore_it(system, folder)
+    assert system.read(GOVERNOR) == "performance"
+
+
+def test_the_journal_of_another_host_is_refused(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor")
+    put(system, "/etc/machine-id", "fedcba9876543210")
+    with pytest.raises(AssayError, match="is the journal of another host, made: restore there"):
+        restore_it(system, folder)
+    assert system.read(GOVERNOR) == "performance"
+
+
+def test_a_journal_of_another_version_is_refused(system: System, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "host.journal").write_bytes(journal._line({"version": 2}))
+    with pytest.raises(AssayError, match="comes from another version of Assay"):
+        restore_it(system, folder)
+
+
+def test_two_cannot_tune_at_once(system: System, folder: Path) -> None:
+    with (
+        open_journal(folder, system),
+        pytest.raises(AssayError, match=f"another assay .process {os.getpid()}. tunes this host"),
+    ):
+        tune_it(system, folder, "governor")
+    tune_it(system, folder, "governor")
+
+
+def test_a_tuned_run_leaves_everything_as_it_was(system: System, folder: Path) -> None:
+    before, said = values(system), list[str]()
+    seen: list[str | None] = []
+
+    def fail() -> None:
+        with tuning.tuned(system, folder, said.append):
+            seen.append(system.read(GOVERNOR))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert seen == ["performance"]
+    assert (values(system), said) == (before, [])
+
+
+def test_a_tuned_run_says_what_somebody_else_changed_meanwhile(system: System, folder: Path) -> None:
+    said: list[str] = []
+    with tuning.tuned(system, folder, said.append):
+        put(system, GOVERNOR, "ondemand")
+    assert len(said) == 1
+    assert "something else made it ondemand; it was powersave, and is left alone" in said[0]
+    with (
+        pytest.raises(AssayError, match="the host has been tuned since"),
+        tuning.tuned(system, folder, said.append),
+    ):
+        pass
+
+
+def test_a_journal_that_cannot_be_written_whole_changes_nothing(system: System, folder: Path) -> None:
+    before = values(system)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(
+            AssayError, match=r"cannot write the journal .*: File too large; nothing was changed"
+        ):
+            tune_it(system, folder, "governor")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert values(system) == before
+    tune_it(system, folder, "governor")
+    restore_it(system, folder)
+    assert values(system) == before
+
+
+def test_a_name_that_is_no_setting_is_told() -> None:
+    with pytest.raises(AssayError, match="no such setting: governer; did you mean governor"):
+        chosen(["governer"])
+
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="changes real settings, which needs root")
+
+
+@root_only
+@pytest.mark.parametrize("how", ["before", "after"])
+def test_kill_9_at_each_step_on_the_real_machine(folder: Path, how: str) -> None:
+    system = System()
+    with put_back_at_the_end(TIMERS, "/proc/sys/kernel/sched_rt_runtime_us") as before:
+        for number in range(1, 100):
+            killed = killed_at(
+                number, how, lambda: tune_it(system, folder, "timer-migration", "real-time-share")
+            )
+            while True:  # the root script may still be at work: it holds the lock meanwhile
+                try:
+                    restore_it(system, folder)
+                    break
+                except AssayError as error:
+                    assert "another assay" in str(error)  # noqa: PT017
+            assert {place: system.read(place) for place in before} == before
+            assert not (folder / "host.journal").exists()
+            if not killed:
+                break
+        assert 5 < number < 100
+
+
+@root_only
+def test_real_interrupts_are_moved_and_come_back(folder: Path) -> None:
+    system = System()
+    places = [change.place for change in planned(system, chosen(["irq-affinity"]))]
+    if not places:
+        pytest.skip("this machine has no interrupts to move")
+    with put_back_at_the_end(*places) as before:
+        applied = tune_it(system, folder, "irq-affinity")
+        assert any(not outcome.reason for outcome in applied)
+        assert fates(restore_it(system, folder)) <= {"restored", "as it was"}
+        assert {place: system.read(place) for place in places} == before
+
+
+READ_ONLY = """
+mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys || exit 77
+exec "$@"
+"""
+
+
+def assay_command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "assay", *words]
+
+
+@root_only
+def test_read_only_settings_are_told_and_nothing_is_left_behind(folder: Path) -> None:
+    done = subprocess.run(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            READ_ONLY,
+            "sh",
+            *assay_command("host", "tune", "timer-migration", "--json"),
+        ],
+        env={**os.environ, "ASSAY_HOST_STATE": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77:
+        pytest.skip("no name space of mounts may be made here")
+    if not json.loads(done.stdout)["changes"]:
+        pytest.skip("this machine is set so already")
+    assert done.returncode == 1
+    assert f"timer-migration: not changed: {TIMERS}: Read-only file system" in done.stderr
+    assert not (folder / "host.journal").exists()
+
+
+@root_only
+def test_without_root_it_says_what_it_could_not_do(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    folder.parent.chmod(0o755)
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *assay_command("host", "tune")],
+        env={**os.environ, "ASSAY_HOST_STATE": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "Permission denied" in done.stderr and "python" in done.stderr:
+        pytest.skip("nobody may not read the interpreter here")
+    assert done.returncode == 1, done.stderr
+    assert "not changed, as that needs root: real-time-share" in done.stderr
+    assert "sudo install -o root -m 755" in done.stderr
+    assert not (folder / "host.journal").exists()
