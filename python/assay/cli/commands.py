@@ -65,6 +65,7 @@ new_app = typer.Typer(
 )
 new_app.command("experiment", cls=Command)(new.experiment)
 new_app.command("subject", cls=Command)(new.subject)
+new_app.command("fixture", cls=Command)(new.fixture)
 app.add_typer(new_app, name="new")
 
 

@@ -250,6 +250,7 @@ class Program(Part):
             `{layout}` for the seed of a layout; or None.
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
             else the rules for each metric, none where only time and memory are measured.
+        fixture: whether it measures fixtures: it speaks the protocol, and has neither keys nor a mix.
         run: how it is run, where it is a command.
         cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
     """
@@ -260,6 +261,7 @@ class Program(Part):
     build: NonEmptyWord | None = None
     link: LinkCommand | None = None
     extract: Literal["protocol", "lines"] | tuple[Extraction, ...] = "protocol"
+    fixture: bool = False
     run: CommandRun = CommandRun()
     cleanup: NonEmptyWord | None = None
 
@@ -520,6 +522,10 @@ class Experiment(Part):
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""
         return subject in self.programs and self.programs[subject].is_command
+
+    def is_fixture(self, subject: str) -> bool:
+        """Return whether a subject is a fixture."""
+        return subject in self.programs and self.programs[subject].fixture
 
 
 def _matches(condition: Mapping[str, Level], rules: Rules) -> bool:
