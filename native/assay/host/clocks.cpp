@@ -83,7 +83,7 @@ std::vector<clock_report> measure_clocks() {
   all.push_back(measured("CLOCK_MONOTONIC_RAW", read_clock<CLOCK_MONOTONIC_RAW>));
   all.push_back(measured("CLOCK_MONOTONIC_COARSE", read_clock<CLOCK_MONOTONIC_COARSE>));
   all.push_back(measured("CLOCK_REALTIME", read_clock<CLOCK_REALTIME>));
-  all.back().unusable_because = "it is set: by people, by NTP, and in leap seconds";
+  all.back().unusable_because = "people and NTP set it";
   all.push_back(of_counter("rdtsc", time_stamp_begin));
   all.push_back(of_counter("rdtscp", time_stamp_end));
   all.push_back(of_this_thread("CLOCK_THREAD_CPUTIME_ID", processor_time_ns));

@@ -54,8 +54,9 @@ struct clock_agreement {
   std::uint64_t backwards;
 };
 
-// Neighbours among the processors of this process, at most 8 pairs; about 1 ms each. The calling
-// thread is bound as it was when it returns. A pair that never ran at the same time is left out.
+// Neighbours among the processors of this process, at most 8 pairs: 1 ms each, at most 50 where
+// processors are busy. A pair that never ran at the same time is left out. The calling thread is
+// bound as it was when it returns.
 [[nodiscard]] std::vector<clock_agreement> clock_agreements(std::uint64_t (*now)());
 
 struct time_stamp_counter_state {

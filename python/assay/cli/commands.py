@@ -14,6 +14,7 @@ from assay.cli import (
     audit,
     browse,
     check,
+    clocks,
     compare,
     engines,
     explore,
@@ -54,6 +55,7 @@ app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
 app.command("explore", cls=Command)(explore.explore)
 app.command("engines", cls=Command)(engines.engines)
+app.command("clocks", cls=Command)(clocks.clocks)
 app.command("check", cls=Command)(check.check)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)

@@ -49,6 +49,7 @@ COMMANDS = {
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
+    "clocks": ["--for", "1us"],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
