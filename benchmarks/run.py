@@ -5,6 +5,7 @@ sides of a ratio ran in alternation: trials of campaigns of Assay's own, or turn
 programs that measure a data structure.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 import race as beside_hyperfine
 import store
@@ -28,12 +30,14 @@ from assay.layout import Layouts
 from assay.plan.make_plan import make_plan
 from assay.report.gather import gather
 from assay.store import Store
-from harness import Groups, Variants, by_turns, compared, figure, line, measure, medians, variants_of
+from harness import Groups, Variants, by_turns, compared, figure, line, measure, medians, output, variants_of
 
 HERE = Path(__file__).parent
 PROCESSES = 15
 SAMPLING_PROCESSES = 9  # of some 10 s each
 PROCESSES_OF_MAPS = 9
+PROCESSES_OF_FIXTURES = 20
+REPORTERS = ("fixture_overhead", "google_overhead")
 PARAMETERS = 11
 ANALYSES = 9
 VALUES_MIXES = {"searches": "0,0,100,50", "mixed": "20,20,60,50", "updates": "50,50,0,50"}
@@ -63,6 +67,8 @@ QUEUES_OF_OTHERS = (
     "cds_ms_priority_queue",
     "cds_skip_list_queue",
 )
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
 LAYOUTS_OF = """
 [factors]
 subject = ["noop", "std_map_mutex"]
@@ -88,6 +94,7 @@ def main() -> None:
         elb_trees,
         trials,
         layouts,
+        fixtures,
         stores,
         race,
         analysis,
@@ -152,6 +159,46 @@ def stores() -> None:
 def race() -> None:
     """Print how long a race takes beside hyperfine: some eight minutes."""
     beside_hyperfine.main()
+
+
+def fixtures() -> None:
+    """Print how fixtures time bodies of a known length beside Google Benchmark, and how much that varies."""
+    bodies = ("empty", "body_10_ns", "body_1_us", "body_100_us")
+    turns = {
+        (body, program): partial(reported, program, body) for body, program in product(bodies, REPORTERS)
+    }
+    done = by_turns(turns, PROCESSES_OF_FIXTURES)
+    times = {body: [done[body, program] for program in REPORTERS] for body in bodies}
+    print("\ntime that is reported of the same body, fixture / Google Benchmark (goal: at most 1)")
+    for body, (ours, theirs) in times.items():
+        name = f"{body}, {median(ours):.4g} and {median(theirs):.4g} ns"
+        figure(name, [own / other for own, other in zip(ours, theirs, strict=True)])
+    print("\nspread over processes, fixture / Google Benchmark (goal: at most 1)")
+    for body, (ours, theirs) in times.items():
+        drawn = np.random.default_rng(1).integers(PROCESSES_OF_FIXTURES, size=(10_000, PROCESSES_OF_FIXTURES))
+        ratios = spread(np.array(ours)[drawn]) / spread(np.array(theirs)[drawn])
+        low, high = np.quantile(ratios, [0.025, 0.975])
+        ratio = spread(np.array([ours]))[0] / spread(np.array([theirs]))[0]
+        line(body, ratio, (low, high), f"{PROCESSES_OF_FIXTURES} processes, bootstrap")
+
+
+def reported(program: str, body: str) -> float:
+    """Return the time of a body in nanoseconds that one process reports.
+
+    Of Google Benchmark that is the mean of processor time, which other programs lengthen less than its mean
+    of time; of a fixture the median of time.
+    """
+    if program == "google_overhead":
+        options = (f"--benchmark_filter=^{body}$", "--benchmark_format=json", "--benchmark_min_time=0.2")
+        return float(json.loads(output(program, *options))["benchmarks"][0]["cpu_time"])
+    entries = json.loads(output(program, body, "--seconds", "0.2", "--json", "-"))["benchmarks"]
+    return next(float(entry["real_time"]) for entry in entries if entry.get("aggregate_name") == "median")
+
+
+def spread(values: FloatArray) -> FloatArray:
+    """Return the interquartile range of each row as a share of its median."""
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=1)
+    return (high - low) / middle
 
 
 def analysis() -> None:

@@ -5,12 +5,13 @@
 #                                                    assay::workload, which draws operations
 #                                                    assay::probe, for probes in measured code
 #                                                    assay::reclaim, for the maps and for maps of your own
-#   find_package(assay REQUIRED COMPONENTS trial rig)
+#   find_package(assay REQUIRED COMPONENTS trial rig fixture)
 #                                                    assay::trial as well, a main() that runs trials,
 #                                                    assay::rig, a main() that checks maps (`assay check`),
-#                                                    assay_subject(), which makes both programs of one source
+#                                                    assay_subject(), which makes both programs of one source,
+#                                                    assay::fixture, a main() that times fixtures, and assay_fixture()
 #
-# These need a compiler and nothing else, but for assay::trial and assay::rig, whose libraries AssayDependencies.cmake finds.
+# These need a compiler and nothing else, but for assay::trial, assay::rig and assay::fixture, whose libraries AssayDependencies.cmake finds.
 # A project that takes Assay in by add_subdirectory has the same, and installs nothing of Assay.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -20,16 +21,18 @@ install(DIRECTORY native/assay/random native/assay/workload native/assay/probe n
     native/assay/maps native/assay/subject
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
   FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE PATTERN "test_*" EXCLUDE)
-install(FILES native/assay/host/compiled_as.h native/assay/host/instruction_set.h
+install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h native/assay/host/instruction_set.h
+    native/assay/host/time_stamp_counter.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
+install(FILES native/assay/fixture/fixture.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
-install(TARGETS assay_input assay_host assay_fixture assay_subject assay_trial_loop assay_trial assay_rig_checks assay_rig
+install(TARGETS assay_input assay_host assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial assay_rig_checks assay_rig
   EXPORT assay-trial-targets)
-install(TARGETS assay-trial assay-calibrate assay-engines assay-meter assay-rig)
+install(TARGETS assay-trial assay-calibrate assay-clocks assay-engines assay-meter assay-rig)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
 install(FILES "$<TARGET_FILE:assay-trial>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
 # What a Python wheel holds, in the package `assay` (pyproject.toml).
-install(TARGETS assay-trial assay-calibrate assay-engines assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(TARGETS assay-trial assay-calibrate assay-clocks assay-engines assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
 
 # The sources of these libraries, which projects with sanitizers compile anew.
 set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")
@@ -48,7 +51,7 @@ configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
-  cmake/AssayDependencies.cmake cmake/AssayLayout.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
+  cmake/AssayDependencies.cmake cmake/AssayFixture.cmake cmake/AssayLayout.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -1,10 +1,5 @@
 #include "assay/trial/latency.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "assay/host/clock.h"
-
 namespace assay::trial {
 
 void merge(latencies& sums, const latencies& other) {
@@ -13,19 +8,6 @@ void merge(latencies& sums, const latencies& other) {
     if (!sums[kind]) sums[kind].emplace();
     sums[kind]->merge(*other[kind]);
   }
-}
-
-double clock_cost_ns() {
-  constexpr int readings = 1000;
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  // The least of several, so that an interrupt does not count.
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t start = host::now_ns();
-    std::uint64_t now = start;
-    for (int i = 0; i < readings; ++i) now = host::now_ns();
-    least = std::min(least, now - start);
-  }
-  return static_cast<double>(least) / readings;
 }
 
 latency_recorder::latency_recorder(latency_sampling sampling, const workload::mix& mix,

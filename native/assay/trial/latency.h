@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
+#include "assay/fixture/histogram.h"
 #include "assay/random/xoshiro256pp.h"
-#include "assay/trial/histogram.h"
 #include "assay/trial/request.h"
 #include "assay/workload/mix.h"
 #include "assay/workload/operation_batch.h"
@@ -24,13 +24,10 @@
 namespace assay::trial {
 
 // One histogram for each kind of operation that occurs, by its number.
-using latencies = std::array<std::optional<histogram>, workload::operation_kinds>;
+using latencies = std::array<std::optional<fixture::histogram>, workload::operation_kinds>;
 
 // Adds those of another thread.
 void merge(latencies& sums, const latencies& other);
-
-// What one reading of the clock costs now and here, in nanoseconds.
-[[nodiscard]] double clock_cost_ns();
 
 // Chooses operations to be timed and holds their durations.
 class latency_recorder {

@@ -39,18 +39,18 @@ void add_series_metrics(metric_map& metrics, std::span<const double> series) {
 
 // Percentiles, mean and maximum under names that begin with `prefix`; none of no durations.
 void add_latency_metrics(metric_map& metrics, const std::string& prefix,
-                         const histogram& durations) {
+                         const fixture::histogram& durations) {
   if (durations.count() == 0) return;
-  for (const auto& [name, percent] : latency_percentiles) {
-    if (!enough_for(durations.count(), percent)) break;
+  for (const auto& [name, percent] : fixture::latency_percentiles) {
+    if (!fixture::enough_for(durations.count(), percent)) break;
     metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
   }
   metrics[prefix + "mean_ns"] = durations.mean();
   metrics[prefix + "max_ns"] = static_cast<double>(durations.max());
 }
 
-histogram merged(const latencies& durations) {
-  histogram all;
+fixture::histogram merged(const latencies& durations) {
+  fixture::histogram all;
   for (const auto& kind : durations) {
     if (kind) all.merge(*kind);
   }
@@ -134,21 +134,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   }
   add_series_metrics(metrics, summed_series(threads));
 
-  metrics["minor_page_faults"] = static_cast<double>(usage.minor_faults);
-  metrics["major_page_faults"] = static_cast<double>(usage.major_faults);
-  metrics["voluntary_context_switches"] = static_cast<double>(usage.voluntary_switches);
-  metrics["involuntary_context_switches"] = static_cast<double>(usage.involuntary_switches);
-  if (usage.waited_ns && processor_ns > 0) {
-    const auto waited_ns = static_cast<double>(*usage.waited_ns);
-    metrics["waiting_share"] = waited_ns / (waited_ns + processor_ns);
-  }
-  for (const auto& [name, counter] : usage.counters) {
-    if (name == "migrations") {
-      metrics[name] = counter.count();
-    } else if (operations > 0) {
-      metrics[name + "_per_operation"] = counter.count() / operations;
-    }
-  }
+  metrics.merge(fixture::metrics_of(usage, operations, processor_ns));
   return metrics;
 }
 
@@ -204,27 +190,6 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
     add_latency_metrics(metrics, "latency_" + name + "_", *all[kind]);
   }
   add_latency_metrics(metrics, "latency_", merged(all));
-  return metrics;
-}
-
-metric_map metrics_of(std::span<const probe::recorded> probes) {
-  metric_map metrics;
-  for (const auto& probe : probes) {
-    const std::string name = "probe_" + probe.name;
-    switch (probe.kind) {
-      case probe::kind::counter:
-        metrics[name] = probe.sum;
-        break;
-      case probe::kind::maximum:
-        if (probe.max) metrics[name] = *probe.max;
-        break;
-      case probe::kind::histogram:
-      case probe::kind::series:
-        if (probe.mean) metrics[name] = *probe.mean;
-        if (probe.max) metrics[name + "_max"] = *probe.max;
-        break;
-    }
-  }
   return metrics;
 }
 

@@ -162,10 +162,10 @@ TEST(metrics, of_roles_are_there_where_there_are_several) {
 }
 
 TEST(metrics, of_latency_are_those_that_there_are_enough_durations_for) {
-  for (const auto& [name, percent] : latency_percentiles) {
+  for (const auto& [name, percent] : fixture::latency_percentiles) {
     const auto needed = static_cast<std::uint64_t>(std::llround(100 / (100 - percent)));
-    EXPECT_TRUE(enough_for(needed, percent)) << name;
-    EXPECT_FALSE(enough_for(needed - 1, percent)) << name;
+    EXPECT_TRUE(fixture::enough_for(needed, percent)) << name;
+    EXPECT_FALSE(fixture::enough_for(needed - 1, percent)) << name;
   }
 }
 
@@ -211,27 +211,6 @@ TEST(metrics, of_latency_are_over_all_and_by_kind) {
   for (const auto& [name, value] : metrics_of(none.roles, none.threads)) {
     EXPECT_EQ(name.find("latency"), std::string::npos) << name << ' ' << value;
   }
-}
-
-TEST(metrics, of_probes_are_what_sums_up_each_kind) {
-  const auto recorded = [](const char* name, probe::kind kind) {
-    probe::recorded probe{};
-    probe.name = name;
-    probe.kind = kind;
-    probe.sum = 12;
-    probe.mean = 6;
-    probe.max = 9;
-    return probe;
-  };
-  std::vector probes{
-      recorded("retries", probe::kind::counter), recorded("depth", probe::kind::maximum),
-      recorded("batch", probe::kind::histogram), recorded("nothing", probe::kind::series)};
-  probes[3].mean.reset();
-  probes[3].max.reset();
-  EXPECT_EQ(
-      metrics_of(probes),
-      (metric_map{
-          {"probe_retries", 12}, {"probe_depth", 9}, {"probe_batch", 6}, {"probe_batch_max", 9}}));
 }
 
 }  // namespace

@@ -390,33 +390,6 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   return roles;
 }
 
-perturbation parse_perturbation(const json_node& node) {
-  constexpr std::uint64_t alignment =
-      16;  // of a stack, by the calling convention of x86-64 and Arm
-  // Less than 64 KiB; and what malloc takes from its heap rather than from the system.
-  constexpr std::uint64_t most_on_stack = (1 << 16) - alignment;
-  constexpr std::uint64_t most_on_heap = 1 << 16;
-  node.require_keys({}, {"stack_bytes", "heap_bytes", "thread_order", "placement"});
-  perturbation drawn;
-  if (node.has("stack_bytes")) {
-    const json_node bytes = node.at("stack_bytes");
-    drawn.stack_bytes = bytes.whole_number(0, most_on_stack);
-    if (drawn.stack_bytes % alignment != 0) {
-      bytes.refuse("must be a multiple of 16, not " + input::shown(bytes.value()));
-    }
-  }
-  if (node.has("heap_bytes")) {
-    drawn.heap_bytes = node.at("heap_bytes").whole_number(0, most_on_heap);
-  }
-  if (node.has("thread_order")) {
-    drawn.thread_order = node.at("thread_order").whole_number(0, input::most_exact);
-  }
-  if (node.has("placement")) {
-    drawn.placement = node.at("placement").whole_number(0, input::most_exact);
-  }
-  return drawn;
-}
-
 std::vector<operation_counts> parse_operations(const json_node& node, unsigned threads) {
   const std::size_t length = node.length_of_list();
   if (length != threads) {
@@ -488,17 +461,14 @@ request parse_request(std::string_view text) {
   }
   if (node.has("probes")) request.probes = node.at("probes").boolean();
   if (node.has("allocator")) {
-    request.allocator =
-        node.at("allocator")
-            .one_of<const char*>(
-                {{"glibc", "glibc"}, {"jemalloc", "jemalloc"}, {"mimalloc", "mimalloc"}});
+    request.allocator = fixture::parse_allocator(node.at("allocator"));
   }
   if (node.has("memory_policy")) {
-    request.memory_policy =
-        node.at("memory_policy")
-            .one_of<const char*>({{"local", "local"}, {"interleave", "interleave"}});
+    request.memory_policy = fixture::parse_memory_policy(node.at("memory_policy"));
   }
-  if (node.has("perturbation")) request.perturbation = parse_perturbation(node.at("perturbation"));
+  if (node.has("perturbation")) {
+    request.perturbation = fixture::parse_perturbation(node.at("perturbation"));
+  }
   if (node.has("operations")) {
     request.operations = parse_operations(node.at("operations"), request.threads());
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/fixture/process.h"
 #include "assay/host/placement.h"
 #include "assay/input/bad_request.h"
 #include "assay/subject/datum.h"
@@ -47,17 +48,6 @@ struct role {
   return roles;
 }
 
-// What is arbitrary, and may yet change how fast something is: nothing here changes what is done.
-struct perturbation {
-  std::size_t stack_bytes = 0;  // of its stack that each thread leaves unused above all it does
-  // The first allocation of the trial in the main thread and in each other, kept to the end: what is
-  // allocated later lies elsewhere.
-  std::size_t heap_bytes = 0;
-  std::optional<std::uint64_t>
-      thread_order{};                        // a seed; none: threads are made as they are numbered
-  std::optional<std::uint64_t> placement{};  // the seed `exchange` of host::placement
-};
-
 // What a thread performs.
 struct operation_counts {
   std::uint64_t warm_up;
@@ -87,7 +77,7 @@ struct request {
   bool probes = true;
   std::string allocator{};      // that must be in the process; empty: whichever is
   std::string memory_policy{};  // local or interleave; empty: as the process was started
-  trial::perturbation perturbation{};
+  fixture::perturbation perturbation{};
   // Of a replay, for each thread: its warm-up and its measured interval end with these operations,
   // and not when time is over. Empty: with time.
   std::vector<operation_counts> operations{};

@@ -1,26 +1,20 @@
 #include "assay/trial/result.h"
 
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "assay/fixture/report.h"
 #include "assay/subject/subject.h"
 #include "assay/trial/metrics.h"
 
 namespace assay::trial {
 namespace {
 
+using fixture::hexadecimal;
 using nlohmann::json;
-
-// 64-bit numbers as text: many readers of JSON keep no more than 53 bits of a number.
-std::string hexadecimal(std::uint64_t number) {
-  std::array<char, 19> text;
-  std::snprintf(text.data(), text.size(), "0x%016jx", std::uintmax_t{number});
-  return text.data();
-}
 
 json to_json(const contents& contents) {
   return {{"size", contents.size},
@@ -80,30 +74,12 @@ json to_json_roles(const result& result) {
   return list;
 }
 
-json to_json(const histogram& durations) {
-  json percentiles = json::object();
-  for (const auto& [name, percent] : latency_percentiles) {
-    if (!enough_for(durations.count(), percent)) break;
-    percentiles[name] = durations.percentile(percent);
-  }
-  json buckets = json::array();
-  for (const auto& [lowest, highest, count] : durations.buckets()) {
-    buckets.push_back({lowest, highest, count});
-  }
-  json report{{"count", durations.count()}, {"buckets", std::move(buckets)}};
-  if (durations.count() > 0) {
-    report["max_ns"] = durations.max();
-    report["percentiles"] = std::move(percentiles);
-  }
-  return report;
-}
-
 json to_json(const latency_report& latency, std::span<const role_report> roles) {
   json histograms = json::array();
   for (const auto& role : roles) {
     for (std::size_t kind = 0; kind < role.durations.size(); ++kind) {
       if (!role.durations[kind]) continue;
-      json one = to_json(*role.durations[kind]);
+      json one = fixture::to_json(*role.durations[kind]);
       one["role"] = role.name;
       one["operation"] = to_string(static_cast<workload::operation>(kind));
       one["from"] = role.open_loop ? "arrival" : "start";
@@ -115,28 +91,6 @@ json to_json(const latency_report& latency, std::span<const role_report> roles) 
               {"from", counted_from(roles)},
               {"histograms", std::move(histograms)}};
   if (latency.sampling > 1) report["sampling"] = latency.sampling;
-  return report;
-}
-
-json to_json(const probe::recorded& probe) {
-  json threads = json::array();
-  for (const auto& value : probe.threads) threads.push_back(value ? json(*value) : json(nullptr));
-  json report{{"kind", probe::to_string(probe.kind)},
-              {"description", probe.description},
-              {"threads", std::move(threads)},
-              {"count", probe.count},
-              {"sum", probe.sum}};
-  if (!probe.unit.empty()) report["unit"] = probe.unit;
-  if (probe.mean) report["mean"] = *probe.mean;
-  if (probe.min) report["min"] = *probe.min;
-  if (probe.max) report["max"] = *probe.max;
-  if (probe.kind == probe::kind::histogram) {
-    report["buckets"] = json::array();
-    for (const auto& [low, high, count] : probe.buckets) {
-      report["buckets"].push_back({low, high, count});
-    }
-  }
-  if (probe.kind == probe::kind::series) report["values"] = probe.values;
   return report;
 }
 
@@ -196,14 +150,6 @@ json to_json(const std::optional<validation>& check) {
           {"observations", std::move(observations)}};
 }
 
-json to_json(const host::usage& usage) {
-  json available = json::object();
-  for (const auto& [name, counter] : usage.counters) {
-    available[name] = {{"count", counter.count()}, {"running_share", counter.running_share()}};
-  }
-  return {{"available", std::move(available)}, {"unavailable", usage.unavailable}};
-}
-
 }  // namespace
 
 json to_json(const result& result, json environment) {
@@ -213,7 +159,7 @@ json to_json(const result& result, json environment) {
               {"threads", json::array()},
               {"prefill", to_json(result.prefill)},
               {"validation", to_json(result.contents_check)},
-              {"counters", to_json(result.usage)},
+              {"counters", fixture::to_json(result.usage)},
               {"roles", to_json_roles(result)},
               {"memory", to_json(result.memory)},
               {"energy", to_json(result.energy)},
@@ -226,10 +172,7 @@ json to_json(const result& result, json environment) {
     report["not_replayable_because"] = result.not_replayable_because;
   }
   if (result.latency) report["latency"] = to_json(*result.latency, result.roles);
-  if (result.probes) {
-    report["probes"] = json::object();
-    for (const auto& probe : *result.probes) report["probes"][probe.name] = to_json(probe);
-  }
+  if (result.probes) report["probes"] = fixture::to_json(*result.probes);
   std::uint64_t operations = 0;
   for (const auto& thread : result.threads) operations += thread.operations.operations();
   for (const auto& thread : result.threads) {

@@ -6,30 +6,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "assay/fixture/common_start.h"
-#include "assay/fixture/keep.h"
-#include "assay/host/allocator.h"
+#include "assay/fixture/process.h"
+#include "assay/fixture/report.h"
 #include "assay/host/clock.h"
+#include "assay/host/clock_quality.h"
 #include "assay/host/energy.h"
-#include "assay/host/memory_policy.h"
 #include "assay/host/placement.h"
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/random/engine.h"
-#include "assay/random/permutation.h"
 #include "assay/sync/crew.h"
 #include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
@@ -49,28 +45,6 @@ double milliseconds(Work work) {
   const std::uint64_t start = host::now_ns();
   work();
   return static_cast<double>(host::now_ns() - start) / 1e6;
-}
-
-// Binds the calling thread and reads back where it was bound: a condition that was not measured
-// must not be reported as one that was.
-void pin(worker& self, unsigned thread_index, const host::pinning& pinning,
-         const host::placement& place) {
-  try {
-    place.bind_this_thread(thread_index);
-  } catch (const std::system_error& error) {
-    throw bad_request("pinning: cannot bind thread " + std::to_string(thread_index) + ": " +
-                      error.what());
-  }
-  self.bound_to = host::bound_to();
-  if (pinning.kind == host::pinning::policy::none) return;
-  const auto& processors =
-      pinning.kind == host::pinning::policy::list ? pinning.processors : place.processors();
-  const unsigned asked = processors[thread_index % processors.size()];
-  if (self.bound_to != std::vector{asked}) {
-    throw bad_request("pinning: thread " + std::to_string(thread_index) +
-                      " was to be bound to processor " + std::to_string(asked) +
-                      ", but the operating system did not do so");
-  }
 }
 
 // Threads are numbered through the roles in order.
@@ -98,27 +72,6 @@ std::vector<workload::operation> kinds_of(std::span<const role> roles) {
   return kinds;
 }
 
-void require_allocator(const request& request) try {
-  if (!request.allocator.empty()) host::require_allocator(request.allocator);
-} catch (const std::invalid_argument& error) {
-  throw bad_request(std::string("allocator: ") + error.what());
-}
-
-// For this thread and all that it starts.
-void bind_memory(const request& request) try {
-  if (request.memory_policy == "local") host::bind_memory(host::memory_policy::local);
-  if (request.memory_policy == "interleave") host::bind_memory(host::memory_policy::interleave);
-} catch (const std::runtime_error& error) {
-  throw bad_request("memory_policy: " + request.memory_policy +
-                    " is not available here: " + error.what());
-}
-
-std::string memory_policy() try {
-  return host::memory_policy_in_use();
-} catch (const std::system_error&) {
-  return "unknown";  // some containers forbid the question
-}
-
 // Why a replay would not perform the same operations again; empty if it would.
 std::string not_replayable_because(const request& request, std::span<const worker> workers) {
   std::string why = random::not_replayable_because(request.roles[0].work.engine, request.threads());
@@ -138,26 +91,6 @@ std::string not_replayable_because(const request& request, std::span<const worke
         to_string(first->unfinished->operation) + ") when time was over");
   }
   return why;
-}
-
-// Memory of the calling thread's heap that nobody uses.
-std::unique_ptr<void, decltype(&std::free)> heap_offset(std::size_t bytes) {
-  std::unique_ptr<void, decltype(&std::free)> taken(bytes > 0 ? std::malloc(bytes) : nullptr,
-                                                    &std::free);
-  if (bytes > 0 && !taken) throw std::bad_alloc();
-  fixture::keep(taken.get());  // or a compiler leaves the allocation out
-  return taken;
-}
-
-sync::making making_of(const request& request) {
-  sync::making how{.stack_bytes = request.perturbation.stack_bytes};
-  if (const auto seed = request.perturbation.thread_order) {
-    const random::permutation order(request.threads(), *seed);
-    for (unsigned i = 0; i < request.threads(); ++i) {
-      how.order.push_back(static_cast<unsigned>(order(i)));
-    }
-  }
-  return how;
 }
 
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
@@ -356,10 +289,10 @@ result run(const request& request, const subject_entry& subject) {
                       std::to_string(request.threads()));
   }
   require_offered(subject, request);
-  require_allocator(request);
-  const auto offset = heap_offset(request.perturbation.heap_bytes);
+  fixture::require_allocator(request.allocator);
+  const auto offset = fixture::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
-  bind_memory(request);
+  fixture::bind_memory(request.memory_policy);
   const host::placement place(request.pinning, request.threads(), request.perturbation.placement);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, workload::key_space_stream),
@@ -381,11 +314,12 @@ result run(const request& request, const subject_entry& subject) {
   result report;
   observed seen;
   {
-    sync::crew threads(request.threads(), making_of(request));
+    sync::crew threads(request.threads(),
+                       fixture::making_of(request.threads(), request.perturbation));
     threads.run([&](unsigned i) {
-      workers[i].heap_offset = heap_offset(request.perturbation.heap_bytes);
+      workers[i].heap_offset = fixture::heap_offset(request.perturbation.heap_bytes);
       workers[i].seed = workload::thread_seed(request.seed, i);
-      pin(workers[i], i, request.pinning, place);
+      workers[i].bound_to = fixture::pin(i, request.pinning, place);
     });
     prepare(threads, workers, request, rules);
 
@@ -408,9 +342,10 @@ result run(const request& request, const subject_entry& subject) {
     });
     threads.run([&](unsigned i) {
       time_generation(workers[i]);
-      if (i == 0 && request.latency > 0) report.latency = {request.latency, clock_cost_ns()};
+      if (i == 0 && request.latency > 0)
+        report.latency = {request.latency, host::clock_cost(host::now_ns)};
     });
-    report.memory = {std::move(seen.resident), memory_policy()};
+    report.memory = {std::move(seen.resident), fixture::memory_policy()};
   }
 
   report.kinds = kinds_of(request.roles);
@@ -448,7 +383,7 @@ result run(const request& request, const subject_entry& subject) {
   report.metrics.merge(metrics_of(report.roles, report.threads));
   if (request.probes) {
     report.probes = probe::report(recorded);
-    report.metrics.merge(metrics_of(*report.probes));
+    report.metrics.merge(fixture::metrics_of(*report.probes));
   }
   report.metrics["resident_end_bytes"] = static_cast<double>(report.memory.resident.back().bytes);
   report.energy = std::move(seen.energy);

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "assay/fixture/process.h"
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/subject/any_map.h"
@@ -68,7 +69,7 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<probe::block> probes;       // none: they do not record
   std::optional<witness> seen;              // none: values depend on keys alone
   std::optional<operation_counts> exactly;  // of a replay; none: what there is time for
-  std::unique_ptr<void, decltype(&std::free)> heap_offset{nullptr, &std::free};
+  fixture::unused_memory heap_offset{nullptr, &std::free};
 
   tally prefilled;
   tally warmed_up;

@@ -16,6 +16,7 @@ from assay.cli import (
     bisect,
     browse,
     check,
+    clocks,
     compare,
     engines,
     explore,
@@ -60,6 +61,7 @@ app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
 app.command("explore", cls=Command)(explore.explore)
 app.command("engines", cls=Command)(engines.engines)
+app.command("clocks", cls=Command)(clocks.clocks)
 app.command("check", cls=Command)(check.check)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)
@@ -72,6 +74,7 @@ new_app = typer.Typer(
 )
 new_app.command("experiment", cls=Command)(new.experiment)
 new_app.command("subject", cls=Command)(new.subject)
+new_app.command("fixture", cls=Command)(new.fixture)
 app.add_typer(new_app, name="new")
 host_app = typer.Typer(
     no_args_is_help=True,

@@ -13,10 +13,8 @@ from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
 from assay.errors import AssayError
 
-# A working project whose name is replaced, so that the test suite can build it as it stands.
-_TEMPLATE = Path(__file__).parent / "templates" / "subject"
-_TEMPLATE_NAME = "my_map"
-_EXPERIMENT = Path(__file__).parent / "templates" / "experiment" / "experiment.toml"
+_TEMPLATES = Path(__file__).parent / "templates"
+_EXPERIMENT = _TEMPLATES / "experiment" / "experiment.toml"
 _LONGEST = 64  # as of the experiment that is named after it
 
 
@@ -33,11 +31,42 @@ def subject(
 
     Example: `assay new subject my_map`
     """
+    where = _write_project("subject", "my_map", name, directory)
+    check_option = ["--directory", str(directory)] if directory else []
+    typer.echo(f"  {invocation('check', name, *check_option)}")
+    typer.echo(f"  {invocation('run', where / 'experiment.toml')}")
+    _say_what_it_needs()
+
+
+def fixture(
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    directory: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."),
+    ] = None,
+) -> None:
+    """Write a CMake project with a fixture of your own, whose run is timed.
+
+    NAME is the fixture's: lower-case letters, digits and underscores.
+
+    Example: `assay new fixture my_fixture`
+    """
+    where = _write_project("fixture", "my_fixture", name, directory)
+    typer.echo(f"  {shlex.quote(str(where / 'build' / 'fixtures'))}")
+    typer.echo(f"  {invocation('run', where / 'experiment.toml')}")
+    _say_what_it_needs()
+
+
+def _write_project(kind: str, name_in_template: str, name: str, directory: Path | None) -> Path:
+    """Write a working project whose name is replaced, and say how it is built; return its folder.
+
+    The test suite builds each template as it stands.
+    """
     from assay import programs
 
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > _LONGEST:
         raise AssayError(
-            f"{name!r} is not a name for a subject: use lower-case letters, digits and underscores, "
+            f"{name!r} is not a name for a {kind}: use lower-case letters, digits and underscores, "
             f"a letter first, at most {_LONGEST}"
         )
     if name in {entry["name"] for entry in programs.listing(programs.find("assay-trial"))}:
@@ -45,20 +74,23 @@ def subject(
     target = directory or Path(name)
     if os.path.lexists(target):
         raise AssayError(f"{target} exists already; name another folder with --directory")
-    for source in sorted(_TEMPLATE.iterdir()):
-        text = source.read_text(encoding="utf-8").replace(_TEMPLATE_NAME, name)
-        files.write(target / source.name.replace(_TEMPLATE_NAME, name), text, option="--directory")
-
+    for source in sorted((_TEMPLATES / kind).iterdir()):
+        text = source.read_text(encoding="utf-8").replace(name_in_template, name)
+        files.write(target / source.name.replace(name_in_template, name), text, option="--directory")
     prefix = programs.install_prefix()
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
-    check_option = ["--directory", str(directory)] if directory else []
-    typer.echo(f"Wrote {target}/. Build, check and measure it with:")
+    does = "Build, check and measure it" if kind == "subject" else "Build and measure it"
+    typer.echo(f"Wrote {target}/. {does} with:")
     typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
     typer.echo(f"  cmake --build {where}/build")
-    typer.echo(f"  {invocation('check', name, *check_option)}")
-    typer.echo(f"  {invocation('run', target / 'experiment.toml')}")
-    if prefix is None:
+    return target
+
+
+def _say_what_it_needs() -> None:
+    from assay import programs
+
+    if programs.install_prefix() is None:
         typer.echo(f"This needs Assay's C++ libraries, which are not here: {programs.REMEDY}")
 
 

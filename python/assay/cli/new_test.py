@@ -57,6 +57,26 @@ def test_what_cannot_be_written_says_why_and_writes_nothing(words: list[str], me
     assert Path("there.toml").read_text() == ""
 
 
+def test_a_fixture_comes_with_an_experiment_that_is_sound() -> None:
+    said = CliRunner().invoke(app, ["new", "fixture", "mine"], catch_exceptions=False).stdout
+    assert "mine/build/fixtures" in said
+    assert "check" not in said  # which is for maps
+    assert "my_fixture" not in "".join(file.read_text() for file in Path("mine").iterdir())
+    assert sorted(file.name for file in Path("mine").iterdir()) == [
+        "CMakeLists.txt",
+        "README.md",
+        "experiment.toml",
+        "mine.cpp",
+    ]
+    Path("mine/build").mkdir()
+    Path("mine/build/fixtures").touch(mode=0o755)
+    experiment = load(Path("mine/experiment.toml"))
+    assert experiment.comparison.metric == "iteration_p50_ns"
+    assert experiment.comparison.better == "lower"
+    settings = experiment.settings(experiment.conditions()[0])
+    assert settings.keys() == {"subject", "pinning", "duration_ms", "parameters", "threads"}
+
+
 @pytest.mark.parametrize("prefix", [None, Path("/opt/assay")])
 def test_a_subject_is_told_where_its_libraries_come_from(
     prefix: Path | None, monkeypatch: pytest.MonkeyPatch

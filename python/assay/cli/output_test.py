@@ -54,6 +54,7 @@ COMMANDS = {
     "engines": ["wyrand", "--numbers", "1000"],
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
+    "clocks": ["--for", "1us"],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.experiment.schema import Document
-from assay.experiment.settings import HELD_BY_THE_RUNNER, Settings
+from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES, Settings
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _WHOLE = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**53}
-_ALWAYS_REQUESTED = ("subject", "threads", "pinning", "key_range", "keys", "duration_ms", "interval_ms")
+_ALWAYS_REQUESTED = ("subject", "threads", "pinning", "duration_ms")
+_REQUESTED_OF_MAPS = ("key_range", "keys", "interval_ms")
 
 _PERTURBATION = {
     "type": "object",
@@ -97,7 +98,14 @@ def request_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "required": ["protocol", "seed", *_ALWAYS_REQUESTED],
-        "anyOf": [{"required": ["mix"]}, {"required": ["roles"], "properties": {"roles": roles_with_mixes}}],
+        "anyOf": [
+            {"required": [*_REQUESTED_OF_MAPS, "mix"]},
+            {"required": [*_REQUESTED_OF_MAPS, "roles"], "properties": {"roles": roles_with_mixes}},
+            {
+                "description": "Of a fixture.",
+                "properties": dict.fromkeys(sorted((settings.keys() | {"operations"}) - OF_FIXTURES), False),
+            },
+        ],
         "properties": {
             "protocol": {"const": 1},
             "seed": {**_WHOLE, "description": "The trial's seed, from which each thread's own is derived."},

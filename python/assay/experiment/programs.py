@@ -43,6 +43,10 @@ def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str,
 
 def _program(folder: Path, name: str, table: SubjectTable) -> Program:
     extract: Extract = "protocol"
+    for key, given in (("extract", table.extract is not None), ("protocol", table.protocol is False)):
+        if table.fixture and given:
+            why = "is for commands, and fixtures speak the protocol; remove it, or fixture = true"
+            raise MistakeError(("subjects", name, key), why)
     if table.extract is None:
         extract = () if table.protocol is False else "protocol"
     elif table.protocol:
@@ -60,10 +64,11 @@ def _program(folder: Path, name: str, table: SubjectTable) -> Program:
     return Program(
         table=name,
         path=path,
-        arguments=tuple(table.arguments),
+        arguments=(*(("--trial",) if table.fixture else ()), *table.arguments),
         build=table.build,
         link=table.link,
         extract=extract,
+        fixture=table.fixture,
         run=_run(folder, name, table, extract),
         cleanup=table.cleanup,
     )

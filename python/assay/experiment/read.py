@@ -16,6 +16,7 @@ from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import ComparisonTable, DesignTable, Document
 from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
+from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
 from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
     Blocks,
@@ -32,6 +33,7 @@ from assay.words import listed, nearest, show
 
 _DEFAULTS = {"pinning": "none"}
 _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 1000, "interval_ms": 10}
+_FIXTURE_DEFAULTS = {name: value for name, value in _PROTOCOL_DEFAULTS.items() if name in OF_FIXTURES}
 MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
@@ -62,9 +64,10 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     programs = read_programs(folder, document.subjects)
     units = {rule.metric: rule.unit for program in programs.values() for rule in program.rules}
     commands = {name for name, program in programs.items() if program.is_command}
+    fixtures = {name for name, program in programs.items() if program.fixture}
     subjects = {settings["subject"] for settings in tables if "subject" in settings}
     direction = partial(_direction, units, bool(subjects & commands))
-    metric = document.comparison.metric or _metric(subjects, commands)
+    metric = document.comparison.metric or _metric(subjects, commands, fixtures)
     comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
     _check_gate(document.design.until, comparison, ("design", "until"))
     question = document.question or (
@@ -80,7 +83,9 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise MistakeError(("factors", comparison.factor), "a comparison needs at least two levels")
-    protocol_defaults = {} if subjects <= commands else _PROTOCOL_DEFAULTS
+    protocol_defaults = _PROTOCOL_DEFAULTS
+    if subjects <= commands | fixtures:
+        protocol_defaults = {} if subjects <= commands else _FIXTURE_DEFAULTS
     experiment = Experiment(
         name=document.name or _name(path.stem, "is missing, and the file's name is"),
         question=question,
@@ -120,8 +125,10 @@ def _name(name: str, whose: str = "is") -> str:
     raise MistakeError(("name",), f"{whose} {show(name)}, which is not a name; write one")
 
 
-def _metric(subjects: Set[str], commands: Set[str]) -> str:
+def _metric(subjects: Set[str], commands: Set[str], fixtures: Set[str]) -> str:
     """Return what is compared where the text does not say."""
+    if subjects and subjects <= fixtures:
+        return "iteration_p50_ns"
     if not subjects & commands:
         return "throughput"
     if subjects <= commands:
@@ -438,7 +445,9 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
         why = f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
         raise MistakeError(origin_of(experiment, condition, "subject"), why)
     required = ["subject", *_DEFAULTS]
-    if not experiment.is_command(settings.get("subject", "")):
+    if experiment.is_fixture(settings.get("subject", "")):
+        _check_fixture(experiment, condition, settings)
+    elif not experiment.is_command(settings.get("subject", "")):
         required += ["key_range", *_PROTOCOL_DEFAULTS]
         if not all("mix" in role for role in settings.get("roles", [{}])):
             required.append("mix")
@@ -469,6 +478,16 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
             raise MistakeError(at if number is None else (*at, number), why)
+
+
+def _check_fixture(
+    experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
+) -> None:
+    """Check that a fixture is asked for nothing that only maps have."""
+    known = OF_FIXTURES | HELD_BY_THE_RUNNER | _PROTOCOL_DEFAULTS.keys()
+    for setting in sorted(settings.keys() - known):
+        why = f"{settings['subject']} is a fixture, which has no {setting}; remove it"
+        raise MistakeError(origin_of(experiment, condition, setting), why)
 
 
 def filling_the_time(experiment: Experiment) -> Experiment:

@@ -156,6 +156,8 @@ class SubjectTable(Table):
     """What becomes of a command's output: "same" compares it with that of the others of its group."""
     protocol: bool | None = None
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
+    fixture: bool = False
+    """Whether it is a program of fixtures (assay::fixture), which have neither keys nor a mix."""
     extract: (
         ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
     ) = None

@@ -111,5 +111,20 @@ class Settings(Table):
     """Memory that a trial may use, MiB."""
 
 
+OF_FIXTURES = frozenset(
+    {
+        "subject",
+        "threads",
+        "pinning",
+        "duration_ms",
+        "warm_up_ms",
+        "probes",
+        "allocator",
+        "memory_policy",
+        "parameters",
+    }
+)
+"""Settings that the request of a fixture says."""
+
 HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"})
 """Settings that no request says."""

@@ -275,6 +275,7 @@ class Program(Part):
         extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
             a tool's name: it prints what this tool does, of the benchmark that the parameter `benchmark`
             names; else the rules for each metric, none where only time and memory are measured.
+        fixture: whether it measures fixtures: it speaks the protocol, and has neither keys nor a mix.
         run: how it is run, where it is a command.
         cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
     """
@@ -285,6 +286,7 @@ class Program(Part):
     build: NonEmptyWord | None = None
     link: LinkCommand | None = None
     extract: Extract = "protocol"
+    fixture: bool = False
     run: CommandRun = CommandRun()
     cleanup: NonEmptyWord | None = None
 
@@ -635,6 +637,10 @@ class Experiment(Part):
     def is_command(self, subject: str) -> bool:
         """Return whether a subject is a program that knows nothing of the trial protocol."""
         return subject in self.programs and self.programs[subject].is_command
+
+    def is_fixture(self, subject: str) -> bool:
+        """Return whether a subject is a fixture."""
+        return subject in self.programs and self.programs[subject].fixture
 
 
 def _matches(condition: Mapping[str, Level], rules: Rules) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
-from assay.experiment.settings import HELD_BY_THE_RUNNER
+from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
 from assay.experiment.types import REVISION, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import perturbed
@@ -207,7 +207,9 @@ def _drawn(
         {
             name: value
             for name, value in settings.items()
-            if name not in HELD_BY_THE_RUNNER and (value or name not in _REQUESTED_IF_ANY)
+            if name not in HELD_BY_THE_RUNNER
+            and (value or name not in _REQUESTED_IF_ANY)
+            and (name in OF_FIXTURES or not experiment.is_fixture(subject))
         }
     )
     if own and own.is_command:
@@ -236,9 +238,12 @@ def default_timeout_s(settings: Mapping[str, Any]) -> float:
     prefill draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
     To these come 2 ns for each byte of a key and its value in each of these draws, as it is written, compared
     and, where memory is new, mapped; and 1 us for each number of an array, which is drawn beforehand. An
-    open loop needs no more: it ends with the measured interval, whatever is still due.
+    open loop needs no more: it ends with the measured interval, whatever is still due. A fixture, which has
+    no keys, has a minute to be set up in.
     """
     running_ms = settings["duration_ms"] + settings.get("warm_up_ms", 0)
+    if "key_range" not in settings:
+        return float(60 + 3 * running_ms / 1000)
     size = longest(settings.get("key_type")) + longest(settings.get("value_type"))
     per_key = 50e-6 + 5 * 2e-9 * size
     array = settings.get("engine", {}).get("array")
