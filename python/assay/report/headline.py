@@ -27,6 +27,10 @@ def headline(report: Report) -> str:
         return false_alarms(analysis).summary
     if analysis.look is None:
         return f"Nothing is decided yet: {analysis.waits}."
+    withheld = [comparison for comparison in analysis.comparisons if comparison.withheld]
+    if withheld and len(withheld) == len(analysis.comparisons):
+        first = "" if len(withheld) == 1 else f" all {len(withheld)} comparisons, the first because"
+        return f"Withheld:{first} {withheld[0].reason}."
     undecided = sum(comparison.verdict == "undecided" for comparison in analysis.comparisons)
     if undecided == len(analysis.comparisons) > 1:
         return f"Nothing is decided: all {undecided} comparisons with {analysis.baseline} are undecided."

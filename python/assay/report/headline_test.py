@@ -122,3 +122,15 @@ def test_an_axis_has_a_few_round_ticks_whatever_it_spans(factor: float) -> None:
     assert 1 <= len(drawn.ticks) <= 7
     assert all(0 <= place <= 100 for place, _ in drawn.ticks)
     assert "1" in [label for _, label in drawn.ticks]
+
+
+def test_where_every_verdict_is_withheld_the_answer_says_why() -> None:
+    def disturbed(trial: PlannedTrial) -> dict[str, float]:
+        return {**metrics(trial), "lost_share": 0.5 if trial.levels["subject"] == "noop" else 0.01}
+
+    because = "trials of noop lost 50% of their processor time to other work."
+    one = experiment_text('subject = ["noop", "tbb_hash_map"]', trial=MIX)
+    assert headline(example_report(one, disturbed)) == f"Withheld: {because}"
+    assert headline(example_report(experiment_text(FACTORS, trial=MIX), disturbed)) == (
+        f"Withheld: all 4 comparisons, the first because {because}"
+    )
