@@ -100,6 +100,14 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
         ),
         (["compare", "1"], "assay compare: SIDE: name two or more; the first is the baseline"),
         (
+            ["host", "tune", "governer"],
+            "assay host tune: no such setting: governer; did you mean governor?",
+        ),
+        (
+            ["host", "restore", "--keep", "--overwrite"],
+            "assay host restore: --keep and --overwrite contradict each other; give one",
+        ),
+        (
             ["run", "x.toml"],
             "x.toml: cannot be read: No such file or directory; name an experiment's file",
         ),

@@ -49,10 +49,13 @@ COMMANDS = {
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
+    "host check": [],
+    "host tune": ["--dry-run"],
+    "host restore": [],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against"),
+    *("metrics", "perturbed", "medians", "against", "settings", "lacking"),
 }
 """Their keys are levels, statuses and the like."""
 
@@ -76,6 +79,7 @@ def keys(value: Any) -> Iterator[str]:
 
 def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path))
     Path("x.toml").write_text(EXPERIMENT)
     for command in COMMANDS:
         value = printed(command)
