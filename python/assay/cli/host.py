@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def check(*, as_json: JsonOption = False) -> None:
     """Say what on this host disturbs measurements.
 
-    The worst comes first, each with its likely effect. It changes nothing. The exit code is 1 if a finding is an error or a warning.
+    The worst comes first, each with its likely effect. Nothing is changed. The exit code is 1 if a finding is
+    an error or a warning.
 
     Example: `assay host check`
     """
@@ -83,7 +84,7 @@ def tune(
     """Make settings good for measuring.
 
     SETTING is a name that `assay host check` shows; without one, all are changed that leave the processors as
-    many as they are. What is there now is written to a journal first, so that `assay host restore` can put it back.
+    many as they are. What is there now is written to a journal first, and `assay host restore` puts it back.
     The exit code is 1 if something could not be changed.
 
     Example: `assay host tune --dry-run`
