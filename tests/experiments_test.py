@@ -1,6 +1,7 @@
 """The experiments of this project, each run once and tiny, and its program that counts instructions."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from assay.experiment import Experiment, load, overridden
+from assay.host.testing import put_back_at_the_end
 from conftest import ROOT, Assay
 
 FOLDER = ROOT / "experiments"
@@ -18,6 +20,8 @@ SMALL = {"warm_up_ms": 2, "key_range": 200}
 """Settings that make trials long, made short."""
 DURATION_MS = {"open-loop": 100}
 """Experiment -> how long its trials are, where 2 ms are too few for the percentiles that it compares."""
+CONDITIONED = {"conditioning": ["/proc/sys/kernel/sched_rt_runtime_us"]}
+"""Experiment -> settings of the host that it changes."""
 INVALID = {"fnv1a-prefill": {"fnv1a"}}
 """Experiment -> the levels of its compared factor whose trials are to be invalid."""
 
@@ -60,6 +64,13 @@ def tiny(file: Path) -> Experiment:
 @pytest.mark.usefixtures("steady_host")
 @pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.toml")))
 def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
+    if name in CONDITIONED and os.geteuid() != 0:
+        pytest.skip("changes settings of the host, which needs root")
+    with put_back_at_the_end(*CONDITIONED.get(name, ())):
+        runs_tiny(assay, tmp_path, name)
+
+
+def runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
     experiment = tiny(FOLDER / f"{name}.toml")
     (tmp_path / "x.json").write_text(experiment.model_dump_json())
     page = () if experiment.charts else ("--no-page",)

@@ -118,6 +118,14 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             "commands and --catch2 are measured one at a time; leave all but one out",
         ),
         (
+            ["host", "tune", "governer"],
+            "assay host tune: no such setting: governer; did you mean governor?",
+        ),
+        (
+            ["host", "restore", "--keep", "--overwrite"],
+            "assay host restore: --keep and --overwrite contradict each other; give one",
+        ),
+        (
             ["run", "x.toml"],
             "x.toml: cannot be read: No such file or directory; name an experiment's file",
         ),

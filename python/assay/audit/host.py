@@ -226,7 +226,7 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
     """Find trials that ran on a host whose settings were others."""
     by_host: dict[str, list[StoredTrial]] = defaultdict(list)
     for trial in evidence.valid:
-        if trial.host in evidence.environments:
+        if trial.host is not None and trial.host in evidence.environments:
             by_host[trial.host].append(trial)
     if len(by_host) < 2:
         return

@@ -78,7 +78,7 @@ new_app.command("fixture", cls=Command)(new.fixture)
 app.add_typer(new_app, name="new")
 host_app = typer.Typer(
     no_args_is_help=True,
-    help="Judge the settings of this machine, change them for measuring, and put them back.",
+    help="Judge, tune and restore this machine.",
     epilog="Example: `assay host check`",
 )
 host_app.command("check", cls=Command)(host.check)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def check(*, as_json: JsonOption = False) -> None:
-    """Say what on this host disturbs measurements, and what each is likely to do, the worst first.
+    """Say what on this host disturbs measurements.
 
-    It changes nothing. The exit code is 1 if a finding is an error or a warning.
+    The worst comes first, each with its likely effect. Nothing is changed. The exit code is 1 if a finding is
+    an error or a warning.
 
     Example: `assay host check`
     """
@@ -80,10 +81,10 @@ def tune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the changes, and make none.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make settings of this host good for measuring, until `assay host restore`.
+    """Make settings good for measuring.
 
     SETTING is a name that `assay host check` shows; without one, all are changed that leave the processors as
-    many as they are. What is there now is written to a journal first, so that it can be put back.
+    many as they are. What is there now is written to a journal first, and `assay host restore` puts it back.
     The exit code is 1 if something could not be changed.
 
     Example: `assay host tune --dry-run`
@@ -137,7 +138,9 @@ def restore(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put back the values that were there before `assay host tune`, or before a tuned run that was killed.
+    """Put back the values that were there.
+
+    That is before `assay host tune`, or before a tuned run that was killed.
 
     Where something else has changed a value since, or the machine was started anew and has another one now,
     it asks on a terminal; otherwise the value stays, and --keep or --overwrite decides.
@@ -187,7 +190,7 @@ def _decider(keep: bool, overwrite: bool) -> "Decide":
             return "keep" if keep else "overwrite"
         if not sys.stdin.isatty():
             return None
-        question = f"{place}: something else has made it {now}; it was {was}. Put {was} back?"
+        question = f"{place}: something else made it {now}; it was {was}. Put {was} back?"
         return "overwrite" if typer.confirm(question, err=True) else "keep"
 
     return decide

@@ -55,6 +55,9 @@ COMMANDS = {
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
     "clocks": ["--for", "1us"],
+    "host check": [],
+    "host tune": ["--dry-run"],
+    "host restore": [],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
@@ -90,6 +93,7 @@ def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.M
         bench.chmod(0o755)
         project.commit("Change")
     shutil.copy("bench", "new")
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path))
     Path("x.toml").write_text(EXPERIMENT)
     for command in COMMANDS:
         value = printed(command)

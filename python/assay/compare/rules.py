@@ -70,7 +70,7 @@ def different_host_settings(sides: Sequence[Side]) -> Iterator[Finding]:
         side.name: [
             side.environments[digest]
             for digest in dict.fromkeys(trial.host for trial in side.trials if trial.status == "valid")
-            if digest in side.environments
+            if digest is not None and digest in side.environments
         ]
         for side in (sides[0], *_other_campaigns(sides))
     }

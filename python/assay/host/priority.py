@@ -78,8 +78,16 @@ def awake() -> Iterator[str]:
     if not _LATENCY.exists() or command is None:
         yield "the kernel does not offer it" if command else "that needs root"
         return
-    holder = subprocess.Popen([*command, "hold-latency"], stdin=subprocess.PIPE)  # noqa: S603
+    holder = subprocess.Popen(  # noqa: S603
+        [*command, "hold-latency"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    assert holder.stdout is not None
     try:
-        yield ""
+        yield "" if holder.stdout.readline() else "the kernel refuses it"
     finally:
         holder.communicate()

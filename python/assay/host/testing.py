@@ -63,6 +63,9 @@ def put_back_at_the_end(*places: str) -> Iterator[dict[str, str]]:
     A process of its own puts them back when its standard input ends, even where the test is killed.
     Within, place -> the value that was there.
     """
+    if not places:
+        yield {}
+        return
     lock = os.open("/tmp/assay-host-settings.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # noqa: S108
     fcntl.flock(lock, fcntl.LOCK_EX)
     values = {place: Path(place).read_text(encoding="ascii").strip() for place in places}

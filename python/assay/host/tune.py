@@ -141,8 +141,12 @@ def restore(
 
 
 @contextmanager
-def tuned(system: System, folder: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """While entered, the usual settings are good. What could not be changed or put back is said.
+def tuned(
+    system: System, folder: Path, say: Callable[[str], None], names: Sequence[str] = ()
+) -> Iterator[None]:
+    """While entered, settings are good: those of some names, or the usual ones.
+
+    What could not be changed or put back is said.
 
     Raises:
         AssayError: the host is tuned already, by another process or since earlier.
@@ -154,7 +158,7 @@ def tuned(system: System, folder: Path, say: Callable[[str], None]) -> Iterator[
                 " or run without --tuned"
             )
         try:
-            for line in problems(tune(system, journal, chosen([]))):
+            for line in problems(tune(system, journal, chosen(names))):
                 say(line)
             yield
         finally:

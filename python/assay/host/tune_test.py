@@ -327,11 +327,6 @@ def test_a_journal_that_cannot_be_written_whole_changes_nothing(system: System, 
     assert values(system) == before
 
 
-def test_a_name_that_is_no_setting_is_told() -> None:
-    with pytest.raises(AssayError, match="no such setting: governer; did you mean governor"):
-        chosen(["governer"])
-
-
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="changes real settings, which needs root")
 
 

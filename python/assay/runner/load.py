@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.host.settings import Heat, hottest_c, throttles
+from assay.host.system import System
 from assay.runner.process import StopSignals
 
 LOST = "lost_share"
@@ -34,6 +36,8 @@ class Counts:
         load: the load average over a minute.
         pressure: how long some task waited for a processor; None where the kernel does not tell.
         busy, steal: of all processors together: used by whomever, and taken by the hypervisor.
+        hottest_c: the highest temperature now, degrees Celsius; None where the kernel does not tell.
+        throttles: how often processors slowed down for heat.
         own: used by the processes that this one started, and has waited for.
     """
 
@@ -43,6 +47,8 @@ class Counts:
     busy: float
     steal: float
     own: float
+    hottest_c: float | None = None
+    throttles: int = 0
 
 
 def counts() -> Counts | None:
@@ -62,7 +68,9 @@ def counts() -> Counts | None:
             pressure = int(match[1]) / 1e6
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = children.ru_utime + children.ru_stime
-    return Counts(time.monotonic(), load, pressure, user + nice + system + irq + softirq, steal, own)
+    busy = user + nice + system + irq + softirq
+    heat = Heat().read(System())
+    return Counts(time.monotonic(), load, pressure, busy, steal, own, hottest_c(heat), throttles(heat))
 
 
 def metrics(
@@ -93,6 +101,9 @@ def metrics(
     if before.pressure is not None and after.pressure is not None:
         found["host_pressure_share"] = min(1.0, (after.pressure - before.pressure) / elapsed)
         bounds.append(found["host_pressure_share"])
+    if before.hottest_c is not None and after.hottest_c is not None:
+        found["host_hottest_c"] = max(before.hottest_c, after.hottest_c)
+        found["host_throttles"] = after.throttles - before.throttles
     usable = len(set(pinning)) if isinstance(pinning, list) else len(os.sched_getaffinity(0))
     if threads <= usable and "waiting_share" in reported:
         bounds.append(reported["waiting_share"])

@@ -1,0 +1,217 @@
+"""What each setting reads, how it is judged, and what it wants; and what the root script admits."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.host import priority
+from assay.host.settings import SETTINGS, IrqAffinity, numbers, ranges, state
+from assay.host.system import _SCRIPT, System
+from assay.host.testing import CPU, MACHINE, made_machine
+from assay.host.tune import chosen, planned
+
+GOOD = {
+    "/proc/sys/kernel/sched_rt_runtime_us": "-1",
+    "/proc/sys/kernel/randomize_va_space": "2",
+    "/proc/sys/kernel/nmi_watchdog": "0",
+    "/proc/sys/kernel/timer_migration": "0",
+    "/proc/sys/vm/swappiness": "0",
+    "/proc/irq/default_smp_affinity": "8",
+    "/proc/irq/7/smp_affinity_list": "3",
+    "/proc/irq/12/smp_affinity_list": "3",
+    f"{CPU}/isolated": "2-3",
+    f"{CPU}/smt/control": "off",
+    f"{CPU}/intel_pstate/no_turbo": "1",
+    f"{CPU}/cpufreq/policy0/scaling_governor": "performance",
+    f"{CPU}/cpufreq/policy0/energy_performance_preference": "performance",
+    f"{CPU}/cpufreq/policy10/scaling_governor": "performance",
+    f"{CPU}/cpufreq/policy10/energy_performance_preference": "performance",
+    f"{CPU}/cpu0/cpuidle/state1/latency": "1",
+    f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "0",
+    "/sys/class/thermal/thermal_zone0/temp": "41000",
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
+}
+"""A machine made for measuring: what differs from `MACHINE`."""
+
+OF_THE_PROCESS = {"scheduling", "memory-lock"}
+"""Settings of whoever asks, not of the machine."""
+
+
+def judged(system: System) -> dict[str, str]:
+    """Return the name of each setting that is not right -> what is said of it."""
+    found: dict[str, str] = {}
+    for setting in SETTINGS:
+        values = setting.read(system)
+        judgement = setting.judge(values) if values else None
+        if judgement and setting.name not in OF_THE_PROCESS:
+            found[setting.name] = judgement.message
+    return found
+
+
+def test_a_machine_where_everything_is_wrong(tmp_path: Path) -> None:
+    assert judged(made_machine(tmp_path, MACHINE | {"/proc/loadavg": "3.5 1 1 1/9 9"})) == {
+        "smt": "two processors share a core (SMT is on)",
+        "turbo": "processors may exceed their nominal frequency",
+        "energy-preference": "processors prefer balance_performance, power",
+        "governor": "the frequency follows the load (governor powersave, schedutil)",
+        "real-time-share": "real-time processes have 950000 of 1,000,000 µs",
+        "address-randomisation": "addresses are not all drawn at random (randomize_va_space is 1)",
+        "huge-pages": "the kernel may join pages of any process (it is always)",
+        "swap": "there is swap, and swappiness is 60",
+        "nmi-watchdog": "the watchdog for lockups runs",
+        "timer-migration": "timers move from idle processors to busy ones",
+        "irqbalance": "irqbalance is running",
+        "irq-affinity": "2 of 2 interrupts are not kept to one processor, but go to 0-3, 2",
+        "isolation": "no processor is kept free of other work",
+        "idle-latency": "processors may sleep so deep that they take 133 µs to wake",
+        "clock-source": "the kernel's clock is hpet, although the processor's counter (tsc) is there",
+        "load": "3.5 processes ran on average over the last minute, on 4 processors",
+        "heat": "the processors are at 91 °C",
+    }
+
+
+def test_a_machine_made_for_measuring(tmp_path: Path) -> None:
+    system = made_machine(tmp_path, MACHINE | GOOD)
+    (tmp_path / "sys/fs/cgroup/system.slice/irqbalance.service").rmdir()
+    assert judged(system) == {}
+    assert planned(system, SETTINGS) == []
+
+
+def test_a_machine_that_has_nothing(tmp_path: Path) -> None:
+    system = System(tmp_path)
+    assert {setting.name for setting in SETTINGS if setting.read(system)} == OF_THE_PROCESS
+    assert judged(system) == {}
+    assert state(system).keys() == OF_THE_PROCESS
+
+
+def test_an_amd_processor_has_boost(tmp_path: Path) -> None:
+    system = made_machine(tmp_path, {f"{CPU}/cpufreq/boost": "1"})
+    [change] = planned(system, chosen(["turbo"]))
+    assert (change.place, change.was, change.to) == (f"{CPU}/cpufreq/boost", "1", "0")
+
+
+def test_interrupts_of_large_machines_have_long_masks() -> None:
+    values = {f"{CPU}/online": "0-66", "/proc/irq/default_smp_affinity": "7,ffffffff,ffffffff"}
+    assert IrqAffinity().wanted(values) == {"/proc/irq/default_smp_affinity": "4,00000000,00000000"}
+
+
+def test_the_state_has_what_lasts_and_nothing_else(tmp_path: Path) -> None:
+    system = made_machine(tmp_path)
+    before = state(system)
+    assert before["governor"] == "powersave, schedutil"
+    assert not {"load", "heat"} & before.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "processors"), [("0-3,8", [0, 1, 2, 3, 8]), ("5", [5]), ("", []), ("x", []), ("1-", [1])]
+)
+def test_lists_of_processors(text: str, processors: list[int]) -> None:
+    assert numbers(text) == processors
+    assert numbers(ranges(processors)) == processors
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/etc/passwd x",
+        "/proc/sys/kernel/core_pattern |/tmp/x",
+        "/proc/sys/kernel/../kernel/timer_migration 0",
+        "/proc/sys/kernel/timer_migration 7",
+        "/proc/sys/kernel/timer_migration 1 2",
+        "/proc/sys/kernel/timer_migration",
+        "/proc/sys/kernel/timer_migration\t1",
+        "/proc/irq/7/../8/smp_affinity_list 1",
+        "service:ssh inactive",
+        "",
+    ],
+)
+def test_the_root_script_refuses_what_it_is_not_made_for(line: str) -> None:
+    """The first line is allowed, and is not carried out either: it is not a setting of this machine."""
+    allowed = "/proc/irq/999999999/smp_affinity_list 0"
+    done = subprocess.run(
+        [sys.executable, "-I", str(_SCRIPT)],
+        input=f"{allowed}\n{line}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("assay-host-set: not allowed: ")
+    assert done.stdout == ""
+
+
+def test_the_root_script_takes_no_other_argument() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", str(_SCRIPT), "x"], input="", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "assay-host-set: takes no argument but hold-latency\n")
+
+
+def test_the_root_script_says_what_it_could_not_write_and_creates_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", str(_SCRIPT)],
+        input="/proc/irq/999999999/smp_affinity_list 0\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "/proc/irq/999999999/smp_affinity_list No such file or directory\n"
+
+
+def test_every_change_that_a_setting_wants_is_admitted_by_the_root_script(tmp_path: Path) -> None:
+    """And so is the way back."""
+    changes = planned(made_machine(tmp_path), SETTINGS)
+    allowed = runpy.run_path(str(_SCRIPT))["ALLOWED"]
+    for change in changes:
+        for value in (change.was, change.to):
+            assert any(
+                re.fullmatch(place, change.place) and re.fullmatch(values, value)
+                for place, values in allowed.items()
+            ), change
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="real-time classes need root")
+def test_a_trial_gets_the_highest_priority_that_is_allowed() -> None:
+    chosen = priority.of_trial({"threads": 1, "pinning": [0]}, timeout_s=3)
+    if "scheduling" not in chosen.state:
+        pytest.skip("real-time classes are forbidden here")
+    said = subprocess.run(
+        [
+            *chosen.command,
+            "sh",
+            "-c",
+            "chrt -p $$; prlimit --rttime --noheadings --output HARD; ionice -p $$",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "SCHED_FIFO" in said
+    assert "3000000" in said
+    assert "realtime: prio 0" in said
+
+
+def test_threads_that_would_share_a_processor_are_not_run_as_fifo() -> None:
+    assert "scheduling" not in priority.of_trial({"threads": 2, "pinning": [0, 0]}, timeout_s=3).state
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_processors_are_kept_awake_while_it_is_entered() -> None:
+    latency = Path("/dev/cpu_dma_latency")
+    if not latency.exists():
+        pytest.skip("the kernel does not offer it")
+
+    def read() -> int:
+        with latency.open("rb", buffering=0) as file:
+            return int.from_bytes(file.read(4), sys.byteorder)
+
+    before = read()
+    with priority.awake() as why_not:
+        assert (why_not, read()) == ("", 0)
+    assert read() == before
