@@ -198,7 +198,8 @@ def reported(program: str, body: str) -> float:
 def spread(values: FloatArray) -> FloatArray:
     """Return the interquartile range of each row as a share of its median."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=1)
-    return (high - low) / middle
+    shares: FloatArray = (high - low) / middle
+    return shares
 
 
 def analysis() -> None:

@@ -76,7 +76,7 @@ def test_results_are_kept_at_the_cost_of_no_instruction(compiler: str, tmp_path:
 
 
 def reads_in_a_loop(body: list[str]) -> bool:
-    """Return whether what was read stays in a loop: there is a jump back after it, to be seen by a counter."""
+    """Return whether a function that reads has a loop: something in it counts."""
     return any("held" in line for line in body) and any(
         re.match(r"(inc|dec|add|sub|lea)q?\b", line) for line in body
     )

@@ -61,7 +61,7 @@ COMMANDS = {
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against", "left_out"),
+    *("metrics", "perturbed", "medians", "against", "left_out", "settings", "lacking"),
 }
 """Their keys are levels, statuses and the like."""
 
