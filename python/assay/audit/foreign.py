@@ -77,28 +77,33 @@ def no_samples(run: ForeignRun) -> Iterator[Finding]:
     )
 
 
-@rule("foreign-host", "What the file tells of machine and build", "docs/guide/foreign.md")
-def foreign_host(run: ForeignRun) -> Iterator[Finding]:
-    """Find runs that tell nothing of their host, and hosts or builds that are not made for measuring."""
+@rule("no-host-facts", "The file tells nothing of its host", "docs/guide/foreign.md")
+def no_host_facts(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs that tell nothing of machine and build."""
     if not run.host:
         yield Finding(
             "The file tells nothing of the machine or the build: nobody can know later what it holds for.",
             (),
-            {"facts": 0},
+            {},
             "Write down the machine, the compiler and the options beside the file.",
         )
+
+
+@rule("unfit-host", "Host or build are not fit for measuring", "docs/guide/foreign.md")
+def unfit_host(run: ForeignRun) -> Iterator[Finding]:
+    """Find what the file says against its host or build itself."""
     if run.host.get("library_build_type") == "debug":
         yield Finding(
             "The library of the benchmark was built for debugging: its loop adds time to every benchmark.",
             (),
-            {"debug": 1},
+            {},
             "Build Google Benchmark with CMAKE_BUILD_TYPE=Release and link that.",
         )
     if run.host.get("cpu_scaling_enabled") is True:
         yield Finding(
             "The processors' frequency was scaled by load while it was measured.",
             (),
-            {"scaling": 1},
+            {},
             "Choose the governor `performance` and run it again.",
         )
 
@@ -116,7 +121,15 @@ def no_calibration(run: ForeignRun) -> Iterator[Finding]:
     )
 
 
-FOREIGN_RULES = (failed_benchmarks, one_process, fixed_order, no_samples, foreign_host, no_calibration)
+FOREIGN_RULES = (
+    failed_benchmarks,
+    one_process,
+    fixed_order,
+    no_samples,
+    no_host_facts,
+    unfit_host,
+    no_calibration,
+)
 
 
 def _samples(benchmark: Benchmark) -> Iterator[int]:

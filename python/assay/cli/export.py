@@ -11,7 +11,7 @@ from assay.errors import AssayError
 
 def export(
     form: Annotated[
-        Literal["csv", "parquet", "markdown", "svg", "png", "pdf"],
+        Literal["csv", "parquet", "markdown", "svg", "png", "pdf", "google-benchmark", "hyperfine"],
         typer.Argument(metavar="FORMAT", hidden=True),
     ],
     campaign: CampaignOption = None,
@@ -30,12 +30,15 @@ def export(
     summary that a pull request can quote; or svg, png or pdf for the charts. Each chart is as wide as one
     column of a paper, and the line with its file's name says what it shows.
 
+    google-benchmark and hyperfine are the JSON of those tools, with a time for each valid trial, which their
+    own scripts read; neither has a place for verdicts.
+
     Example: `assay export parquet --output data`
     """
     from assay import extras
     from assay.store import Store
 
-    if chart and form in ("csv", "parquet", "markdown"):
+    if chart and form not in ("svg", "png", "pdf"):
         raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
     if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
         extras.require("pandas", f"assay export {form}")
@@ -50,6 +53,13 @@ def export(
     from assay import files
     from assay.report import gather
 
+    if form == "google-benchmark" or form == "hyperfine":  # noqa: PLR1714
+        from assay.report.exported import export_for
+
+        with Store.open(store, create=False) as opened:
+            text, what = export_for(form, opened, opened.campaign(campaign))
+        typer.echo(f"{files.write(output / f'{form}.json', text)}: {what}")
+        return
     if form == "markdown":
         from assay.report.markdown import summary
 

@@ -5,14 +5,18 @@ from assay.foreign.document import ForeignError
 from assay.foreign.google_benchmark import read_google_benchmark
 from assay.foreign.read import files_of, read
 from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
+from assay.foreign.write import Exported, google_benchmark_json, hyperfine_json
 
 __all__ = [
     "Benchmark",
+    "Exported",
     "ForeignError",
     "ForeignRun",
     "Measure",
     "Summary",
     "files_of",
+    "google_benchmark_json",
+    "hyperfine_json",
     "read",
     "read_catch2",
     "read_google_benchmark",

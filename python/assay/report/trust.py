@@ -11,7 +11,10 @@ from assay.words import counted, listed, quantity
 Degree = Literal["with confidence", "with care", "not"]
 BY_SEVERITY: dict[Severity, Degree] = {"error": "not", "warning": "with care", "note": "with confidence"}
 REASONS_AT_MOST = 2
-_TITLES = {rule.id: rule.title for rule in RULES if rule.id != "validate"}
+_TITLES = {
+    **{rule.id: rule.title for rule in RULES if rule.id != "validate"},
+    **{rule.id: rule.title for rule in FOREIGN_RULES},
+}
 
 
 class Trust(NamedTuple):

@@ -53,30 +53,27 @@ def _of_tool(kind: str, tool: str, run: ForeignRun, unit: str) -> Figure:
         if not benchmark.failure and benchmark.measures[0].unit == unit
     ]
     rows: list[Row] = []
+    notes = set()
     for name, measure in benchmarks[:ROWS_AT_MOST]:
         if measure.summary is not None:
             ends = {"low": measure.summary.low, "high": measure.summary.high}
             rows.append(
                 {"part": "median", "row": name, "series": tool, "value": measure.summary.value, **ends}
             )
+            interval = ", with its interval" if measure.summary.low is not None else ""
+            notes.add(f"Large: the {measure.summary.statistic} of {tool}{interval}, without samples.")
             continue
         values = [value_of(measure, process) for process in range(len(measure.samples))]
-        samples = values if len(values) > 1 else list(measure.samples[0])
-        rows += _samples(name, tool, samples)
+        rows += _samples(name, tool, values if len(values) > 1 else measure.samples[0])
         rows.append({"part": "median", "row": name, "series": tool, "value": median(values)})
+        notes.add(
+            "Small: each process. Large: their median."
+            if len(values) > 1
+            else "Small: each sample of the one process. Large: their mean."
+        )
     metrics = ", ".join(dict.fromkeys(measure.metric for _, measure in benchmarks))
-    note = (
-        f"Small: each process, or each sample where there was one process; large: {metrics} as in the table."
-    )
-    interval = any(row.get("low") is not None for row in rows)
-    return Figure(
-        kind,
-        f"{tool}: {metrics}",
-        rows,
-        noted(
-            note, f"Lines: the interval of {tool}." if interval else "", _left_out(benchmarks, "benchmark")
-        ),
-    )
+    note = noted(*sorted(notes), _left_out(benchmarks, "benchmark"))
+    return Figure(kind, f"{tool}: {metrics}", rows, note)
 
 
 def _of_ours(kind: str, side: Beside) -> Figure:
@@ -92,7 +89,7 @@ def _of_ours(kind: str, side: Beside) -> Figure:
         f"Assay, campaign {side.campaign} of {side.experiment}: {side.metric}",
         rows,
         noted(
-            "Small: each trial; large: the median with its 95% interval.",
+            "Small: each trial. Large: the median with its 95% interval.",
             _left_out(side.conditions, "condition"),
         ),
     )

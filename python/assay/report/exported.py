@@ -1,0 +1,76 @@
+"""The conditions of a campaign as times, which is all that other tools' formats hold."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.experiment import Experiment
+from assay.foreign import Exported, google_benchmark_json, hyperfine_json
+from assay.report.foreign import common_unit
+from assay.report.metrics import measured
+from assay.store import Store
+from assay.store.types import CampaignSummary, StoredTrial, representative
+
+Tool = Literal["google-benchmark", "hyperfine"]
+
+
+def export_for(tool: Tool, store: Store, campaign: CampaignSummary) -> tuple[str, str]:
+    """Return the JSON of a campaign for a tool's own scripts, and in words what its times are.
+
+    Raises:
+        AssayError: another tool measured it, its main metric is not a time or a rate, or no trial is valid.
+    """
+    experiment = store.experiment(campaign.id)
+    metric = experiment.comparison.metric
+    common = common_unit(experiment, metric)
+    if common is None or common[0] == "bytes":
+        raise AssayError(
+            f"campaign {campaign.id} compares {measured(experiment, metric)}, which is neither a time nor"
+            f" op/s: the JSON of {tool} holds times alone; export it as csv"
+        )
+    unit, factor = common
+    valid = [
+        trial for trial in store.trials(campaign.id) if trial.status == "valid" and trial.metrics.get(metric)
+    ]
+    conditions = [
+        _exported(experiment, levels, representative(trials), factor)
+        for levels in experiment.conditions()
+        if (trials := [trial for trial in valid if trial.levels == levels])
+    ]
+    if not conditions:
+        raise AssayError(
+            f"campaign {campaign.id} has no valid trial with {metric}: see why with `assay list trials"
+            f" --campaign {campaign.id}`"
+        )
+    host = {name: value for name, value in campaign.host.items() if isinstance(value, str | int | float)}
+    text = (
+        hyperfine_json(conditions)
+        if tool == "hyperfine"
+        else google_benchmark_json(campaign.experiment, conditions, host, campaign.started_at)
+    )
+    what = metric if unit == "ns" else f"time an operation, from {metric}"
+    lacking = [levels for levels in experiment.conditions() if all(trial.levels != levels for trial in valid)]
+    note = f"; {len(lacking)} without a valid trial left out" if lacking else ""
+    return text, f"{what}, a repetition for each valid trial{note}"
+
+
+def _exported(
+    experiment: Experiment, levels: Mapping[str, object], trials: list[StoredTrial], factor: float
+) -> Exported:
+    metric = experiment.comparison.metric
+    rate = common_unit(experiment, metric) == ("op/s", 1.0)
+    times = [1e9 / trial.metrics[metric] if rate else factor * trial.metrics[metric] for trial in trials]
+    processor = [of for trial in trials if (of := _processor_ns(trial, metric)) is not None]
+    return Exported(
+        {name: level for name, level in levels.items() if isinstance(level, str | int | float)},
+        times,
+        processor if len(processor) == len(times) else (),
+    )
+
+
+def _processor_ns(trial: StoredTrial, metric: str) -> float | None:
+    """Return the processor time that goes with a time or a rate; None where none was measured."""
+    if metric == "throughput":
+        return trial.metrics.get("processor_ns_per_operation")
+    user, system = trial.metrics.get("user_ms"), trial.metrics.get("system_ms")
+    return None if metric != "wall_ms" or user is None or system is None else 1e6 * (user + system)
