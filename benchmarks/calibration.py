@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exploration_tables
+import history_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
@@ -193,6 +194,7 @@ def tables(campaigns: int) -> list[Table]:
         ),
         *sensitivity_tables.tables(campaigns),
         *exploration_tables.tables(campaigns),
+        *history_tables.tables(campaigns),
     ]
 
 
