@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import bisection_tables
 import exploration_tables
+import history_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
@@ -195,6 +196,7 @@ def tables(campaigns: int) -> list[Table]:
         *sensitivity_tables.tables(campaigns),
         *exploration_tables.tables(campaigns),
         *bisection_tables.tables(campaigns),
+        *history_tables.tables(campaigns),
     ]
 
 

@@ -74,6 +74,24 @@ GOLDEN = [
         '["noop"]',
         "x.toml:4: factors.subject: a comparison needs at least two levels",
     ),
+    (
+        'baseline = "noop"',
+        "gate_percent = 5",
+        "x.toml:14: comparison.gate_percent: needs a baseline that nothing may be worse than; name it, such as "
+        'baseline = "noop"',
+    ),
+    (
+        "percent = 3",
+        "percent = 3\ngate_percent = 2",
+        "x.toml:16: comparison.gate_percent: is 2, and differences below smallest_effect_percent = 3 do not "
+        "interest you; give a larger gate or a smaller effect",
+    ),
+    (
+        "blocks = 8",
+        'until = "gate"',
+        'x.toml:10: design.until: is "gate", and there is no gate; give one, such as gate_percent = 5 in '
+        "[comparison]",
+    ),
     ('name = "example"', "name = example", "x.toml:1: not TOML: Invalid value: name = example"),
 ]
 

@@ -10,7 +10,7 @@ from assay import audit, compare
 from assay.audit import DESIGN_RULES, Rule, guide_page
 
 GUIDE = guide_page("any").parent
-RULES: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES)
+RULES: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES, *audit.FOREIGN_RULES)
 
 
 def test_every_rule_has_a_page_and_every_page_a_rule() -> None:

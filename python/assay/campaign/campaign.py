@@ -4,6 +4,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -20,6 +22,7 @@ from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
 from assay.runner.subjects import kinds, listings
 from assay.store import Store
+from assay.versions import Repository
 
 PATIENCE_S = 600
 """How long a campaign that waits for a quiet host does so in all, in each of its runs."""
@@ -96,6 +99,7 @@ class Campaign:
         experiment, store = self._experiment, self._store
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
         calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
+        commit = _commit(folder)  # as it is before a build, which may change files of git's
         if not self._built:
             run_builds(experiment, show, say, stop)
         for there in experiment.in_worktrees().values():
@@ -106,7 +110,12 @@ class Campaign:
                 fixed = layouts.fixed(self._plan.trials)
                 for subject, reason in fixed.items():
                     show(f"{subject} runs in one layout: {reason}")
-                known = {**host(), "subjects": kinds(experiment, listed), "one_layout": fixed}
+                known = {
+                    **host(),
+                    "subjects": kinds(experiment, listed),
+                    "one_layout": fixed,
+                    "commit": commit,
+                }
                 plan = without_layouts(self._plan, fixed)
                 self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
             assert self.number is not None
@@ -140,3 +149,16 @@ class Campaign:
             budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
         ) as progress:
             course.run(executor, progress)
+
+
+def _commit(folder: Path) -> dict[str, Any] | None:
+    """Return which commit a folder has checked out, and what is changed in it; None outside of git."""
+    revision = Repository.commit_of(folder)
+    if revision is None:
+        return None
+    return {
+        "hash": revision.commit,
+        "subject": revision.subject,
+        "committed_at": revision.committed_at.isoformat(),
+        "changed": revision.changed,
+    }

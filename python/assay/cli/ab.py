@@ -78,7 +78,9 @@ def ab(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether a revision of a git project is slower than another one.
+    """Say whether a revision is slower than another one.
+
+    They are revisions of the git project in this folder.
 
     BENCHMARK is an experiment's file, or command lines that run in this folder of each revision. Both
     revisions are built in worktrees of their own, which are removed at the end; your checkout is not

@@ -31,6 +31,7 @@ from assay.cli import (
     run,
     sensitivity,
     serve,
+    trend,
 )
 from assay.cli.usage import Command
 
@@ -59,6 +60,7 @@ app.command("replay", cls=Command)(replay.replay)
 app.command("report", cls=Command)(report.report)
 app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
+app.command("trend", cls=Command)(trend.trend)
 app.command("explore", cls=Command)(explore.explore)
 app.command("engines", cls=Command)(engines.engines)
 app.command("clocks", cls=Command)(clocks.clocks)

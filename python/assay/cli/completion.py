@@ -52,6 +52,13 @@ def complete_campaigns(ctx: typer.Context, incomplete: str) -> list[tuple[str, s
     return [(number, what) for number, what in offered if number.startswith(incomplete)]
 
 
+def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the experiments in the store, and the files of experiments in the folder of the word."""
+    campaigns = [what.split(" ", 2)[2] for _, what in complete_campaigns(ctx, "")]
+    names = dict.fromkeys(name for name in campaigns if name.startswith(incomplete))
+    return [*names, *complete_experiments(incomplete)]
+
+
 def complete_subjects(incomplete: str) -> list[tuple[str, str]]:
     """Return the subjects of `assay-trial`."""
     return _offered("listing", incomplete)

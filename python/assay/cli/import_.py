@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 WIDTH = 80
 LINES_AT_MOST = 10
 """Benchmarks that a screen shows; `assay report --verbose` shows all."""
-NAME_AT_MOST = 25
 
 
 def import_(
@@ -81,19 +80,22 @@ def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
     tool = f"{origin.tool} {origin.version}".strip()
     count = counted(report.run.benchmarks, "benchmark")
     typer.echo(printable(f"{tool}: {count} (campaign {campaign.id}, foreign: no verdict)"))
-    print_table(
-        ["benchmark", *["metric"] * verbose, "value", "lowest to highest", "samples"],
+    cells = [
         [
-            [
-                line.benchmark if verbose else shortened(line.benchmark, NAME_AT_MOST),
-                *[line.metric] * verbose,
-                "failed" if line.reason else line.value_text,
-                line.spread_text,
-                f"{line.samples or 'none'} in {counted(line.processes, 'process', 'processes')}",
-            ]
-            for line in lines
-        ],
-    )
+            "failed" if line.reason else line.value_text,
+            line.spread_text,
+            f"{line.samples or 'none'} in {counted(line.processes, 'process', 'processes')}",
+        ]
+        for line in lines
+    ]
+    columns = ["value", "lowest to highest", "samples"]
+    if verbose:
+        rows = [[line.benchmark, line.metric, *row] for line, row in zip(lines, cells, strict=True)]
+        print_table(["benchmark", "metric", *columns], rows)
+    else:
+        taken = sum(2 + max(map(len, column)) for column in zip(columns, *cells, strict=True))
+        names = [shortened(line.benchmark, WIDTH - taken - len("...")) for line in lines]
+        print_table(["benchmark", *columns], [[name, *row] for name, row in zip(names, cells, strict=True)])
     more = len(report.main_lines) - len(lines)
     if more > 0:
         typer.echo(f"and {counted(more, 'more benchmark')}")

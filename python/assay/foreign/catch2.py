@@ -9,7 +9,7 @@ one's name ends in #2.
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from assay.foreign.document import AGAIN, fail
+from assay.foreign.document import AGAIN, LARGEST, fail
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
 from assay.words import quoted
 
@@ -125,7 +125,7 @@ class _Reader:
             value = float(text)
         except ValueError:
             value = -1
-        if not 0 <= value < float("inf"):
+        if not 0 <= value <= LARGEST:
             self._fail(f"the attribute {name} of mean is {quoted(text)}, which is not a time", AGAIN)
         return value
 

@@ -1,7 +1,6 @@
 """A JSON text and the places in it, so that an error names file, place, mistake and remedy."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,6 +10,9 @@ from assay.foreign.types import Fact
 from assay.words import shortened, show
 
 AGAIN = "let the tool write the file again"
+
+LARGEST = 1e150
+"""Numbers up to it can be multiplied by units and each other."""
 
 
 class ForeignError(AssayError):
@@ -97,17 +99,13 @@ class Place:
         return self.value
 
     def number(self) -> float:
-        """Return a finite number that is not negative, as times, rates and sizes are."""
+        """Return a number that is neither negative nor enormous, as times, rates and sizes are."""
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fail(f"is {show(value)}, not a number")
-        try:
-            converted = float(value)
-        except OverflowError:
-            converted = math.inf
-        if not math.isfinite(converted) or converted < 0:
+        if not 0 <= value <= LARGEST:
             self.fail(f"is {shortened(str(value))}, which no time, rate or size can be")
-        return converted
+        return float(value)
 
     def numbers(self) -> tuple[float, ...]:
         """Return an array of such numbers."""

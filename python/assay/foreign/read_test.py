@@ -102,6 +102,7 @@ MIXED = changed(lambda content: content["benchmarks"][1].update(time_unit="ms"))
 MISSING = changed(lambda content: content["benchmarks"][1].pop("real_time"))
 TEXT = changed(lambda content: content["benchmarks"][1].update(cpu_time="3"))
 ENDLESS = changed(lambda content: content["benchmarks"][1].update(cpu_time=float("inf")))
+ENORMOUS = changed(lambda content: content["benchmarks"][1].update(cpu_time=1e300))
 NEGATIVE = changed(lambda content: content["benchmarks"][1].update(cpu_time=-3))
 
 
@@ -116,6 +117,7 @@ NEGATIVE = changed(lambda content: content["benchmarks"][1].update(cpu_time=-3))
         (MISSING, "a.json: benchmarks[1]: the field real_time is missing; let the tool write the file again"),
         (TEXT, 'a.json: benchmarks[1].cpu_time: is "3", not a number'),
         (ENDLESS, "a.json: benchmarks[1].cpu_time: is inf, which no time"),
+        (ENORMOUS, "a.json: benchmarks[1].cpu_time: is 1e+300, which no time"),
         (NEGATIVE, "a.json: benchmarks[1].cpu_time: is -3, which no time"),
         (text_of("google-benchmark.json")[:5000], "a.json: line 184, column 7: the JSON is cut off here"),
         ("", "a.json: is empty"),

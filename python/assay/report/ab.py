@@ -281,7 +281,7 @@ def change(ratio: float) -> str:
 
 def metric_name(metric: str) -> str:
     """Return what people call a metric."""
-    name = NAMES.get(metric, re.sub(r"_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
+    name = NAMES.get(metric, re.sub(r"(?<!_per)_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
     return f"{name} time" if is_time(metric) and "time" not in name.split() else name
 
 
@@ -298,7 +298,7 @@ def _slowdown(benchmark: Benchmark) -> float:
 
 def is_time(metric: str) -> bool:
     """Return whether a metric is a length of time."""
-    return re.search(r"_(ns|us|ms|s)$", metric) is not None
+    return re.search(r"(?<!_per)_(ns|us|ms|s)$", metric) is not None
 
 
 def _why(report: Report, comparison: Comparison) -> str:

@@ -21,7 +21,7 @@ def comment(answer: Answer) -> str:
     """Return the answer and a table of the benchmarks; how they were measured is folded."""
     said = sentence(answer)
     parts = [f"### {_MARKS.get(answer.exit_code, _UNDECIDED)} {text(said[0].upper() + said[1:])}"]
-    parts.append(f"<sub>{escape(printable(_compared(answer)))}</sub>")
+    parts.append(f"<sub>{text(_compared(answer))}</sub>")
     benchmarks = by_weight(answer.benchmarks)
     shown = sum(of.is_regression or of.is_undecided for of in benchmarks)
     shown = max(shown, _ROWS_AT_MOST)

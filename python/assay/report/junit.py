@@ -3,6 +3,7 @@
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from assay.report.ab import Answer, sentence
+from assay.words import printable
 
 _SUITE = "assay ab"
 
@@ -26,21 +27,21 @@ def junit(answer: Answer) -> str:
         time=f"{answer.took_s:.3f}",
     )
     for of in answer.benchmarks:
-        case = SubElement(suite, "testcase", classname=_SUITE, name=of.name)
+        case = SubElement(suite, "testcase", classname=_SUITE, name=printable(of.name))
         base, head = of.shown
         said = f"{of.result}: {of.change}{f' ({of.interval})' if of.interval else ''}, from {base} to {head}"
         if of.is_regression:
             SubElement(case, "failure", type="regression", message=said)
         elif of.is_undecided:
-            SubElement(case, "skipped", message=f"{said}; {of.why}")
+            SubElement(case, "skipped", message=printable(f"{said}; {of.why}"))
         else:
             SubElement(case, "system-out").text = said
     for left in answer.left_out:
-        case = SubElement(suite, "testcase", classname=_SUITE, name=left.name)
+        case = SubElement(suite, "testcase", classname=_SUITE, name=printable(left.name))
         if left.kind == "failed":
-            SubElement(case, "error", type="failed", message=left.why)
+            SubElement(case, "error", type="failed", message=printable(left.why))
         else:
             SubElement(case, "skipped", message=f"{left.kind}, so not compared")
-    SubElement(suite, "system-out").text = sentence(answer)
+    SubElement(suite, "system-out").text = printable(sentence(answer))
     indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suite, encoding="unicode")}\n'

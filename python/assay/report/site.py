@@ -5,6 +5,7 @@
     style.css, vega.js, *.js         what every page shares
     guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
     guide/metrics.html               what the metrics mean, with a place for each
+    history-EXPERIMENT.html          its metrics over commits, where three campaigns have ended
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment's text as it was
     campaign-N/experiment.json       the resolved experiment with the campaign's seed
@@ -15,7 +16,8 @@
 
 A campaign that was imported has index.html and summary.json alone.
 
-A file has its name from us or from a number, never from what a subject or an experiment is called.
+A file has its name from us or from a number, never from what a subject is called; only a history has the name
+of its experiment, which is made of letters, digits, `_` and `-`.
 """
 
 import hashlib
@@ -36,12 +38,14 @@ from markupsafe import Markup
 
 import assay
 from assay import audit
+from assay.analysis.history import FEWEST_CAMPAIGNS, commit_of
 from assay.audit import FOREIGN_RULES, RULES
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
 from assay.report.foreign import ForeignReport, foreign_files, gather_foreign, ours_beside
 from assay.report.gather import Report, gather
+from assay.report.history import gathered_history
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
 from assay.report.verdicts import about_sensitivity, elsewhere, record
@@ -79,6 +83,7 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
             with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
                 report = known.get(campaign.id) or gather(store, campaign.id)
                 _write_campaign(report, store, directory, page_alone=not changed)
+    _write_histories(store, directory)
     return _write_index(store, directory)
 
 
@@ -86,6 +91,7 @@ def write_page(report: Report, store: Store, directory: Path | None = None) -> P
     """Write the pages of one campaign and the index, as `write_site` does; return its index.html."""
     directory = _prepared(store, directory)
     written = _write_campaign(report, store, directory)
+    _write_histories(store, directory, report.campaign.experiment)
     _write_index(store, directory)
     return written
 
@@ -183,6 +189,27 @@ def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path
     return folder / "index.html"
 
 
+def _write_histories(store: Store, directory: Path, only: str | None = None) -> None:
+    """Write the pages of experiments over commits, of those that have new trials."""
+    by_experiment: dict[str, list[CampaignSummary]] = {}
+    for campaign in store.campaigns():
+        by_experiment.setdefault(campaign.experiment, []).append(campaign)
+    for name, campaigns in by_experiment.items():
+        known = [campaign for campaign in campaigns if campaign.ended and commit_of(campaign) is not None]
+        if only not in (None, name) or len(known) < FEWEST_CAMPAIGNS:
+            continue
+        mark = directory / f"history-{name}.json"
+        made_from = {"made_from": _digest((_version(), *((of.id, of.ended) for of in campaigns)))}
+        if _read(mark) == made_from:
+            continue
+        history, experiment = gathered_history(store, name)
+        if history.campaigns >= FEWEST_CAMPAIGNS:
+            from assay.report import page  # noqa: PLC0415 - Altair is slow to load
+
+            write(directory / f"history-{name}.html", page.history_page(history, experiment))
+        write(mark, json.dumps(made_from))
+
+
 def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
     """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added.
 
@@ -240,7 +267,13 @@ def _write_index(store: Store, directory: Path) -> Path:
     experiments: dict[str, list[tuple[CampaignSummary, dict[str, Any] | None]]] = {}
     for campaign in reversed(store.campaigns()):
         experiments.setdefault(campaign.experiment, []).append((campaign, _summary(directory, campaign)))
-    content = render("index.html", experiments=experiments, store=str(store.path.absolute()), root="")
+    content = render(
+        "index.html",
+        experiments=experiments,
+        histories={name for name in experiments if (directory / f"history-{name}.html").exists()},
+        store=str(store.path.absolute()),
+        root="",
+    )
     return write(directory / "index.html", content)
 
 

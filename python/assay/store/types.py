@@ -86,8 +86,9 @@ class CampaignSummary:
         source: the experiment's TOML text as it was when the campaign began.
         planned: number of trials in its plan.
         counts: status -> number of ended trials.
-        host: what the laboratory knew at the start: of the machine its name, processors and kernel, and of
-            `subjects` which are a map, a multimap, a queue or nothing.
+        host: what the laboratory knew at the start: of the machine its name, processors and kernel, of
+            `subjects` which are a map, a multimap, a queue or nothing, and the `commit` of the experiment's
+            folder: hash, subject, committed_at and the files of git's that are changed; None outside of git.
         stopped: why it ended before all of its plan had run; empty if it did not.
     """
 

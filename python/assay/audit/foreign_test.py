@@ -1,0 +1,60 @@
+"""Rules about what another tool measured."""
+
+import pytest
+
+from assay.audit import audit_foreign
+from assay.foreign import Benchmark, ForeignRun, Measure, Summary
+
+FACTS = {"host_name": "vm"}
+
+
+def measured(*processes: tuple[float, ...]) -> Benchmark:
+    """Return a benchmark with the samples of some processes."""
+    return Benchmark("sum", {}, len(processes), (Measure("time_ns", "ns", processes),))
+
+
+def rules(run: ForeignRun) -> dict[str, str]:
+    """Return rule -> severity of what is found."""
+    return {finding.rule: finding.severity for finding in audit_foreign(run)}
+
+
+def test_a_run_that_lacks_nothing_has_the_note_that_nobody_calibrated() -> None:
+    run = ForeignRun("pyperf", "2", (measured((1, 2), (3,)), measured((1,), (2,))), True, FACTS)
+    assert rules(run) == {"no-calibration": "note"}
+
+
+@pytest.mark.parametrize(("randomised", "found"), [(True, None), (None, "note"), (False, "warning")])
+def test_an_order_that_is_fixed_or_not_told(randomised: bool | None, found: str | None) -> None:
+    two = (measured((1, 2), (3,)),) * 2
+    assert rules(ForeignRun("JMH", "1", two, randomised, FACTS)).get("fixed-order") == found
+    assert "fixed-order" not in rules(ForeignRun("JMH", "1", two[:1], randomised, FACTS))
+
+
+def test_what_one_process_measured() -> None:
+    run = ForeignRun("Criterion.rs", "", (measured((1, 2, 3)), measured((1,), (2,))), True, FACTS)
+    (finding,) = (finding for finding in audit_foreign(run) if finding.rule == "one-process")
+    assert finding.message.startswith("1 of 2 benchmarks has all samples from one process: ")
+    assert finding.where == ("sum",)
+
+
+def test_samples_that_are_missing_or_single() -> None:
+    summed = Benchmark("copy", {}, 1, (Measure("time_ns", "ns", summary=Summary(3, "mean")),))
+    run = ForeignRun("Catch2", "3", (summed, measured((1,)), measured((1, 2))), True, FACTS)
+    messages = [finding.message for finding in audit_foreign(run) if finding.rule == "no-samples"]
+    assert messages[0].startswith("1 of 3 benchmarks has no samples in the file")
+    assert messages[1].startswith("1 of 3 benchmarks has a single sample")
+
+
+def test_a_benchmark_that_failed_is_an_error() -> None:
+    failed = Benchmark("copy", {"n": 3}, 1, (), "no such file")
+    (finding, *_) = audit_foreign(ForeignRun("Catch2", "3", (failed, measured((1,), (2,))), True, FACTS))
+    assert (finding.rule, finding.severity) == ("failed-benchmarks", "error")
+    assert finding.where == ("copy (n=3): no such file",)
+
+
+def test_what_the_file_tells_of_its_host() -> None:
+    two = (measured((1,), (2,)),)
+    assert rules(ForeignRun("hyperfine", "", two, True))["no-host-facts"] == "warning"
+    host: dict[str, str | bool] = {"library_build_type": "debug", "cpu_scaling_enabled": True}
+    found = [finding.rule for finding in audit_foreign(ForeignRun("Google Benchmark", "", two, True, host))]
+    assert found == ["unfit-host", "unfit-host", "no-calibration"]

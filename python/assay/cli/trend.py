@@ -1,0 +1,88 @@
+"""`assay trend`: what became of an experiment's metrics over the commits of a project."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.completion import complete_histories
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
+
+if TYPE_CHECKING:
+    from assay.analysis.history import History
+    from assay.experiment import Experiment
+    from assay.store import Store
+
+WIDTH = 80
+SHOWN = 8
+"""Changes on one screen."""
+
+
+def trend(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="EXPERIMENT", hidden=True, autocompletion=complete_histories, show_default=False
+        ),
+    ] = None,
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether something got slower over many commits.
+
+    It looks at all campaigns of an experiment on one host, each with the commit that was checked out when it
+    began, for steps and for slow drift, which a comparison of two commits does not show. EXPERIMENT is the
+    name of one in the store, or its file; without it, every experiment of which three campaigns know their
+    commit.
+
+    Example: `assay trend experiments/quickstart.toml`
+    """
+    from assay.experiment import load
+    from assay.report.history import gathered_history
+    from assay.store import Store
+
+    if experiment is not None and experiment.endswith(".toml"):
+        experiment = load(Path(experiment)).name
+    with Store.open(store, create=False) as opened:
+        names = _with_history(opened) if experiment is None else [experiment]
+        histories = [gathered_history(opened, name) for name in names]
+    if as_json:
+        print_json({"histories": [history for history, _ in histories]})
+        return
+    if not histories:
+        typer.echo(
+            f"{store} has no experiment of which three campaigns know their commit: keep the experiment's"
+            " file in the git repository of what it measures, and run it at several commits"
+        )
+    for place, (history, of) in enumerate(histories):
+        _print(history, of, blank=place > 0)
+
+
+def _with_history(store: "Store") -> list[str]:
+    """Return the experiments with a history, the one that ran last first."""
+    from collections import Counter
+
+    from assay.analysis.history import FEWEST_CAMPAIGNS, commit_of
+
+    known = [of.experiment for of in reversed(store.campaigns()) if of.ended and commit_of(of) is not None]
+    return [name for name, count in Counter(known).items() if count >= FEWEST_CAMPAIGNS]
+
+
+def _print(history: "History", experiment: "Experiment", *, blank: bool) -> None:
+    from assay.report.history import headline, left_out, sentences, visible
+
+    told = list(sentences(history, experiment))
+    lines = [f"{history.experiment}: {headline(history, experiment)}"]
+    lines += [f"  {sentence}" for sentence in told[:SHOWN]]
+    if len(told) > SHOWN:
+        lines.append(f"  {len(told) - SHOWN} more changes: --json has all.")
+    lines += [visible(history), left_out(history)]
+    if blank:
+        typer.echo()
+    for line in filter(None, lines):
+        indent = "    " if line.startswith(" ") else ""
+        typer.echo(
+            fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        )

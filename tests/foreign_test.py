@@ -1,0 +1,158 @@
+"""`assay import` and what becomes of it, and `assay export` for other tools' scripts, as a user types it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Assay, small_experiment
+
+FILES = ROOT / "tests/foreign"
+TOOLS = {
+    "google-benchmark.json": ("Google Benchmark", 4, {"one-process", "fixed-order", "unfit-host"}),
+    "google-benchmark-aggregates.json": (
+        "Google Benchmark",
+        4,
+        {"one-process", "fixed-order", "unfit-host", "no-samples"},
+    ),
+    "catch2.xml": ("Catch2", 3, {"one-process", "fixed-order", "no-samples"}),
+    "hyperfine.json": ("hyperfine", 24, {"fixed-order", "no-host-facts"}),
+    "pyperf.json": ("pyperf", 3, set()),
+    "criterion": ("Criterion.rs", 3, {"one-process", "fixed-order", "no-samples", "no-host-facts"}),
+    "jmh.json": ("JMH", 12, {"fixed-order"}),
+}
+
+
+@pytest.mark.parametrize("file", TOOLS)
+def test_a_real_file_of_each_tool_is_imported_and_audited(assay: Assay, tmp_path: Path, file: str) -> None:
+    tool, trials, rules = TOOLS[file]
+    [imported] = json.loads(assay("import", FILES / file, "--json").stdout)["campaigns"]
+    assert imported["foreign"]["tool"] == tool
+    assert {finding["rule"] for finding in imported["findings"]} == rules | {"no-calibration"}
+    [listed] = json.loads(assay("list", "--json").stdout)["campaigns"]
+    assert (listed["foreign"], listed["valid"], listed["state"]) == (tool, trials, f"foreign, of {tool}")
+    assert f"foreign, of {tool}" in assay("list").stdout
+    assert f"foreign {tool}" in assay("show", "1").stdout
+    printed = assay("report").stdout
+    assert "foreign: no verdict" in printed
+    page = (tmp_path / "results/assay-report/campaign-1/index.html").read_text()
+    assert f"What {tool} measured" in page
+    assert "no verdict rests on these numbers" in page
+    assert "foreign" in (tmp_path / "results/assay-report/index.html").read_text()
+    kept = json.loads(assay("query", "select rule from findings", "--json").stdout)["rows"]
+    assert {rule for (rule,) in kept} == rules | {"no-calibration"}
+    assert {finding["rule"] for finding in imported["findings"]} == {
+        finding["rule"]
+        for finding in json.loads(assay("audit", "--campaign", "1", "--json").stdout)["campaign_findings"]
+    }
+
+
+def test_a_screen_shows_what_was_imported_in_80_by_24(assay: Assay) -> None:
+    for file in TOOLS:
+        printed = assay("import", FILES / file).stdout.splitlines()
+        assert len(printed) <= 24
+        assert max(map(len, printed[:-1])) <= 80, printed
+
+
+def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Path, steady_host: None) -> None:
+    (tmp_path / "ours.toml").write_text(small_experiment("ours", blocks=2))
+    assay("run", "ours.toml", "--anyway", "--no-page")
+    assay("import", FILES / "jmh.json")
+    refused = (
+        "error: campaign 2 was imported from JMH: it has no verdict, and is compared with nothing; see it"
+        " with `assay report --campaign 2`, or name a campaign that Assay ran\n"
+    )
+    for words in (
+        ("compare", "1", "2"),
+        ("compare", "2", "1"),
+        ("compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
+        ("explore", "2"),
+        ("export", "hyperfine", "--campaign", "2"),
+        ("export", "markdown", "--campaign", "2"),
+        ("export", "csv", "--campaign", "2"),
+        ("replay", "5"),
+    ):
+        assert assay(*words, expect=2).stderr == refused, words
+    assert "Nothing to resume" in assay("resume", "--campaign", "2").stderr
+    assay("report")
+    page = (tmp_path / "results/assay-report/campaign-2/index.html").read_text()
+    figures = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    of_tool, of_ours = figures["beside-1-1"], figures["beside-1-2"]
+    assert of_tool[0] == of_ours[0] == "beside-1"  # one specification, so the same axis
+    measured_by = [{row[columns.index("series")] for row in rows} for _, columns, rows in (of_tool, of_ours)]
+    assert measured_by == [{"JMH"}, {"Assay"}]
+    assay("report", "--campaign", "1")
+    ours = json.loads(assay("report", "--campaign", "1", "--json").stdout)
+    assert [comparison["level"] for comparison in ours["analysis"]["comparisons"]] == ["std_map_mutex"]
+
+
+def test_a_file_that_is_there_already_is_not_imported_again(assay: Assay, tmp_path: Path) -> None:
+    copy = tmp_path / "again.json"
+    copy.write_bytes((FILES / "pyperf.json").read_bytes())
+    assay("import", FILES / "pyperf.json")
+    again = assay("import", copy, "--json")
+    assert again.stderr == f"{copy} is campaign 1 already\n"
+    assert [campaign["campaign"] for campaign in json.loads(again.stdout)["campaigns"]] == [1]
+    assert len(json.loads(assay("list", "--json").stdout)["campaigns"]) == 1
+
+
+def test_a_mistake_in_one_file_imports_none(assay: Assay, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.json"
+    cut.write_bytes((FILES / "jmh.json").read_bytes()[:3000])
+    printed = assay("import", FILES / "pyperf.json", "cut.json", expect=2).stderr
+    assert printed.startswith("error: cut.json: line ")
+    assert printed.endswith(
+        ": the JSON is cut off here; let the tool write the file again, and wait until it has ended\n"
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:
+    hostile = "</script><script>alert(1)</script>\x1b[2J\ud800'; drop table trial;--"
+    result = {
+        "command": hostile,
+        "times": [1.0, 1e100],
+        "exit_codes": [0, 3],
+        "parameters": {hostile: hostile, "campaign": "1", "benchmark": "2"},
+    }
+    (tmp_path / "<b>.json").write_text(json.dumps({"results": [result]}))
+    printed = assay("import", "<b>.json").stdout
+    assert "\x1b[2J" not in printed + assay("list", "trials").stdout + assay("report", "--verbose").stdout
+    assert "failed" in printed
+    assert json.loads(assay("query", "select count(*) from trials", "--json").stdout)["rows"] == [[2]]
+    assay("report")
+    for page in (tmp_path / "results").rglob("*.html"):
+        assert "<script>alert" not in page.read_text()
+        assert "<b>.json" not in page.read_text()
+
+
+def test_the_tools_own_scripts_read_what_is_exported(assay: Assay, tmp_path: Path, steady_host: None) -> None:
+    (tmp_path / "ours.toml").write_text(small_experiment("ours", blocks=3))
+    assay("run", "ours.toml", "--anyway", "--no-page")
+    told = assay("export", "google-benchmark").stdout
+    assert told == (
+        "export/google-benchmark.json: time an operation, from throughput, a repetition for each valid"
+        " trial\n"
+    )
+    rows = json.loads((tmp_path / "export/google-benchmark.json").read_text())["benchmarks"]
+    assert [row["name"] for row in rows if row["run_type"] == "iteration"] == [
+        *["ours/subject:noop"] * 3,
+        *["ours/subject:std_map_mutex"] * 3,
+    ]
+    rates = json.loads(
+        assay("query", "select throughput from trials where subject = 'noop' order by trial", "--json").stdout
+    )["rows"]
+    assert [row["real_time"] for row in rows[:3]] == pytest.approx([1e9 / rate for (rate,) in rates])
+    assert rows[0]["cpu_time"] != rows[0]["real_time"]
+    assay("export", "hyperfine")
+    script = FILES / "hyperfine-scripts/advanced_statistics.py"
+    completed = subprocess.run(
+        [sys.executable, script, tmp_path / "export/hyperfine.json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert completed.stdout.count("runs:          3") == 2
