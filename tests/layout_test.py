@@ -120,7 +120,9 @@ def test_sensitivity_draws_a_layout_for_each_configuration_and_says_where_it_can
 ) -> None:
     write_commands(tmp_path, LINK)
     done = assay("sensitivity", "x.toml", "--no-page", "--configurations", "4", "--replicates", "2")
-    assert "The layout was not drawn: it has no link command." in assay("report", "--verbose").stdout
+    told = assay("report", "--verbose").stdout
+    assert "The layout was not drawn: it has no link command." in told
+    assert "Layouts of code and data were drawn for configurations" in told
     assert "foreign runs in one layout: it has no link command" in done.stderr
     ids: dict[tuple[str, str, int], set[str]] = {}
     for record in records(assay):

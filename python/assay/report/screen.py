@@ -14,6 +14,7 @@ from assay.analysis.aa import false_alarms
 from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
+from assay.experiment.sensitivity import EVERYTHING
 from assay.plan.types import Level
 from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
@@ -107,7 +108,8 @@ def _sensitivity(report: Report, width: int) -> Iterator[Text]:
     for text in sensitivity.further(worst):
         yield from map(Text, wrap(text, width))
     if len(conditions) > 1:
-        yield Text(f"{counted(len(conditions) - 1, 'other condition')}, less sensitive: see --verbose")
+        less = ", less sensitive" if worst.perturbed.get(EVERYTHING) else ""
+        yield Text(f"{counted(len(conditions) - 1, 'other condition')}{less}: see --verbose")
 
 
 def _trust(report: Report, width: int) -> Iterator[Text]:

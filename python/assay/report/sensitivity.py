@@ -1,10 +1,11 @@
 """What a campaign about sensitivity says, in words and in a table."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 
-from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, conditions_of
+from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, LeftOut, conditions_of
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement
 from assay.analysis.types import Interval
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
@@ -119,10 +120,9 @@ def further(condition: Condition) -> list[str]:
     if condition.one_layout:
         told.append(f"The layout was not drawn: {one_line(condition.one_layout)}.")
     if condition.left_out:
-        of_each = [f"{out.busy} of {out.drawn} with {name}" for name, out in condition.left_out.items()]
         told.append(
             f"Left out, as other work took more than {whole_percent(BUSY)} of their processor time: "
-            f"{listed(of_each)}. Where that is more than {whole_percent(LEFT_OUT_AT_MOST)} of the "
+            f"{_left_out(condition)}. Where that is more than {whole_percent(LEFT_OUT_AT_MOST)} of the "
             "configurations, the line is withheld."
         )
     found = condition.enough
@@ -144,6 +144,16 @@ def further(condition: Condition) -> list[str]:
                 "sensitivity again."
             )
     return told
+
+
+def _left_out(condition: Condition) -> str:
+    """Return how many configurations of how many are left out, with what perturbed."""
+    names: dict[LeftOut, list[str]] = defaultdict(list)
+    for name, out in condition.left_out.items():
+        names[out].append(name)
+    if len(condition.perturbed) in map(len, names.values()):
+        names = {out: ["each"] for out in names}
+    return "; ".join(f"{out.busy} of {out.drawn} with {listed(alike)}" for out, alike in names.items())
 
 
 def _why_nothing(condition: Condition, name: str) -> str:

@@ -63,6 +63,9 @@ def test_with_too_many_the_condition_is_withheld_and_the_other_one_is_not() -> N
 def test_where_every_condition_has_too_many_there_is_no_answer() -> None:
     text = experiment_text('subject = ["noop", "other"]', PERTURB, trial="mix = { find = 100 }")
     told = example_report(text, lambda _: {"throughput": 1e6, "lost_share": 0.5}, changed=asked)
+    assert sensitivity.further(sensitivity.measured(told)[0])[0].startswith(
+        "Left out, as other work took more than 10% of their processor time: 10 of 10 with each. "
+    )
     assert headline(told) == (
         "Withheld: in 10 of 10 configurations other work took the trials' processors, which scatters results "
         "more than all else."
