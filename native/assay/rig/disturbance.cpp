@@ -26,16 +26,15 @@ void at_point_of_any_thread(const char* point) {
   own.strike(point);
 }
 
-// Takes some 10 to 40 ns, and cannot be left out by the compiler.
-void pause() {
+}  // namespace
+
+void pause_processor() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #else
   asm volatile("" ::: "memory");
 #endif
 }
-
-}  // namespace
 
 disturbance::disturbance(std::uint64_t seed) : draw_(seed) {
   constexpr std::array<std::uint64_t, 4> how_often{1, 2, 8, 64};
@@ -54,7 +53,7 @@ void disturbance::strike(const char* point) {
   if ((drawn >> 32) % 4 == 0) {
     std::this_thread::yield();
   } else {
-    for (std::uint64_t i = (drawn >> 40) % longest_spin_; i > 0; --i) pause();
+    for (std::uint64_t i = (drawn >> 40) % longest_spin_; i > 0; --i) pause_processor();
   }
 }
 

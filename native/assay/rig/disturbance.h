@@ -22,6 +22,9 @@
 
 namespace assay::rig {
 
+// Takes some 10 to 40 ns, and cannot be left out by the compiler.
+void pause_processor();
+
 // Used by one thread.
 class disturbance {
  public:

@@ -11,7 +11,9 @@
 //
 // Four threads perform random operations on a few keys, of all kinds that the map offers. One that
 // reaches the point, the first or a later one as the seed has it, stays there until each of the
-// others has completed this many more operations, or until all that have not are known to wait:
+// others has completed this many more operations, or until all that have not are known to wait. After
+// half of the attempts to reach it, some operations let others get ahead at each point that they pass,
+// for points that only such operations come to. Known to wait are threads
 //
 // - asleep in a lock, as the kernel tells (thread_state.h): if all of them are at the same time, only
 //   the suspended thread can wake them;

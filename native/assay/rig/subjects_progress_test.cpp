@@ -22,7 +22,9 @@ struct marked_map {
   std::vector<std::string> sources;  // below native/
   // Where a suspended thread holds up updates of other threads: where it holds a lock.
   std::vector<std::string> holding{};
-  // Points that only another of these maps passes, or that are passed too seldom.
+  // Where it may hold locks or none yet.
+  std::vector<std::string> may_hold{};
+  // Points that only another of these maps passes.
   std::vector<std::string> elsewhere{};
   bool lock_free = false;
   bool searches_wait = false;  // for who holds a lock, as updates do
@@ -55,8 +57,10 @@ TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_els
   for (const auto& point : points) {
     const auto seen = suspend_at(subject, point, {.seed = 1, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
-    EXPECT_EQ(seen.waited.has_value(), contains(GetParam().holding, point))
-        << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
+    if (!contains(GetParam().may_hold, point)) {
+      EXPECT_EQ(seen.waited.has_value(), contains(GetParam().holding, point))
+          << point << (seen.waited ? ": " + to_string(*seen.waited) : "");
+    }
     EXPECT_EQ(seen.problem, "") << point;
   }
 }
@@ -64,7 +68,8 @@ TEST_P(suspended_in, updates_of_others_wait_where_a_lock_is_held_and_nowhere_els
 // Where searches wait for who holds a lock, all others may be in an update by then, and wait too.
 TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
   for (const auto& point : marked()) {
-    if (GetParam().searches_wait && contains(GetParam().holding, point)) continue;
+    const bool holds = contains(GetParam().holding, point) || contains(GetParam().may_hold, point);
+    if (GetParam().searches_wait && holds) continue;
     const auto seen = suspend_at(subject, point,
                                  {.seed = 2, .others = {operation::find}, .keys = GetParam().keys});
     EXPECT_TRUE(seen.reached) << point;
@@ -88,14 +93,15 @@ TEST_P(suspended_in, says_whether_it_is_lock_free) {
   EXPECT_EQ(subject.lock_free, GetParam().lock_free);
 }
 
-// Hardly any snapshot is disturbed so often that it locks leaves: bt_map_threads_test brings one to
-// those points. With so few keys and leaves of 6, nodes are split and joined all the time.
+// With so few keys and leaves of 6, nodes are split and joined all the time. A snapshot that locks
+// leaves, as it was disturbed again and again, holds those before the one that it comes to.
 marked_map bt_map(const std::string& name) {
   return {name,
           {"assay/maps/bt_map.h"},
           {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_assign_locked",
            "bt_map_balance_locked", "bt_map_balance_before_unlock"},
           {"bt_map_walk_before_lock", "bt_map_walk_waits"},
+          {},
           false,
           true,
           100};
@@ -108,6 +114,7 @@ marked_map ticket_bst(const std::string& name, const std::string& reclaimer,
           {"ticket_bst_insert_locked", "ticket_bst_insert_before_unlock",
            "ticket_bst_erase_locked_above", "ticket_bst_erase_locked",
            "ticket_bst_erase_before_unlock"},
+          {},
           elsewhere};
 }
 
@@ -116,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(marked_map{"natarajan_mittal_bst",
                                  {"assay/maps/natarajan_mittal_bst.h", "assay/maps/external_tree.h",
                                   "assay/reclaim/epochs.h"},
+                                 {},
                                  {},
                                  {},
                                  true},
