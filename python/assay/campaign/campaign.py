@@ -99,7 +99,7 @@ class Campaign:
         experiment, store = self._experiment, self._store
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
         calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
-        commit = _commit(folder)  # as it is before a build, which may change files of git's
+        commit = _commit(experiment.folder)  # as it is before a build, which may change files of git's
         if not self._built:
             run_builds(experiment, show, say, stop)
         for there in experiment.in_worktrees().values():
