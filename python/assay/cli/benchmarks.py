@@ -76,8 +76,8 @@ LinkOption = Annotated[
     str,
     typer.Option(
         metavar="COMMAND",
-        help="Link the program anew for each block: a command for the shell, as `link` of [subjects.NAME] in an"
-        " experiment.",
+        help="Link the program anew for each block: a command for the shell, as `link` of [subjects.NAME] in"
+        " an experiment.",
     ),
 ]
 SetupOption = Annotated[
