@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from assay.cli.commands import app
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
+FOREIGN = Path(__file__).parents[3] / "tests/foreign"
 pytestmark = pytest.mark.usefixtures("steady_host")
 
 EXPERIMENT = """
@@ -49,10 +50,11 @@ COMMANDS = {
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],
+    "import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against"),
+    *("metrics", "perturbed", "medians", "against", "parameters", "host"),
 }
 """Their keys are levels, statuses and the like."""
 
