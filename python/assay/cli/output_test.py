@@ -14,6 +14,7 @@ from assay.cli.commands import app
 from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
+FOREIGN = Path(__file__).parents[3] / "tests/foreign"
 pytestmark = pytest.mark.usefixtures("steady_host")
 
 EXPERIMENT = """
@@ -54,10 +55,11 @@ COMMANDS = {
     "engines": ["wyrand", "--numbers", "1000"],
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
+    "import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against"),
+    *("metrics", "perturbed", "medians", "against", "parameters", "host"),
 }
 """Their keys are levels, statuses and the like."""
 
