@@ -236,6 +236,15 @@ def test_each_benchmark_of_a_catch2_program_is_one(assay: Assay, project: Projec
     )
 
 
+def test_a_gate_of_an_experiment_needs_no_other_baseline_than_the_base(
+    assay: Assay, project: Project
+) -> None:
+    text = EXPERIMENT.replace('metric = "parse_ns"', 'metric = "parse_ns"\ngate_percent = 20')
+    project.commit("Slow it down", **{"cost.h": cost(130), "costs.toml": text.replace("../bench", "./bench")})
+    answer = told(assay, "ab", "--base", "v1", "costs.toml", expect=1)
+    assert {of["name"]: of["gate"] for of in answer["benchmarks"]} == {"bench": "failed", "quick": "passed"}
+
+
 def test_what_one_revision_lacks_is_left_out_and_said(assay: Assay, project: Project) -> None:
     makefile = MAKEFILE.replace("all: bench", "all: bench other") + "other: bench\n\tcp bench other\n"
     project.commit("Another", **{"Makefile": makefile})

@@ -147,6 +147,10 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             ["run", "x.toml"],
             "x.toml: cannot be read: No such file or directory; name an experiment's file",
         ),
+        (
+            ["import", "x.json"],
+            "x.json: there is no such file; name a file of results, or Criterion's target/criterion",
+        ),
     ],
 )
 def test_a_command_tells_a_mistake_in_these_words(assay: Assay, words: list[str], message: str) -> None:

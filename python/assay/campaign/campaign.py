@@ -4,7 +4,6 @@ import math
 import secrets
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -99,7 +98,7 @@ class Campaign:
         experiment, store = self._experiment, self._store
         patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
         calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
-        commit = _commit(experiment.folder)  # as it is before a build, which may change files of git's
+        commit = _commit(experiment)  # as it is before a build, which may change files of git's
         if not self._built:
             run_builds(experiment, show, say, stop)
         for there in experiment.in_worktrees().values():
@@ -151,9 +150,13 @@ class Campaign:
             course.run(executor, progress)
 
 
-def _commit(folder: Path) -> dict[str, Any] | None:
-    """Return which commit a folder has checked out, and what is changed in it; None outside of git."""
-    revision = Repository.commit_of(folder)
+def _commit(experiment: Experiment) -> dict[str, Any] | None:
+    """Return which commit an experiment measures, and what is changed in it; None outside of git.
+
+    It is the one that its folder has checked out; of several revisions, the last.
+    """
+    compared = experiment.revisions
+    revision = list(compared.levels.values())[-1] if compared else Repository.commit_of(experiment.folder)
     if revision is None:
         return None
     return {

@@ -14,6 +14,7 @@ from assay.cli.commands import app
 from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
+FOREIGN = Path(__file__).parents[3] / "tests/foreign"
 pytestmark = pytest.mark.usefixtures("steady_host")
 
 EXPERIMENT = """
@@ -58,10 +59,11 @@ COMMANDS = {
     "host check": [],
     "host tune": ["--dry-run"],
     "host restore": [],
+    "import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
-    *("metrics", "perturbed", "medians", "against", "left_out", "settings", "lacking"),
+    *("metrics", "perturbed", "medians", "against", "left_out", "settings", "lacking", "parameters", "host"),
 }
 """Their keys are levels, statuses and the like."""
 

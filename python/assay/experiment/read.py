@@ -166,7 +166,7 @@ def _comparison(
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
     _check_one_baseline(table.across, stand_ins)
-    if table.gate_percent is not None and table.baseline is None:
+    if table.gate_percent is not None and table.baseline is None and not identical:
         why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
         raise MistakeError(("comparison", "gate_percent"), why)
     smallest = table.smallest_effect_percent

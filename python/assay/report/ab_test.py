@@ -50,7 +50,7 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
 
 def _rest() -> dict[str, Any]:
     names = Comparison.__dataclass_fields__
-    values = {"dropped": {}, "modes": {}, "all_groups": None, "withheld": False}
+    values: dict[str, Any] = {"dropped": {}, "modes": {}, "all_groups": None, "withheld": False}
     return {name: value for name, value in values.items() if name in names}
 
 
