@@ -77,8 +77,8 @@ GOLDEN = [
     (
         'baseline = "noop"',
         "gate_percent = 5",
-        "x.toml:14: comparison.gate_percent: needs a baseline that nothing may be worse than; name it, such as "
-        'baseline = "noop"',
+        "x.toml:14: comparison.gate_percent: needs a baseline that nothing may be worse than; name it, such "
+        'as baseline = "noop"',
     ),
     (
         "percent = 3",
