@@ -80,7 +80,7 @@ def campaign(
     return Measured(summary, of, trials)
 
 
-def over(logarithms: Sequence[float], **changes: Any) -> History:
+def over(logarithms: Sequence[float] | NDArray[np.float64], **changes: Any) -> History:
     return history(campaign(i, 1e6 * math.exp(value), **changes) for i, value in enumerate(logarithms))
 
 

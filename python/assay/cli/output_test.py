@@ -43,6 +43,7 @@ COMMANDS = {
     "audit": ["x.toml"],
     "compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
     "explore": ["2"],
+    "trend": ["x"],
     "plan": ["x.toml"],
     "list campaigns": [],
     "list trials": [],

@@ -30,7 +30,7 @@ def trend(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether something got slower over many commits.
+    """Say what got slower over the commits of your project.
 
     It looks at all campaigns of an experiment on one host, each with the commit that was checked out when it
     began, for steps and for slow drift, which a comparison of two commits does not show. EXPERIMENT is the

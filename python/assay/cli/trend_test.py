@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assay.cli.commands import app
+from assay.cli.output_test import PAGE, keys
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
 from assay.report.site import write_site
@@ -146,6 +147,7 @@ def test_an_experiment_that_the_store_lacks_is_named_with_the_nearest() -> None:
 def test_json_has_points_steps_and_drift() -> None:
     filled([0.0] * 6 + [-0.2] * 6)
     (history,) = json.loads(trend("--json").stdout)["histories"]
+    assert [key for key in keys(history) if f"`{key}`" not in PAGE] == []
     assert (history["experiment"], history["host"], history["campaigns"]) == ("parser", "here", 12)
     assert len(history["commits"]) == 12
     for series in history["series"]:
