@@ -22,7 +22,7 @@ def import_(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Put another tool's results into the store, as a campaign.
+    """Store what another tool measured, without a verdict.
 
     FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
     json), XML of Catch2 (--reporter xml), or the folder target/criterion of Criterion.rs. Several may be

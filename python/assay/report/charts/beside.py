@@ -34,7 +34,8 @@ def figures_beside(tool: str, run: ForeignRun, ours: Sequence[Beside]) -> list[F
     Nothing is merged: no figure holds values of both.
     """
     series = Series.of("measured by", (tool, OURS), legend=False)
-    units = dict.fromkeys(measure.unit for benchmark in run.benchmarks for measure in benchmark.measures[:1])
+    valid = [benchmark for benchmark in run.benchmarks if not benchmark.failure]
+    units = dict.fromkeys(benchmark.measures[0].unit for benchmark in valid)
     figures: list[Figure] = []
     for number, unit in enumerate(units, start=1):
         kind = f"beside-{number}"
@@ -103,7 +104,7 @@ def _samples(name: str, series: str, values: Sequence[float]) -> Iterator[Row]:
 
 def _left_out(things: Sequence[object], what: str) -> str:
     more = len(things) - ROWS_AT_MOST
-    return f"{counted(more, what)} more: see the numbers." if more > 0 else ""
+    return f"{counted(more, f'more {what}')}: see the numbers." if more > 0 else ""
 
 
 def _specification(what: str, series: Series, rows: Sequence[Row]) -> Specification:

@@ -57,13 +57,16 @@ def menu_links(datasette: "Datasette") -> list[dict[str, str]]:
 
 
 @hookimpl  # type: ignore[untyped-decorator]
-def render_cell(row: sqlite3.Row, value: Any, column: str, datasette: "Datasette") -> Markup | None:
-    """Link a campaign's number to its page, and a trial's to its record."""
+def render_cell(
+    row: sqlite3.Row, value: Any, column: str, table: str | None, datasette: "Datasette"
+) -> Markup | None:
+    """Link a campaign's number to its page, and a trial's to its record; foreign trials have no page."""
     names = row.keys()
     if column in {"campaign", "campaign_id"} and isinstance(value, int):
         page = f"campaign-{value}/index.html"
     elif (
         column == "trial"
+        and ":" not in (table or "")
         and "campaign" in names
         and all(isinstance(number, int) for number in (value, row["campaign"]))
     ):
