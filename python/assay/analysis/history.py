@@ -38,8 +38,8 @@ REVISION = "revision"
 """The factor of campaigns that compare commits; what they measured is not the checkout that they ran in."""
 
 ERROR = 0.05
-"""The probability that anything at all is told of an experiment in which nothing changed; half of it for
-steps and half for drift, divided by the number of series."""
+"""About the probability that anything at all is told of an experiment in which nothing changed; half of it
+is for steps and half for drift, divided by the number of series."""
 
 SHORTEST = 2
 """Commits on either side of a step: a single one that differs may be a busy hour of the host."""

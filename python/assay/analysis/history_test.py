@@ -89,7 +89,8 @@ def noise(commits: int, scale: float = 0.01, seed: int = 1) -> NDArray[np.float6
 
 
 def told(of: History) -> list[Step | Drift]:
-    return [what for series in of.series for what in (*series.steps, *([series.drift] * bool(series.drift)))]  # type: ignore[list-item]
+    changes: list[Step | Drift] = [step for series in of.series for step in series.steps]
+    return changes + [series.drift for series in of.series if series.drift is not None]
 
 
 # What is planted
