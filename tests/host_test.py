@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +147,50 @@ def test_a_tuned_run_holds_the_settings_and_puts_them_back(
     assay("run", "x.toml", "--anyway", "--no-page", "--quiet")
     compared = json.loads(assay("compare", "1", "2", "--json").stdout)
     assert "different-host-settings" in {finding["rule"] for finding in compared["findings"]}
+
+
+WAITING = """
+[factors]
+subject = ["one", "two"]
+[design]
+blocks = 8
+[subjects.commands]
+program = "true"
+names = ["one", "two"]
+protocol = false
+prepare = "echo > ready"
+"""
+"""Each trial waits until somebody reads that it is ready."""
+
+
+@root_only
+@pytest.mark.usefixtures("steady_host")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_tuned_run_that_is_stopped_or_killed_loses_nothing(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signum: int
+) -> None:
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
+    (tmp_path / "x.toml").write_text(WAITING)
+    os.mkfifo(tmp_path / "ready")
+    places = [change.place for change in planned(System(), chosen([]))]
+    with put_back_at_the_end(*places) as before:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "assay", "run", "x.toml", "--no-page", "--tuned"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        (tmp_path / "ready").read_text()  # it is tuned, and the first trial is prepared
+        assert {place: System().read(place) for place in places} != before
+        said = assay("host", "restore", expect=2).stderr
+        assert said.startswith(f"error: another assay (process {run.pid}) tunes this host")
+        run.send_signal(signum)
+        killed = signum == signal.SIGKILL
+        assert run.wait() == (-signum if killed else 128 + signum)
+        if killed:
+            assert {place: System().read(place) for place in places} != before
+            said = assay("run", "x.toml", "--tuned", expect=2).stderr
+            assert "the host has been tuned since" in said
+            assay("host", "restore")
+        assert {place: System().read(place) for place in places} == before
+        assert not (tmp_path / "state" / "host.journal").exists()
