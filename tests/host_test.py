@@ -69,6 +69,7 @@ def test_a_dry_run_prints_the_changes_and_makes_none(assay: Assay, made: System)
 def test_tune_and_restore(assay: Assay, made: System) -> None:
     assert f"governor: {GOVERNOR}: powersave -> performance" in assay("host", "tune", "governor").stdout
     assert assay("host", "tune", "governor").stdout == "Nothing to change.\n"
+    assert "tuned: what was there is in" in assay("host", "check", expect=1).stdout
     assert f"governor: {GOVERNOR}: powersave again" in assay("host", "restore").stdout
     assert made.read(GOVERNOR) == "powersave"
     assert "Nothing to restore" in assay("host", "restore").stdout
