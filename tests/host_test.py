@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from assay.host import system as host_system
 from assay.host.settings import SETTINGS
 from assay.host.system import System
 from assay.host.testing import CPU, made_machine, put_back_at_the_end
-from assay.host.tune import chosen, planned
 from conftest import Assay, small_experiment
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
@@ -49,6 +49,10 @@ def test_check_says_of_every_setting_of_this_machine_what_it_is(assay: Assay) ->
     checked = json.loads(run_any(assay, "host", "check", "--json"))
     assert {*checked["settings"], *checked["lacking"]} == {setting.name for setting in SETTINGS}
     assert {finding["setting"] for finding in checked["findings"]} <= checked["settings"].keys()
+
+
+def values(places: Iterable[str]) -> dict[str, str | None]:
+    return {place: System().read(place) for place in places}
 
 
 def run_any(assay: Assay, *words: str) -> str:
@@ -135,14 +139,12 @@ def test_a_tuned_run_holds_the_settings_and_puts_them_back(
 ) -> None:
     monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
     (tmp_path / "x.toml").write_text(small_experiment("x", 1))
-    system = System()
-    places = [change.place for change in planned(system, chosen([]))]
-    with put_back_at_the_end(*places) as before:
+    with put_back_at_the_end() as before:
         assay("run", "x.toml", "--anyway", "--no-page", "--tuned", "--quiet")
-        assert {place: system.read(place) for place in places} == before
+        assert values(before) == before
     record = json.loads(assay("show", "1", "--json").stdout)
     host = record.get("host") or record["record"]["host"]
-    if Path(TIMERS).exists():
+    if TIMERS in before:
         assert host["timer-migration"] == "0"
     assert not (tmp_path / "state" / "host.journal").exists()
     assay("run", "x.toml", "--anyway", "--no-page", "--quiet")
@@ -173,8 +175,7 @@ def test_a_tuned_run_that_is_stopped_or_killed_loses_nothing(
     monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
     (tmp_path / "x.toml").write_text(WAITING)
     os.mkfifo(tmp_path / "ready")
-    places = [change.place for change in planned(System(), chosen([]))]
-    with put_back_at_the_end(*places) as before:
+    with put_back_at_the_end() as before:
         run = subprocess.Popen(
             [sys.executable, "-m", "assay", "run", "x.toml", "--no-page", "--tuned"],
             cwd=tmp_path,
@@ -182,16 +183,16 @@ def test_a_tuned_run_that_is_stopped_or_killed_loses_nothing(
             stderr=subprocess.DEVNULL,
         )
         (tmp_path / "ready").read_text()  # it is tuned, and the first trial is prepared
-        assert {place: System().read(place) for place in places} != before
+        assert values(before) != before
         said = assay("host", "restore", expect=2).stderr
         assert said.startswith(f"error: another assay (process {run.pid}) tunes this host")
         run.send_signal(signum)
         killed = signum == signal.SIGKILL
         assert run.wait() == (-signum if killed else 128 + signum)
         if killed:
-            assert {place: System().read(place) for place in places} != before
+            assert values(before) != before
             said = assay("run", "x.toml", "--tuned", expect=2).stderr
             assert "the host has been tuned since" in said
             assay("host", "restore")
-        assert {place: System().read(place) for place in places} == before
+        assert values(before) == before
         assert not (tmp_path / "state" / "host.journal").exists()
