@@ -3,8 +3,10 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,6 @@ from assay.host import system as host_system
 from assay.host.settings import SETTINGS
 from assay.host.system import System
 from assay.host.testing import CPU, made_machine, put_back_at_the_end
-from assay.host.tune import chosen, planned
 from conftest import Assay, small_experiment
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
@@ -50,6 +51,10 @@ def test_check_says_of_every_setting_of_this_machine_what_it_is(assay: Assay) ->
     assert {finding["setting"] for finding in checked["findings"]} <= checked["settings"].keys()
 
 
+def values(places: Iterable[str]) -> dict[str, str | None]:
+    return {place: System().read(place) for place in places}
+
+
 def run_any(assay: Assay, *words: str) -> str:
     """Return what a command prints that ends with 0 or 1, as this machine is."""
     try:
@@ -68,6 +73,7 @@ def test_a_dry_run_prints_the_changes_and_makes_none(assay: Assay, made: System)
 def test_tune_and_restore(assay: Assay, made: System) -> None:
     assert f"governor: {GOVERNOR}: powersave -> performance" in assay("host", "tune", "governor").stdout
     assert assay("host", "tune", "governor").stdout == "Nothing to change.\n"
+    assert "tuned: what was there is in" in assay("host", "check", expect=1).stdout
     assert f"governor: {GOVERNOR}: powersave again" in assay("host", "restore").stdout
     assert made.read(GOVERNOR) == "powersave"
     assert "Nothing to restore" in assay("host", "restore").stdout
@@ -133,16 +139,60 @@ def test_a_tuned_run_holds_the_settings_and_puts_them_back(
 ) -> None:
     monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
     (tmp_path / "x.toml").write_text(small_experiment("x", 1))
-    system = System()
-    places = [change.place for change in planned(system, chosen([]))]
-    with put_back_at_the_end(*places) as before:
+    with put_back_at_the_end() as before:
         assay("run", "x.toml", "--anyway", "--no-page", "--tuned", "--quiet")
-        assert {place: system.read(place) for place in places} == before
+        assert values(before) == before
     record = json.loads(assay("show", "1", "--json").stdout)
     host = record.get("host") or record["record"]["host"]
-    if Path(TIMERS).exists():
+    if TIMERS in before:
         assert host["timer-migration"] == "0"
     assert not (tmp_path / "state" / "host.journal").exists()
     assay("run", "x.toml", "--anyway", "--no-page", "--quiet")
     compared = json.loads(assay("compare", "1", "2", "--json").stdout)
     assert "different-host-settings" in {finding["rule"] for finding in compared["findings"]}
+
+
+WAITING = """
+[factors]
+subject = ["one", "two"]
+[design]
+blocks = 8
+[subjects.commands]
+program = "true"
+names = ["one", "two"]
+protocol = false
+prepare = "echo > ready"
+"""
+"""Each trial waits until somebody reads that it is ready."""
+
+
+@root_only
+@pytest.mark.usefixtures("steady_host")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_tuned_run_that_is_stopped_or_killed_loses_nothing(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signum: int
+) -> None:
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
+    (tmp_path / "x.toml").write_text(WAITING)
+    os.mkfifo(tmp_path / "ready")
+    with put_back_at_the_end() as before:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "assay", "run", "x.toml", "--no-page", "--tuned"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        (tmp_path / "ready").read_text()  # it is tuned, and the first trial is prepared
+        assert values(before) != before
+        said = assay("host", "restore", expect=2).stderr
+        assert said.startswith(f"error: another assay (process {run.pid}) tunes this host")
+        run.send_signal(signum)
+        killed = signum == signal.SIGKILL
+        assert run.wait() == (-signum if killed else 128 + signum)
+        if killed:
+            assert values(before) != before
+            said = assay("run", "x.toml", "--tuned", expect=2).stderr
+            assert "the host has been tuned since" in said
+            assay("host", "restore")
+        assert values(before) == before
+        assert not (tmp_path / "state" / "host.journal").exists()

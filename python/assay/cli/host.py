@@ -23,10 +23,13 @@ def check(*, as_json: JsonOption = False) -> None:
 
     Example: `assay host check`
     """
+    from assay.host.journal import journal_folder
     from assay.host.settings import SETTINGS
     from assay.host.system import System
 
     system = System()
+    journal = journal_folder() / "host.journal"
+    tuned = str(journal) if journal.exists() else None
     order = list(SEVERITIES)
     seen = [(setting, setting.read(system)) for setting in SETTINGS]
     judged = [(setting, values, setting.judge(values)) for setting, values in seen if values]
@@ -42,6 +45,7 @@ def check(*, as_json: JsonOption = False) -> None:
         print_json(
             {
                 "host": system.name,
+                "journal": tuned,
                 "findings": [
                     {
                         "setting": setting.name,
@@ -59,6 +63,8 @@ def check(*, as_json: JsonOption = False) -> None:
     else:
         counts = [judgement.severity for _, _, judgement in findings]
         typer.echo(f"{system.name}: {', '.join(counted(counts.count(word), word) for word in order)}")
+        if tuned:
+            _say(f"tuned: what was there is in {tuned}; put back with: {invocation('host', 'restore')}", "")
         for setting, _, judgement in findings:
             _say(f"{judgement.severity}: {setting.name}: {judgement.message}", "")
             _say(f"{judgement.effect}", "  ")

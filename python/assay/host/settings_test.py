@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.host import priority
+from assay.host import system as host_system
 from assay.host.settings import SETTINGS, IrqAffinity, numbers, ranges, state
 from assay.host.system import _SCRIPT, System
 from assay.host.testing import CPU, MACHINE, made_machine
@@ -162,6 +163,26 @@ def test_the_root_script_says_what_it_could_not_write_and_creates_nothing() -> N
         check=False,
     )
     assert done.stdout == "/proc/irq/999999999/smp_affinity_list No such file or directory\n"
+
+
+def test_who_is_not_root_may_be_allowed_the_script_by_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, sudo = tmp_path / "assay-host-set", tmp_path / "sudo"
+    monkeypatch.setattr(host_system, "INSTALLED", installed)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    place = "/proc/irq/999999999/smp_affinity_list"
+    assert System().write({place: "0"}) == {place: "needs root"}
+    sudo.write_text('#!/bin/sh\n[ "$1" = -n ] && shift && exec "$@"\n')
+    sudo.chmod(0o755)
+    installed.write_text(_SCRIPT.read_text())
+    installed.chmod(0o755)
+    if installed.stat().st_uid == 0:
+        assert System().write({place: "0"}) == {place: "No such file or directory"}
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
+    if installed.stat().st_uid == 0:
+        assert System().write({place: "0"}) == {place: "sudo: a password is required"}
 
 
 def test_every_change_that_a_setting_wants_is_admitted_by_the_root_script(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.host.system import System
+from assay.host.tune import chosen, planned
 
 CPU = "/sys/devices/system/cpu"
 
@@ -58,16 +59,15 @@ def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> System:
 
 @contextmanager
 def put_back_at_the_end(*places: str) -> Iterator[dict[str, str]]:
-    """Give real settings to a test, one test of all on this machine at a time, and put them back at its end.
+    """Give real settings to a test, by default all that `assay host tune` would change, and put them back.
 
+    One test of all on this machine has them at a time.
     A process of its own puts them back when its standard input ends, even where the test is killed.
     Within, place -> the value that was there.
     """
-    if not places:
-        yield {}
-        return
     lock = os.open("/tmp/assay-host-settings.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # noqa: S108
     fcntl.flock(lock, fcntl.LOCK_EX)
+    places = places or tuple(change.place for change in planned(System(), chosen([])))
     values = {place: Path(place).read_text(encoding="ascii").strip() for place in places}
     words = [word for pair in values.items() for word in pair]
     janitor = subprocess.Popen(  # noqa: S603

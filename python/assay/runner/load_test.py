@@ -110,3 +110,10 @@ def test_a_kernel_without_pressure_tells_the_rest(monkeypatch: pytest.MonkeyPatc
     counted = COUNTS()
     assert counted is not None
     assert counted.pressure is None
+
+
+def test_heat_is_told_where_the_machine_tells_it() -> None:
+    cool, warm = replace(BEFORE, hottest_c=40, throttles=3), replace(after(), hottest_c=71.5, throttles=5)
+    found = metrics(cool, warm, ONE, {})
+    assert (found["host_hottest_c"], found["host_throttles"]) == (71.5, 2)
+    assert "host_throttles" not in metrics(BEFORE, warm, ONE, {})
