@@ -13,7 +13,7 @@ from assay import programs
 from assay.errors import AssayError
 from assay.experiment import load
 from assay.protocol import parse
-from conftest import Assay
+from conftest import ROOT, Assay
 
 QUICK = ("--seconds", "0.01")
 
@@ -189,3 +189,10 @@ def test_an_experiment_that_asks_a_fixture_for_what_it_has_not_is_refused(
     with pytest.raises(AssayError) as refusal:
         load(path)
     assert message in str(refusal.value)
+
+
+def test_the_guide_shows_the_experiment_of_the_order_book() -> None:
+    whole = (ROOT / "examples" / "order_book" / "experiment.toml").read_text()
+    guide = (ROOT / "docs" / "guide" / "fixtures.md").read_text()
+    shown = guide.split("```toml\n")[1].split("```")[0]
+    assert set(shown.splitlines()) <= set(whole.splitlines())

@@ -1,10 +1,12 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
-# project that takes Assay's source in. The subject is the one that `assay new subject` writes; the one with probes is
+# project that takes Assay's source in. The subject is the one that `assay new subject` writes, the fixtures are those of
+# `assay new fixture`, of docs/guide/fixtures.md and of examples/order_book; the one with probes is
 # that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map, elb_trees and
 # randomness of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR, LLD.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
+set(fixture "${source}/python/assay/cli/templates/fixture")
 set(work "${BUILD}/consumer")
 file(REMOVE_RECURSE "${work}")
 
@@ -63,6 +65,23 @@ file(WRITE "${work}/examples_source/other_trees.cpp" "${program}")
 build(examples "${CMAKE_CURRENT_LIST_DIR}/examples" examples
   "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DEXAMPLES=${work}/examples_source")
 
+build(fixture "${fixture}" fixtures "-DCMAKE_PREFIX_PATH=${work}/prefix")
+build(order_book "${source}/examples/order_book" order_book "-DCMAKE_PREFIX_PATH=${work}/prefix")
+file(READ "${source}/docs/guide/fixtures.md" guide)
+string(REPLACE "```" "\\" guide "${guide}")
+if(NOT guide MATCHES "\\\\cpp\n([^\\]*)\\\\")
+  message(FATAL_ERROR "docs/guide/fixtures.md shows no fixture")
+endif()
+file(WRITE "${work}/guide_source/my_fixture.cpp" "${CMAKE_MATCH_1}")
+file(COPY "${fixture}/CMakeLists.txt" DESTINATION "${work}/guide_source")
+build(guide_fixture "${work}/guide_source" fixtures "-DCMAKE_PREFIX_PATH=${work}/prefix")
+foreach(program "${work}/fixture/fixtures" "${work}/guide_fixture/fixtures" "${work}/order_book/order_book")
+  execute_process(COMMAND "${program}" --sizes 16,100 --iterations 20 OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT output MATCHES "count +min +p25.*/16 +20 ")
+    message(FATAL_ERROR "${program} prints ${output}")
+  endif()
+endforeach()
+
 build(mixed "${CMAKE_CURRENT_LIST_DIR}/mixed" alike "-DCMAKE_PREFIX_PATH=${work}/prefix")
 execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/mixed" --target mixed
   OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
@@ -97,7 +116,7 @@ foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work
   endif()
 endforeach()
 # Each can be linked in another layout, the installed program of ours too: from what lld recorded, with nothing else.
-foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work}/prefix/bin/assay-trial")
+foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work}/fixture/fixtures" "${work}/prefix/bin/assay-trial")
   set(inputs "${work}/inputs")
   file(REMOVE_RECURSE "${inputs}")
   file(MAKE_DIRECTORY "${inputs}")

@@ -33,7 +33,7 @@ inline std::uint64_t time_stamp_begin() {
 
 // What came before has ended, as RDTSCP waits for it; nothing that follows has begun.
 inline std::uint64_t time_stamp_end() {
-  unsigned processor;
+  unsigned processor = 0;
   const std::uint64_t ticks = __rdtscp(&processor);
   _mm_lfence();
   return ticks;
