@@ -45,7 +45,7 @@ def fixture(
         typer.Option(metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."),
     ] = None,
 ) -> None:
-    """Write a CMake project with a fixture of your own, whose run is timed.
+    """Write a CMake project that times code of your own.
 
     NAME is the fixture's: lower-case letters, digits and underscores.
 
