@@ -26,7 +26,7 @@
 // such operation draws a value of its own, even where it is not the map's to say which it replaced.
 //
 // What it does not see: a value that was current when the thread last looked and that nobody else's
-// answers contradict; keys that are not watched, all but one in 128, and of more than 65,536 keys
+// answers contradict; keys that are not watched, all but one in 64, and of more than 32,768 keys
 // even fewer, about 512 in all; a value gone for long among those of six threads and more, as a key
 // has room for what is known of five; searches that find nothing, which are not taken note of; what
 // a visit of many elements meets; and the order of what two threads have seen.
@@ -59,15 +59,12 @@ struct value_numbers {
   std::uint64_t check = ~std::uint64_t{0};  // the bits that depend on the key and on the others
   std::uint64_t last = 0;                   // the others of the value drawn last
   std::uint64_t step = 0;
-  std::uint64_t watched = 128;  // what the hashes of watched keys have; 128: none is watched
+  std::uint64_t watched = 64;  // what the hashes of watched keys have; 64: none is watched
 
   [[nodiscard]] std::uint64_t hash(std::uint64_t key) const { return value_of(key, salt); }
   std::uint64_t draw(std::uint64_t hash) { return checked(hash, last += step, check); }
   // Whether it may be that of a key that is watched.
-  [[nodiscard]] bool watches(std::uint64_t hash) const { return watch_bits(hash) == watched; }
-  // No processor predicts the branch to a watched key. Over a map that does nothing the loop takes 1.1%
-  // longer with one in 128, and 2.2% if all are updates; with one in 64 it was 1.7% and 3.7%.
-  [[nodiscard]] static std::uint64_t watch_bits(std::uint64_t hash) { return hash >> 42 & 127; }
+  [[nodiscard]] bool watches(std::uint64_t hash) const { return (hash >> 42 & 63) == watched; }
 };
 
 // What all threads of a trial agree on.
