@@ -56,7 +56,9 @@ TEST(crew, hands_on_an_exception_and_is_fit_for_the_next_phase) {
   }),
                std::runtime_error);
   int calls = 0;
-  threads.run([&](unsigned i) { calls += i == 0; });
+  threads.run([&](unsigned i) {
+    if (i == 0) ++calls;  // the other writes nothing
+  });
   EXPECT_EQ(calls, 1);
 }
 
