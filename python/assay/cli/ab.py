@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.benchmarks import (
+    Asked,
     BuildOption,
     Catch2Option,
     FilterOption,
@@ -19,7 +20,6 @@ from assay.cli.benchmarks import (
     SetupOption,
     ShellOption,
     WordsArgument,
-    asked_of,
     own_experiment,
 )
 from assay.cli.invocation import invocation
@@ -95,8 +95,8 @@ def ab(
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
 
-    asked = asked_of(
-        benchmarks or (),
+    asked = Asked(
+        words=benchmarks or (),
         google_benchmark=google_benchmark,
         catch2=catch2,
         chosen=chosen,

@@ -100,22 +100,25 @@ SameOutputOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a command line asks to be measured.
 
     Attributes:
         words: an experiment's file, or commands; none where another tool's benchmarks are measured.
-        tool: whose benchmarks; "" where there are words.
-        program: of that tool, with its arguments.
+        google_benchmark: a program of that tool, with its arguments, whose benchmarks are measured; or "".
+        catch2: the same of that tool.
         chosen: which of its benchmarks; "" for all.
         shell: whether a shell reads the commands; None: where one of them needs it.
         gate: percent; None without one.
+
+    Raises:
+        AssayError: the options do not go together, or nothing is to be measured.
     """
 
-    words: tuple[str, ...]
-    tool: Literal["", "google-benchmark", "catch2"]
-    program: str
+    words: Sequence[str]
+    google_benchmark: str
+    catch2: str
     chosen: str
     metric: str
     build: str
@@ -126,6 +129,49 @@ class Asked:
     gate: float | None
     seed: int | None
 
+    def __post_init__(self) -> None:
+        """Check that the options go together."""
+        files = [word for word in self.words if word.endswith(_SUFFIX) and Path(word).exists()]
+        ways = {
+            "an experiment": bool(files),
+            "commands": len(self.words) > len(files),
+            "--google-benchmark": bool(self.google_benchmark),
+            "--catch2": bool(self.catch2),
+        }
+        given = [way for way, is_given in ways.items() if is_given]
+        if not given:
+            raise AssayError(
+                "nothing is to be measured; name an experiment's file or commands, or give --google-benchmark"
+                " or --catch2"
+            )
+        if len(given) > 1 or len(files) > 1:
+            several = listed(given) if len(given) > 1 else f"{len(files)} experiments"
+            raise AssayError(f"{several} are measured one at a time; leave all but one out")
+        of_commands = {
+            "--setup": self.setup,
+            "--shell": self.shell is not None,
+            "--same-output": self.same_output,
+        }
+        for option, value in of_commands.items():
+            if value and given != ["commands"]:
+                raise AssayError(f"--{option} is for commands; leave it out")
+        if self.chosen and not self.tool:
+            raise AssayError("--filter is for --google-benchmark and --catch2; leave it out")
+        if self.link and files:
+            raise AssayError("--link is for what has no file; write [subjects.NAME] link in the experiment's")
+        if self.metric and self.metric not in METRICS and not files:
+            _direction(self.metric)  # before anything is built
+
+    @property
+    def tool(self) -> Literal["", "google-benchmark", "catch2"]:
+        """Return whose benchmarks are measured; "" where there are words."""
+        return "google-benchmark" if self.google_benchmark else "catch2" if self.catch2 else ""
+
+    @property
+    def program(self) -> str:
+        """Return the program of that tool, with its arguments."""
+        return self.google_benchmark or self.catch2
+
     @property
     def folder(self) -> Path:
         """Return where the project is that is meant: the folder of the experiment, or the present one."""
@@ -135,72 +181,6 @@ class Asked:
     def file(self) -> Path | None:
         """Return the experiment's file, where one is measured."""
         return Path(self.words[0]) if self.words and self.words[0].endswith(_SUFFIX) else None
-
-
-def asked_of(
-    words: Sequence[str],
-    *,
-    google_benchmark: str,
-    catch2: str,
-    chosen: str,
-    metric: str,
-    build: str,
-    link: str,
-    setup: str,
-    shell: bool | None,
-    same_output: bool,
-    gate: float | None,
-    seed: int | None,
-) -> Asked:
-    """Return what is asked.
-
-    Raises:
-        AssayError: the options do not go together, or nothing is to be measured.
-    """
-    files = [word for word in words if word.endswith(_SUFFIX) and Path(word).exists()]
-    ways = {
-        "an experiment": bool(files),
-        "commands": len(words) > len(files),
-        "--google-benchmark": bool(google_benchmark),
-        "--catch2": bool(catch2),
-    }
-    given = [way for way, is_given in ways.items() if is_given]
-    if not given:
-        raise AssayError(
-            "nothing is to be measured; name an experiment's file or commands, or give --google-benchmark or"
-            " --catch2"
-        )
-    if len(given) > 1 or len(files) > 1:
-        several = listed(given) if len(given) > 1 else f"{len(files)} experiments"
-        raise AssayError(f"{several} are measured one at a time; leave all but one out")
-    [way] = given
-    for_commands = {"--setup": setup, "--shell": shell is not None, "--same-output": same_output}
-    for option, value in for_commands.items():
-        if value and way != "commands":
-            raise AssayError(f"{option} is for commands; leave it out")
-    if chosen and not (google_benchmark or catch2):
-        raise AssayError("--filter is for --google-benchmark and --catch2; leave it out")
-    if link and files:
-        raise AssayError("--link is for what has no file; write [subjects.NAME] link in the experiment's")
-    if metric and metric not in METRICS and not files:
-        _direction(metric)  # before anything is built
-    tool: Literal["", "google-benchmark", "catch2"] = (
-        "google-benchmark" if google_benchmark else "catch2" if catch2 else ""
-    )
-    return Asked(
-        words=tuple(words),
-        tool=tool,
-        program=google_benchmark or catch2,
-        chosen=chosen,
-        metric=metric,
-        build=build,
-        link=link,
-        setup=setup,
-        shell=shell,
-        same_output=same_output,
-        gate=gate,
-        seed=seed,
-    )
 
 
 def own_experiment(asked: Asked) -> "Experiment | None":

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli.benchmarks import asked_of
+from assay.cli.benchmarks import Asked
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.race import Entrant, Race, race_text
@@ -52,7 +52,7 @@ def test_what_does_not_go_together_is_refused(
     for name in ("x.toml", "y.toml"):
         Path(name).touch()
     with pytest.raises(AssayError, match=message):
-        asked_of(words, **{**NOTHING, **options})
+        Asked(words=words, **{**NOTHING, **options})
 
 
 @pytest.mark.parametrize(

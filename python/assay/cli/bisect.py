@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.benchmarks import (
+    Asked,
     BuildOption,
     Catch2Option,
     FilterOption,
@@ -20,7 +21,6 @@ from assay.cli.benchmarks import (
     SetupOption,
     ShellOption,
     WordsArgument,
-    asked_of,
     own_experiment,
 )
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
@@ -79,8 +79,8 @@ def bisect(
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
 
-    asked = asked_of(
-        benchmarks or (),
+    asked = Asked(
+        words=benchmarks or (),
         google_benchmark=google_benchmark,
         catch2=catch2,
         chosen=chosen,

@@ -17,13 +17,18 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _EXPERIMENT = _TEMPLATES / "experiment" / "experiment.toml"
 _LONGEST = 64  # as of the experiment that is named after it
 
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--directory", metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."
+    ),
+]
+
 
 def subject(
-    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
-    directory: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."),
-    ] = None,
+    name: NameArgument,
+    directory: ProjectOption = None,
 ) -> None:
     """Write a CMake project that makes a map of your own a subject.
 
@@ -39,11 +44,8 @@ def subject(
 
 
 def fixture(
-    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
-    directory: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."),
-    ] = None,
+    name: NameArgument,
+    directory: ProjectOption = None,
 ) -> None:
     """Write a CMake project that times code of your own.
 
@@ -95,7 +97,7 @@ def _say_what_it_needs() -> None:
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    name: NameArgument,
     subjects: Annotated[
         list[str] | None, typer.Argument(metavar="SUBJECT", hidden=True, autocompletion=complete_subjects)
     ] = None,

@@ -8,7 +8,7 @@ docs/guide/host.md names them.
 import os
 import re
 import resource
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -52,13 +52,13 @@ class Setting(ABC):
     by_default: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
 
+    @abstractmethod
     def read(self, system: System) -> dict[str, str]:
         """Return place -> value; empty where the machine has no such setting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
         """Return what is wrong with some values that were read, None if nothing is."""
-        raise NotImplementedError
 
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return place -> value, of the places that are to be changed."""
