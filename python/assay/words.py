@@ -87,7 +87,9 @@ def duration(seconds: float) -> str:
         return f"about {seconds / 60:.0f} minutes"
     if seconds < 48 * 3600:
         return f"about {number(seconds / 3600, 2)} hours"
-    return f"about {seconds / 86400:.0f} days"
+    if seconds <= 365 * 86400:
+        return f"about {seconds / 86400:.0f} days"
+    return "more than a year"
 
 
 def elapsed(seconds: float) -> str:

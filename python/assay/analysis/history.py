@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from assay.analysis.intervals import median, median_interval
 from assay.analysis.types import Interval
 from assay.experiment.metrics import Better
-from assay.experiment.types import Experiment
+from assay.experiment.revisions import SHORT
+from assay.experiment.types import REVISION, Experiment
 from assay.plan.types import Level
 from assay.store.types import CampaignSummary, StoredTrial
 from assay.words import counted
@@ -30,12 +31,6 @@ FEWEST_CAMPAIGNS = 3
 
 FEWEST_COMMITS = 6
 """Of fewer commits no step and no drift is told: their noise is not known."""
-
-SHORT = 10
-"""Characters of a hash, as people write it."""
-
-REVISION = "revision"
-"""The factor of campaigns that compare commits; what they measured is not the checkout that they ran in."""
 
 ERROR = 0.05
 """About the probability that anything at all is told of an experiment in which nothing changed; half of it
@@ -302,7 +297,7 @@ def _identities(experiment: Experiment) -> dict[_Levels, str]:
     How a program is built is part of what a commit may change, as is where it stands; and the folder of the
     experiment is another one in another checkout.
     """
-    folder = str(experiment.path.parent.absolute())
+    folder = str(experiment.folder)
     identities = {}
     for condition in experiment.conditions():
         settings = experiment.settings(condition)

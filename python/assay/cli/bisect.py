@@ -356,7 +356,7 @@ def _threshold(report: "Report", worst: "Benchmark") -> float | None:
         return None
 
     def is_beyond(percent: float) -> bool:
-        comparison = experiment.comparison.model_copy(update={"gate_percent": percent})
+        comparison = experiment.comparison.gated(percent)
         analysis = summarise(report.trials, experiment.model_copy(update={"comparison": comparison}))
         return any(
             of.context == worst.comparison.context and of.gate == "failed" for of in analysis.comparisons

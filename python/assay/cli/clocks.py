@@ -19,7 +19,7 @@ def clocks(
         str | None,
         typer.Option("--for", metavar="DURATION", help="Recommend a clock for this: 250ns, 1us, 2ms."),
     ] = None,
-    json_wanted: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure the clocks of this machine, and recommend one.
 
@@ -33,7 +33,7 @@ def clocks(
     duration_ns = None if duration is None else _nanoseconds(duration)
     found, counter = measure()
     recommended = None if duration_ns is None else recommend(found, duration_ns)
-    if json_wanted:
+    if as_json:
         print_json(
             {
                 "clocks": [asdict(clock) | {"shortest_ns": clock.shortest_ns} for clock in found],

@@ -36,9 +36,23 @@ def _is_experiment(file: Path) -> bool:
 
 def complete_campaigns(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the numbers of the campaigns in the store, the latest first, each with its experiment."""
+    return [
+        (str(number), f"{started[:16]} {shortened(experiment, _SHOWN - 20)}")
+        for number, experiment, started in _campaigns(ctx)
+        if str(number).startswith(incomplete)
+    ]
+
+
+def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the experiments in the store, and the files of experiments in the folder of the word."""
+    names = dict.fromkeys(name for _, name, _ in _campaigns(ctx) if name.startswith(incomplete))
+    return [*names, *complete_experiments(incomplete)]
+
+
+def _campaigns(ctx: typer.Context) -> list[tuple[int, str, str]]:
+    """Return number, experiment and beginning of the campaigns in the store, the latest first."""
     from assay.cli.options import DEFAULT_STORE
 
-    offered: list[tuple[str, str]] = []
     given = ctx.params.get("store") or os.environ.get("ASSAY_STORE") or DEFAULT_STORE
     select = (
         "select campaign.id, name, started_at from campaign"
@@ -47,16 +61,8 @@ def complete_campaigns(ctx: typer.Context, incomplete: str) -> list[tuple[str, s
     with suppress(sqlite3.Error):
         file = quote(str(Path(str(given).removeprefix("sqlite:///")).absolute()))
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=0.2)) as store:
-            for number, experiment, started in store.execute(select):
-                offered.append((str(number), f"{str(started)[:16]} {shortened(experiment, _SHOWN - 20)}"))
-    return [(number, what) for number, what in offered if number.startswith(incomplete)]
-
-
-def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the experiments in the store, and the files of experiments in the folder of the word."""
-    campaigns = [what.split(" ", 2)[2] for _, what in complete_campaigns(ctx, "")]
-    names = dict.fromkeys(name for name in campaigns if name.startswith(incomplete))
-    return [*names, *complete_experiments(incomplete)]
+            return [(number, name, str(started)) for number, name, started in store.execute(select)]
+    return []
 
 
 def complete_subjects(incomplete: str) -> list[tuple[str, str]]:

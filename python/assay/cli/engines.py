@@ -33,7 +33,7 @@ def engines(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the page and the pictures.")
     ] = OUTPUT,
-    json_wanted: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge random number engines before you draw from them.
 
@@ -60,18 +60,18 @@ def engines(
     if names and all_wanted:
         raise AssayError("--all judges every engine; leave out either it or the names")
     if not names and not all_wanted:
-        if json_wanted:
+        if as_json:
             print_json({"engines": known()})
         else:
             print_engines(known(), Console())
             typer.echo("\nJudge them: assay engines --all")
         return
     wanted = chosen(names or [])
-    if not json_wanted:
+    if not as_json:
         # A folder that cannot be written is refused before a minute is spent on what should go there.
         write(output / "index.html", "")
     judged = examine(wanted, numbers=numbers, seed=seed, reseed_every=reseed_every)
-    if json_wanted:
+    if as_json:
         print_json({"engines": [_as_json(engine, numbers, seed) for engine in judged]})
     else:
         from assay.engines.page import write_judged  # here, as Altair is slow to load

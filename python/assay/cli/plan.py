@@ -38,7 +38,6 @@ PILOT_BLOCKS = 8
 NARROWEST = 0.001
 """Percent: results of real machines are never known more exactly."""
 
-YEAR_MINUTES = 365 * 24 * 60
 LATEST = 5
 """A forecast rests on at most this many campaigns: older ones say less about the host as it is now."""
 
@@ -370,7 +369,7 @@ def _count(blocks: int | None) -> str:
 
 
 def _takes(minutes: float) -> str:
-    return "more than a year" if minutes > YEAR_MINUTES else duration(60 * minutes)
+    return duration(60 * minutes)
 
 
 def _percent(value: float | None) -> str:

@@ -136,7 +136,7 @@ def _settings(experiment: Experiment, name: str, value: Any) -> dict[str, Any]:
     """Return a setting as the text of the experiment's file would give it."""
     settings = validated(Settings, {name: value}, skip=1).given()
     for _, distribution in files_of(settings):
-        distribution["file"] = str(experiment.path.parent.absolute() / distribution["file"])
+        distribution["file"] = str(experiment.folder / distribution["file"])
     return settings
 
 

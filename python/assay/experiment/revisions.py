@@ -10,6 +10,10 @@ from typing import Any
 
 from assay.errors import AssayError
 from assay.experiment.types import REVISION, Experiment, Level, MeasuredRevision, Revisions
+from assay.words import counted
+
+SHORT = 10
+"""Digits of a commit's hash that people read."""
 
 COPY = "copy"
 """The factor by which `identical` compares every condition with itself."""
@@ -81,9 +85,4 @@ def words_of(revision: MeasuredRevision) -> str:
     name = short if revision.commit.startswith(revision.name) else f"{revision.name} ({short})"
     if not revision.changed:
         return name
-    several = "" if len(revision.changed) == 1 else "s"
-    return f"{name} with {len(revision.changed)} uncommitted change{several}"
-
-
-SHORT = 10
-"""Digits of a commit's hash that people read."""
+    return f"{name} with {counted(revision.changed, 'uncommitted change')}"

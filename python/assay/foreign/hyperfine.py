@@ -34,7 +34,7 @@ def _benchmark(result: Place) -> Benchmark:
 def _failure(result: Place) -> str:
     """Return which runs ended with other exit codes than 0, which hyperfine permits with --ignore-failure."""
     codes = result.get("exit_codes")
-    failed = [code.value for code in codes.items() if code.value != 0] if codes else []
+    failed = sum(code.value != 0 for code in codes.items()) if codes else 0
     if not failed:
         return ""
-    return f"{len(failed)} of its runs ended with an exit code other than 0, the first with {failed[0]}"
+    return f"{failed} of its runs ended with an exit code other than 0 or by a signal"

@@ -174,7 +174,8 @@ class _Held:
         """Make a folder and hold it."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            with suppress(OSError):  # another process took it for one that was left, and removes it
+            # Another process may take it for one that was left, and remove it.
+            with suppress(BlockingIOError, FileNotFoundError):
                 return cls(path)
 
     def __enter__(self) -> None:

@@ -11,7 +11,6 @@ WIDTH = 80
 _GAP = "  "
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 _ROWS_AT_MOST = 12  # of benchmarks about which there is nothing to say; a screen has 24 lines
-_YEAR_MINUTES = 365 * 24 * 60
 
 
 def screen(answer: Answer, more: str) -> Iterator[str]:
@@ -36,8 +35,7 @@ def needed(answer: Answer) -> Iterator[str]:
     """Yield how long it would take until nothing is undecided, where that is known."""
     minutes = answer.minutes_needed
     if minutes is not None:
-        takes = "more than a year" if minutes > _YEAR_MINUTES else duration(60 * minutes)
-        yield f"to decide all takes {takes} of measuring, if nothing changes"
+        yield f"to decide all takes {duration(60 * minutes)} of measuring, if nothing changes"
 
 
 def by_weight(benchmarks: Sequence[Benchmark]) -> list[Benchmark]:

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from assay.analysis import Comparison, Interval
-from assay.analysis.types import Gate, Verdict
+from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import MeasuredRevision
 from assay.report.ab import Answer, Benchmark, LeftOut, change, metric_name, sentence
 from assay.report.ab_comment import comment
@@ -41,17 +41,12 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
         context={"benchmark": name},
         level="head",
         baseline="base",
-        **_rest(),
+        dropped={},
+        all_groups=Estimate(ratio=ratio, interval=interval, p=None, verdict=verdict, pairs=20),
     )
     return Benchmark(
         name, comparison, 12.1, 12.1 * ratio, "ms", verdict, "why not" if gate == "undecided" else ""
     )
-
-
-def _rest() -> dict[str, Any]:
-    names = Comparison.__dataclass_fields__
-    values: dict[str, Any] = {"dropped": {}, "modes": {}, "all_groups": None, "withheld": False}
-    return {name: value for name, value in values.items() if name in names}
 
 
 def answer(*benchmarks: Benchmark, **more: Any) -> Answer:

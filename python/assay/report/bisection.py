@@ -15,7 +15,6 @@ FOUND, NOTHING, UNDECIDED = 0, 1, 3
 
 _SUSPECTS_AT_MOST = 8
 _SUBJECT_AT_MOST = 50
-_YEAR_MINUTES = 365 * 24 * 60
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,6 @@ class Bisected:
         steps: the commits that were tried, in that order.
         others: further benchmarks that are slower at the bad end.
         took_s: the time that was spent on measuring.
-        spent: campaigns were left over, or as many were undecided as the error allows.
         minutes_needed: of measuring, until the ends are decided; None where they are, or nobody knows.
     """
 
@@ -134,8 +132,7 @@ def screen(bisected: Bisected) -> Iterator[str]:
         others = counted(len(bisected.others), "further benchmark")
         yield f"slower at {bisected.ends[1].name}, and not searched: {others}: {named(bisected.others)}"
     if bisected.minutes_needed is not None:
-        takes = duration(60 * bisected.minutes_needed)
-        yield f"to decide it takes {takes if bisected.minutes_needed < _YEAR_MINUTES else 'more than a year'}"
+        yield f"to decide it takes {duration(60 * bisected.minutes_needed)}"
     if bisected.threshold_percent is not None:
         skipped = sum(step.side == "skipped" for step in bisected.steps)
         passed_over = f", {skipped} of them passed over" if skipped else ""
@@ -146,15 +143,9 @@ def screen(bisected: Bisected) -> Iterator[str]:
         )
         yield "a wrong commit is named in at most 5% of bisections"
     for label, revision in zip(("good", "bad"), bisected.ends, strict=True):
-        yield printable(f"{label}: {named_revision(revision)}: {shortened(revision.subject)}")
+        yield printable(f"{label}: {revision}: {shortened(revision.subject)}")
     if bisected.suspects:
         yield f"look at it: {_look(bisected)}"
-
-
-def named_revision(revision: Revision) -> str:
-    """Return what people call a revision: `main (1a2b3c4d5e)`."""
-    known = revision.commit.startswith(revision.name)
-    return revision.short if known else f"{revision.name} ({revision.short})"
 
 
 def _described(suspect: Suspect) -> str:

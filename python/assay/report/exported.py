@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 from assay.errors import AssayError
-from assay.experiment import Experiment
 from assay.foreign import Exported, google_benchmark_json, hyperfine_json
 from assay.report.foreign import common_unit
 from assay.report.metrics import measured
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial, representative
 
-Tool = Literal["google-benchmark", "hyperfine"]
 
-
-def export_for(tool: Tool, store: Store, campaign: CampaignSummary) -> tuple[str, str]:
+def export_for(
+    tool: Literal["google-benchmark", "hyperfine"], store: Store, campaign: CampaignSummary
+) -> tuple[str, str]:
     """Return the JSON of a campaign for a tool's own scripts, and in words what its times are.
 
     Raises:
@@ -33,7 +32,7 @@ def export_for(tool: Tool, store: Store, campaign: CampaignSummary) -> tuple[str
         trial for trial in store.trials(campaign.id) if trial.status == "valid" and trial.metrics.get(metric)
     ]
     conditions = [
-        _exported(experiment, levels, representative(trials), factor)
+        _exported(metric, levels, representative(trials), unit, factor)
         for levels in experiment.conditions()
         if (trials := [trial for trial in valid if trial.levels == levels])
     ]
@@ -55,11 +54,11 @@ def export_for(tool: Tool, store: Store, campaign: CampaignSummary) -> tuple[str
 
 
 def _exported(
-    experiment: Experiment, levels: Mapping[str, object], trials: list[StoredTrial], factor: float
+    metric: str, levels: Mapping[str, object], trials: list[StoredTrial], unit: str, factor: float
 ) -> Exported:
-    metric = experiment.comparison.metric
-    rate = common_unit(experiment, metric) == ("op/s", 1.0)
-    times = [1e9 / trial.metrics[metric] if rate else factor * trial.metrics[metric] for trial in trials]
+    times = [
+        1e9 / trial.metrics[metric] if unit == "op/s" else factor * trial.metrics[metric] for trial in trials
+    ]
     processor = [of for trial in trials if (of := _processor_ns(trial, metric)) is not None]
     return Exported(
         {name: level for name, level in levels.items() if isinstance(level, str | int | float)},

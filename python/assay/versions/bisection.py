@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 
-class History(Protocol):
-    """What the search needs to know of commits; a `Repository` does."""
+class Ancestry(Protocol):
+    """What the search needs to know of commits; a `Repository` does, and simulations without git do."""
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
         """Return the commits up to `bad` that none of `good` contains, the newest last."""
@@ -27,11 +27,6 @@ class Suspects:
     commits: tuple[str, ...]
     skipped: Mapping[str, str]
 
-    @property
-    def first_bad(self) -> str | None:
-        """The first bad commit; None if several cannot be told apart."""
-        return self.commits[0] if len(self.commits) == 1 else None
-
 
 class Bisection:
     """Asks about one commit after the other, as `git bisect` does.
@@ -43,13 +38,13 @@ class Bisection:
         next: the commit to say something about; None at the end.
     """
 
-    def __init__(self, history: History, good: str, bad: str) -> None:
+    def __init__(self, ancestry: Ancestry, good: str, bad: str) -> None:
         """Take a commit that is known to be good, and a descendant of it that is bad."""
-        self._history = history
+        self._ancestry = ancestry
         self.good = [good]
         self.bad = bad
         self.skipped: dict[str, str] = {}
-        self.next = history.midpoint(self.good, bad, self.skipped)
+        self.next = ancestry.midpoint(self.good, bad, self.skipped)
 
     def told(self, commit: str, answer: Literal["good", "bad", "skipped"], why: str = "") -> None:
         """Take the answer about a commit; where it is skipped, `why`: did not build, undecided."""
@@ -59,15 +54,10 @@ class Bisection:
             self.bad = commit
         else:
             self.skipped[commit] = why
-        self.next = self._history.midpoint(self.good, self.bad, self.skipped)
+        self.next = self._ancestry.midpoint(self.good, self.bad, self.skipped)
 
     @property
     def suspects(self) -> Suspects:
         """What the answers so far leave."""
-        commits = tuple(self._history.suspects(self.good, self.bad))
+        commits = tuple(self._ancestry.suspects(self.good, self.bad))
         return Suspects(commits, {one: self.skipped[one] for one in commits if one in self.skipped})
-
-    @property
-    def result(self) -> Suspects | None:
-        """What the search came to, once nothing is left to ask."""
-        return self.suspects if self.next is None else None

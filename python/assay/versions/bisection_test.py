@@ -21,7 +21,6 @@ def search(bisection: Bisection, bad: Collection[str], skipped: Collection[str] 
     """Search, and return what was asked about."""
     tried = []
     while (commit := bisection.next) is not None:
-        assert bisection.result is None
         tried.append(commit)
         if commit in skipped:
             bisection.told(commit, "skipped", "did not build")
@@ -35,8 +34,7 @@ def test_any_of_16_commits_is_found_in_4_steps(project: Project) -> None:
     for planted in range(16):
         bisection = Bisection(Repository.find(project.root), project.first, commits[-1])
         assert len(search(bisection, commits[planted:])) == 4
-        assert bisection.result is not None
-        assert bisection.result.first_bad == commits[planted]
+        assert bisection.suspects.commits == (commits[planted],)
 
 
 def test_in_a_history_with_merges_the_choices_are_those_of_git_bisect(project: Project) -> None:
@@ -53,8 +51,7 @@ def test_in_a_history_with_merges_the_choices_are_those_of_git_bisect(project: P
         bad = {*project.git("rev-list", "--ancestry-path", f"{planted}..{last}").split(), planted}
         bisection = Bisection(Repository.find(project.root), project.first, last)
         tried = search(bisection, bad)
-        assert bisection.result is not None
-        assert bisection.result.first_bad == planted
+        assert bisection.suspects.commits == (planted,)
 
         theirs = []
         said = project.git("bisect", "start", "--no-checkout", last, project.first)
@@ -75,13 +72,11 @@ def test_what_cannot_be_told_apart_is_named_with_why(project: Project) -> None:
     def holds(planted: int, skipped: set[str]) -> None:
         bisection = Bisection(repository, project.first, commits[-1])
         tried = search(bisection, commits[planted:], skipped)
-        result = bisection.result
-        assert result is not None
+        result = bisection.suspects
         assert commits[planted] in result.commits
         # Each but the newest was skipped, which is known to be bad.
         assert list(result.skipped) == list(result.commits[:-1])
         assert set(result.skipped.values()) <= {"did not build"}
-        assert (result.first_bad is None) == (len(result.commits) > 1)
         assert len(tried) == len(set(tried))
         assert len(set(tried) - skipped) <= math.log2(8) + len(skipped)
 
@@ -90,6 +85,6 @@ def test_what_cannot_be_told_apart_is_named_with_why(project: Project) -> None:
 
 def test_a_single_commit_needs_no_question(project: Project) -> None:
     only = project.commit("only")
-    result = Bisection(Repository.find(project.root), project.first, only).result
-    assert result is not None
-    assert result.first_bad == only
+    bisection = Bisection(Repository.find(project.root), project.first, only)
+    assert bisection.next is None
+    assert bisection.suspects.commits == (only,)

@@ -26,6 +26,9 @@ _SETTINGS = {
 }
 _SAID_AT_MOST = 300  # characters
 
+DIFFERENCES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
+"""What `git diff` and its kind are told where the names of changed files are wanted."""
+
 
 class GitError(AssayError):
     """Git failed; `said` is what it wrote to standard error."""
@@ -93,3 +96,8 @@ def succeeds(folder: Path, *arguments: str) -> bool:
 def names(printed: str) -> tuple[str, ...]:
     """Return the names that git printed with `-z`."""
     return tuple(printed.split("\0")[:-1])
+
+
+def differing(folder: Path, commit: str) -> tuple[str, ...]:
+    """Return the files of git's in a checkout that differ from a commit."""
+    return names(git(folder, "diff", "--no-ext-diff", *DIFFERENCES, commit, "--"))

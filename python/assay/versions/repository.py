@@ -9,17 +9,16 @@ from datetime import datetime
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.versions.git import GitError, git, names, succeeds
+from assay.experiment.revisions import SHORT
+from assay.versions.git import DIFFERENCES, GitError, differing, git, names, succeeds
 from assay.versions.temporary import Temporary
 from assay.words import counted, listed, nearest, printable, show
 
-_SHORT = 10
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "Assay"), ("EMAIL", "assay@localhost"))
 }
-_DIFFERENCES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Revision:
     @property
     def short(self) -> str:
         """The start of the hash, as people write it."""
-        return self.commit[:_SHORT]
+        return self.commit[:SHORT]
 
     def __str__(self) -> str:
         """Return name and hash, for messages."""
@@ -88,8 +87,7 @@ class Repository:
         """
         with suppress(AssayError):
             repository = Repository.find(folder)
-            differing = names(git(repository.root, "diff", "--no-ext-diff", *_DIFFERENCES, "HEAD", "--"))
-            return replace(repository.revision("HEAD"), changed=differing)
+            return replace(repository.revision("HEAD"), changed=differing(repository.root, "HEAD"))
         return None
 
     @property
@@ -128,7 +126,7 @@ class Repository:
                 shutil.copy2(own, index)
             variables = {"GIT_INDEX_FILE": str(index)} | temporary.variables
             git(self.root, "add", "--all", variables=variables)
-            unseen = names(git(self.root, "diff-files", *_DIFFERENCES, variables=variables))
+            unseen = names(git(self.root, "diff-files", *DIFFERENCES, variables=variables))
             if unseen:
                 raise AssayError(
                     f"{counted(unseen, 'submodule')} of {self.root} with changes that are not committed: "

@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.runner.build import run_shell
 from assay.runner.process import CannotStartError, StopSignals
-from assay.versions.git import environment, git, names, succeeds
+from assay.versions.git import differing, environment, git, names, succeeds
 from assay.versions.repository import Repository, Revision
 from assay.versions.temporary import Temporary
 from assay.words import printable
@@ -132,22 +132,17 @@ class Worktrees:
             return ()
         revision, folder = self._revisions[label], self.folders[label]
         # Rules for ends of lines can make files differ from what was just checked out.
-        before = _changed(folder, revision)
+        before = differing(folder, revision.commit)
         self._say(f"building {printable(label)}, {revision}: {printable(self._build)}")
         try:
             marked = environment() | self._temporary.variables
             run_shell("build", self._build, folder, self._show_output, self._stop, environment=marked)
         except CannotStartError as error:
             raise BuildFailedError(label, revision, str(error)) from error
-        return tuple(name for name in _changed(folder, revision) if name not in before)
+        return tuple(name for name in differing(folder, revision.commit) if name not in before)
 
 
 def _submodules(folder: Path) -> dict[str, str]:
     """Return path -> commit of the submodules of what is checked out."""
     entries = (entry.partition("\t") for entry in names(git(folder, "ls-tree", "-r", "-z", "HEAD")))
     return {path: facts.split()[2] for facts, _, path in entries if facts.startswith(_SUBMODULE)}
-
-
-def _changed(folder: Path, revision: Revision) -> tuple[str, ...]:
-    differences = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
-    return names(git(folder, "diff", "--no-ext-diff", *differences, revision.commit, "--"))
