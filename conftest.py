@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,15 @@ CALIBRATION = {
 }
 
 
-@pytest.fixture(autouse=True)
-def host_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the host for quiet, as far as trials go: tests run beside each other."""
-    monkeypatch.setattr(load, "counts", lambda: None)
+@pytest.fixture(scope="session", autouse=True)
+def host_to_itself() -> Iterator[None]:
+    """Take the host for quiet, as far as trials go: tests run beside each other.
+
+    For the whole session, as fixtures of modules run campaigns before a test's own fixtures are there.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "counts", lambda: None)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path) -> Non
     assert "not-interleaved" in printed
     assert printed.count("campaign 2") >= 2
     printed = assay("compare", "subject=noop", "subject=std_map_mutex", "--json").stdout
-    assert verdicts_of_all_groups(printed) == ["slower"]
+    assert verdicts_of_all_groups(printed) == ["slower"], printed
     assert "not-interleaved" not in printed
     store = campaigns / "results" / "assay.sqlite"
     assert "@2" in assay("compare", f"{store}@1", f"{store}@2").stdout
