@@ -26,7 +26,7 @@ install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h native/a
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(FILES native/assay/fixture/fixture.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
-install(TARGETS assay_input assay_host assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial assay_rig_checks assay_rig
+install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial assay_rig_checks assay_rig
   EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-calibrate assay-clocks assay-engines assay-meter assay-rig)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
