@@ -109,13 +109,15 @@ int list() {
 int model(const options& chosen) {
   const auto& subject = map_of(chosen);
   begin("model", chosen);
+  const auto begin_time = steady_clock::now();
   std::uint64_t operations = 0;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
-    operations += chosen.operations;
-    const auto difference = assay::rig::difference_from_model(
-        subject, {.seed = seed, .operations = chosen.operations, .keys = chosen.keys});
-    if (difference) std::printf("%s", difference->c_str());
-    return !difference;
+    assay::rig::modelling asked{.seed = seed, .operations = chosen.operations, .keys = chosen.keys};
+    if (chosen.seconds) asked.duration = *chosen.seconds - (steady_clock::now() - begin_time);
+    const auto seen = assay::rig::check_model(subject, asked);
+    operations += seen.operations;
+    std::printf("%s", seen.problem.c_str());
+    return seen.problem.empty();
   });
   return end("model", chosen, passed, 0, operations);
 }
