@@ -163,7 +163,7 @@ int owners(const options& chosen) {
 int progress(const options& chosen) {
   const auto& subject = concurrent(chosen);
   begin("progress", chosen);
-  const auto found = assay::rig::check_progress(subject, chosen.seed);
+  const auto found = assay::rig::check_progress(subject, chosen.seed, chosen.seconds);
   for (const auto& line : found.lines) std::printf("%s\n", line.c_str());
   if (found.any_suspended) return end("progress", chosen, found.passed, 0, found.operations);
   std::printf("no operation passes a marked point (ASSAY_POINT)\n");
@@ -234,7 +234,7 @@ int main(int argc, char** argv) try {
       command
           ->add_option_function<double>(
               "--seconds", [&chosen](double length) { chosen.seconds.emplace(length); },
-              "go on with further seeds for this long; progress is complete without")
+              "take this long: with further seeds, or with less if a map or the machine is slow")
           ->check(CLI::PositiveNumber);
     }
     if (name == "linearizability" || name == "histories" || name == "owners" || name == "stress") {

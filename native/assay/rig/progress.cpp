@@ -519,7 +519,10 @@ struct place {
 
 }  // namespace
 
-progress_found check_progress(const subject_entry& subject, std::uint64_t seed) {
+progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
+                              std::optional<std::chrono::duration<double>> duration) {
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
   constexpr unsigned times = 3;        // at each point
   constexpr unsigned most_times = 20;  // if it is not always reached
   watchdog watch = watching(subject, seed);
@@ -555,9 +558,12 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed) 
   }
   // Where a lock is held for a short time only, few are suspended that hold it.
   const unsigned attempts = subject.lock_free ? 150 : 40;
+  constexpr unsigned in_any_case = 10;
   const unsigned enough = subject.lock_free ? 2 : 1;  // a second time, to be sure
   place anywhere;
   for (unsigned i = 0; i < attempts && anywhere.waited < enough && anywhere.problem.empty(); ++i) {
+    const bool late = duration && steady_clock::now() - begin > *duration;
+    if (late && i >= in_any_case && anywhere.waited == 0) break;
     const auto seen = suspend_once(
         subject, "", {.seed = random::derive_seed(seed, times + most_times + i), .operations = 100},
         watch);

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <optional>
+#include <chrono>
 #include <string>
 
 #include "assay/rig/linearizability.h"
@@ -37,6 +37,13 @@ TEST_P(sound_map_of_rig, passes_linearizability) {
 TEST_P(sound_map_of_rig, passes_progress) {
   const auto found = check_progress(subject, 1);
   EXPECT_TRUE(found.passed && found.any_suspended) << ::testing::PrintToString(found.lines);
+}
+
+// Each of its 150 attempts takes most of a second on a busy machine.
+TEST(progress_between_marks, ends_when_its_time_is_over) {
+  const auto found = check_progress(find_subject("sound_list"), 1, std::chrono::seconds(0));
+  EXPECT_THAT(found.lines,
+              ::testing::Contains(::testing::ContainsRegex("anywhere, ([1-9]|10) times")));
 }
 
 TEST_P(sound_map_of_rig, passes_stress) {
