@@ -378,9 +378,9 @@ steady_clock::time_point end_of_share(steady_clock::time_point begin,
 
 std::string describe(const subject_entry& subject, const held_types& types, std::uint64_t seed,
                      std::string_view which, const failure& least) {
-  return subject.name + " differs from std::map. Seed " + std::to_string(seed) + ", keys of " +
-         to_string(types.key) + " and values of " + to_string(types.value) + "; " +
-         std::string(which) + ", on an empty map:\n" + print(least);
+  return subject.name + " differs from std::map in " + shortened(least.found.what) + ". Seed " +
+         std::to_string(seed) + ", keys of " + to_string(types.key) + " and values of " +
+         to_string(types.value) + "; " + std::string(which) + ", on an empty map:\n" + print(least);
 }
 
 }  // namespace
