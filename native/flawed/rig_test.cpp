@@ -293,7 +293,7 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
                                  .interval = std::chrono::milliseconds(10),
                                  .value = {.type = datum::kind::bytes, .least = 9, .most = 100}};
     const auto problems = trial::run(request, find_subject(name)).problems;
-    EXPECT_THAT(problems, ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(problems, ::testing::Contains(ContainsRegex(GetParam().told_by)));
   }
 };
 
