@@ -195,7 +195,7 @@ int memory(const options& chosen) {
   }
   std::uint64_t operations = 0;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
-    assay::rig::remembering asked{.seed = seed, .duration = chosen.seconds};
+    assay::rig::remembering asked{.seed = seed};
     if (chosen.seconds) asked.patience = std::max(asked.patience, *chosen.seconds);
     const auto seen = assay::rig::memory_kept(subject, asked);
     operations += seen.operations;

@@ -1,7 +1,6 @@
 #include "assay/rig/memory.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,34 +25,19 @@ namespace {
 
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
 
-// When a round or a lap that begins now has had its share of the time, if that has an end.
-std::chrono::steady_clock::time_point end_of_share(const remembering& asked) {
-  using std::chrono::steady_clock;
-  if (!asked.duration) return steady_clock::time_point::max();
-  const unsigned shares = asked.rounds + asked.rounds / 4 + 1 + 2 * asked.rounds;
-  return steady_clock::now() +
-         std::chrono::duration_cast<steady_clock::duration>(*asked.duration / shares);
-}
-
 // What is wrong with the map at the end of the round, if anything is.
 std::optional<std::string> play_round(const subject_entry& subject, const remembering& asked,
-                                      std::uint64_t seed, watchdog& watch,
-                                      std::uint64_t& operations) {
+                                      std::uint64_t seed, watchdog& watch) {
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
   const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
   sync::crew crew(threads);
-  const auto end = end_of_share(asked);
-  std::atomic<std::uint64_t> done{0};  // relaxed: the crew's end orders it
   crew.run([&](unsigned i) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     const auto handle = map->attach();
-    std::uint64_t n = 0;
-    for (; n < asked.operations && std::chrono::steady_clock::now() < end; ++n) {
+    for (std::uint64_t n = 0; n < asked.operations; ++n) {
       handle->ask(draw_question(draw, subject.operations, asked.keys));
     }
-    done.fetch_add(n, std::memory_order_relaxed);
   });
-  operations += done.load(std::memory_order_relaxed);
   return map->broken_invariant();
 }
 
@@ -100,23 +84,19 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
   const auto run_until = [&](std::size_t laps) {
     while (bytes.size() < laps) {
       const std::uint64_t seed = random::derive_seed(asked.seed, bytes.size());
-      const auto end = end_of_share(asked);
-      std::atomic<std::uint64_t> done{asked.keys};  // relaxed: the crew's end orders it
       crew.run([&](unsigned i) {
         random::splitmix64 draw(random::derive_seed(seed, i));
-        std::uint64_t k = 0;
-        for (; k < asked.operations && std::chrono::steady_clock::now() < end; ++k) {
+        for (std::uint64_t k = 0; k < asked.operations; ++k) {
           const operation kind = draw() % 2 == 0 ? operation::insert : operation::erase;
           handles[i]->ask({.kind = kind, .key = 1 + draw() % asked.keys, .value = draw() >> 1U});
         }
-        done.fetch_add(k, std::memory_order_relaxed);
       });
       crew.run([&](unsigned i) {
         for (std::uint64_t key = 1 + i; key <= asked.keys; key += threads) {
           handles[i]->ask({.kind = operation::erase, .key = key});
         }
       });
-      operations += done.load(std::memory_order_relaxed);
+      operations += asked.operations * threads + asked.keys;
       bytes.push_back(allocated_bytes());
     }
     return climbs_by_quarters(bytes);
@@ -155,13 +135,13 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked) 
   for (unsigned n = 0; n <= unheeded + asked.rounds; ++n) {
     const std::uint64_t seed = random::derive_seed(asked.seed, n);
     const auto broken = telling_failures(subject.name, asked.seed, [&] {
-      return in_own_thread(
-          [&] { return play_round(subject, asked, seed, watch, seen.operations); });
+      return in_own_thread([&] { return play_round(subject, asked, seed, watch); });
     });
     if (broken) {
       seen.problem = "after round " + std::to_string(n) + ": " + *broken;
       return seen;
     }
+    seen.operations += asked.operations * std::min(4U, subject.max_threads.value_or(4));
     if (n >= unheeded) bytes.push_back(allocated_bytes());
   }
   std::uint64_t most = bytes.front();

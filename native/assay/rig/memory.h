@@ -20,7 +20,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "assay/subject/subject.h"
@@ -34,9 +33,6 @@ struct remembering {
   std::uint64_t keys = 16;
   // That lives on and still grows, unless it is done earlier with 4000 times `operations`.
   std::chrono::duration<double> patience = std::chrono::seconds(5);
-  // Of all rounds and the first laps together, for maps that are slow: what one does not do in its share
-  // of it is left out.
-  std::optional<std::chrono::duration<double>> duration{};
 };
 
 struct kept_memory {
