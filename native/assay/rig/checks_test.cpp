@@ -217,13 +217,23 @@ class keeps_spin_lock : public test_map<keeps_spin_lock> {
 const subject<keeps_spin_lock> keeps_spinning{"keeps_spin_lock", "lets all others spin"};
 
 std::string difference(const std::string& map) {
-  return difference_from_model(find_subject(map), {.seed = 7, .operations = 4000, .keys = 20})
-      .value_or("");
+  return check_model(find_subject(map), {.seed = 7, .operations = 4000, .keys = 20}).problem;
 }
 
 std::ptrdiff_t lines(const std::string& text) { return std::ranges::count(text, '\n'); }
 
 TEST(model, finds_no_difference_in_a_sound_map_of_any_type) { EXPECT_EQ(difference("sound"), ""); }
+
+// Some of each type are asked in any case.
+TEST(model, ends_when_its_time_is_over) {
+  const auto& subject = find_subject("sound");
+  const modelled seen = check_model(
+      subject,
+      {.seed = 7, .operations = 400'000, .keys = 20'000, .duration = std::chrono::seconds(0)});
+  EXPECT_EQ(seen.problem, "");
+  EXPECT_GE(seen.operations, subject.types.size());
+  EXPECT_LT(seen.operations, 1000);
+}
 
 TEST(model, leaves_out_what_a_difference_does_not_need) {
   const std::string told = difference("finds_less_of_two");

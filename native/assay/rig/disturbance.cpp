@@ -51,10 +51,23 @@ void disturbance::strike(const char* point) {
   // Another thread that waits for this processor runs now; one that runs on another processor gets
   // further only if this one spins.
   if ((drawn >> 32) % 4 == 0) {
-    std::this_thread::yield();
+    yield();
   } else {
     for (std::uint64_t i = (drawn >> 40) % longest_spin_; i > 0; --i) pause_processor();
   }
+}
+
+// Beside busy processes a yield lasts until each of them has had its turn, and they are preemption
+// enough: without a limit some thousand yields would take minutes. So what is far longer than the
+// turns of all threads of a check is followed by as long a time without.
+void disturbance::yield() {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds long_for_threads(20);
+  const auto begin = steady_clock::now();
+  if (begin < no_yield_before_) return;
+  std::this_thread::yield();
+  const auto end = steady_clock::now();
+  if (end - begin > long_for_threads) no_yield_before_ = end + (end - begin);
 }
 
 disturbance::here::here(disturbance& mine) { of_this_thread = &mine; }

@@ -14,6 +14,7 @@
 #ifndef ASSAY_RIG_DISTURBANCE_H_
 #define ASSAY_RIG_DISTURBANCE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -43,10 +44,13 @@ class disturbance {
   };
 
  private:
+  void yield();
+
   random::splitmix64 draw_;
   std::uint64_t one_in_ = 0;        // calls of strike() do something
   std::uint64_t longest_spin_ = 0;  // in pauses of the processor
   std::optional<habits> habits_;    // instead, with high randomness
+  std::chrono::steady_clock::time_point no_yield_before_{};
 };
 
 // Disturbs the threads that ask for it, while it lives. One at a time in a process.

@@ -109,13 +109,15 @@ int list() {
 int model(const options& chosen) {
   const auto& subject = map_of(chosen);
   begin("model", chosen);
+  const auto begin_time = steady_clock::now();
   std::uint64_t operations = 0;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
-    operations += chosen.operations;
-    const auto difference = assay::rig::difference_from_model(
-        subject, {.seed = seed, .operations = chosen.operations, .keys = chosen.keys});
-    if (difference) std::printf("%s", difference->c_str());
-    return !difference;
+    assay::rig::modelling asked{.seed = seed, .operations = chosen.operations, .keys = chosen.keys};
+    if (chosen.seconds) asked.duration = *chosen.seconds - (steady_clock::now() - begin_time);
+    const auto seen = assay::rig::check_model(subject, asked);
+    operations += seen.operations;
+    std::printf("%s", seen.problem.c_str());
+    return seen.problem.empty();
   });
   return end("model", chosen, passed, 0, operations);
 }
@@ -161,7 +163,7 @@ int owners(const options& chosen) {
 int progress(const options& chosen) {
   const auto& subject = concurrent(chosen);
   begin("progress", chosen);
-  const auto found = assay::rig::check_progress(subject, chosen.seed);
+  const auto found = assay::rig::check_progress(subject, chosen.seed, chosen.seconds);
   for (const auto& line : found.lines) std::printf("%s\n", line.c_str());
   if (found.any_suspended) return end("progress", chosen, found.passed, 0, found.operations);
   std::printf("no operation passes a marked point (ASSAY_POINT)\n");
@@ -232,7 +234,7 @@ int main(int argc, char** argv) try {
       command
           ->add_option_function<double>(
               "--seconds", [&chosen](double length) { chosen.seconds.emplace(length); },
-              "go on with further seeds for this long; progress is complete without")
+              "take this long: with further seeds, or with less if a map or the machine is slow")
           ->check(CLI::PositiveNumber);
     }
     if (name == "linearizability" || name == "histories" || name == "owners" || name == "stress") {

@@ -76,6 +76,8 @@ std::pair<std::string, std::string> told(const answer& got, const answer& expect
   return {tell(*met, at.in1), tell(*held, at.in2)};
 }
 
+using std::chrono::steady_clock;
+
 // Where a sequence of operations first led to something else than in a std::map.
 struct difference {
   std::size_t at;  // the number of the operation; their count if it is what was looked at after all
@@ -149,7 +151,10 @@ class sequences {
     return all;
   }
 
-  [[nodiscard]] std::optional<difference> first_difference(const std::vector<question>& all) const {
+  // Leaves in `all` what was asked: operations up to the difference, and some at least, but hardly
+  // any after the deadline.
+  std::optional<difference> first_difference(std::vector<question>& all,
+                                             steady_clock::time_point deadline) const {
     model right;
     const auto map = watch_.over(types_.build({.key_range = keys_,
                                                .threads = 1,
@@ -158,7 +163,15 @@ class sequences {
     {
       const auto handle = map->attach();
       for (std::size_t i = 0; i < all.size(); ++i) {
-        if (auto found = ask(*handle, right, all[i], i)) return found;
+        constexpr std::size_t seldom = 64;  // a look at the clock takes as long as some operations
+        if (i % seldom == seldom - 1 && steady_clock::now() > deadline) {
+          all.resize(i);
+          break;
+        }
+        if (auto found = ask(*handle, right, all[i], i)) {
+          all.resize(i + 1);
+          return found;
+        }
       }
     }
     return at_rest(*map, right, all.size());
@@ -237,25 +250,21 @@ struct failure {
   difference found;
 };
 
-failure cut_after(std::vector<question> all, difference found) {
-  all.resize(std::min(all.size(), found.at + 1));
-  return {std::move(all), std::move(found)};
-}
-
 // Without the operations before the last that `is_needed` denies, if what is left still ends in a
 // difference.
-failure leave_out(const sequences& tried, failure least, auto is_needed) {
+failure leave_out(const sequences& tried, failure least, steady_clock::time_point deadline,
+                  auto is_needed) {
   std::vector<question> less;
   for (std::size_t i = 0; i < least.operations.size(); ++i) {
     if (i + 1 == least.operations.size() || is_needed(i)) less.push_back(least.operations[i]);
   }
   if (less.size() == least.operations.size()) return least;
-  auto found = tried.first_difference(less);
-  return found ? cut_after(std::move(less), std::move(*found)) : least;
+  auto found = tried.first_difference(less, deadline);
+  return found ? failure{std::move(less), std::move(*found)} : least;
 }
 
 // Most of the operations of a long sequence have changed nothing.
-failure leave_out_idle(const sequences& tried, failure least) {
+failure leave_out_idle(const sequences& tried, failure least, steady_clock::time_point deadline) {
   model right;
   std::vector<bool> changed;
   for (const question& one : least.operations) {
@@ -265,10 +274,8 @@ failure leave_out_idle(const sequences& tried, failure least) {
     if (may_change) right.ask(one);
     changed.push_back(right.size() != before || one.kind > operation::iterate);
   }
-  return leave_out(tried, std::move(least), [&](std::size_t i) { return changed[i]; });
+  return leave_out(tried, std::move(least), deadline, [&](std::size_t i) { return changed[i]; });
 }
-
-using std::chrono::steady_clock;
 
 // What is left of `all` without the operations about keys of those ranks; the last one stays.
 std::vector<question> without_keys(const std::vector<question>& all,
@@ -291,8 +298,8 @@ failure leave_out_keys(const sequences& tried, failure least, steady_clock::time
       if (steady_clock::now() > deadline) return least;
       auto less = without_keys(least.operations, ranks, end - std::min(piece, end), end);
       if (less.size() == least.operations.size()) continue;
-      if (auto found = tried.first_difference(less)) {
-        least = cut_after(std::move(less), std::move(*found));
+      if (auto found = tried.first_difference(less, deadline)) {
+        least = {std::move(less), std::move(*found)};
       }
     }
   }
@@ -306,7 +313,7 @@ failure leave_out_keys(const sequences& tried, failure least, steady_clock::time
 failure shrink(const sequences& tried, failure least, std::chrono::milliseconds longest) {
   const auto begin_time = steady_clock::now();
   const auto deadline = begin_time + longest;
-  least = leave_out_idle(tried, std::move(least));
+  least = leave_out_idle(tried, std::move(least), deadline);
   least = leave_out_keys(tried, std::move(least), begin_time + longest / 2);
   for (std::size_t piece = std::max<std::size_t>(least.operations.size() / 2, 1); piece > 0;) {
     bool smaller = false;
@@ -317,8 +324,8 @@ failure shrink(const sequences& tried, failure least, std::chrono::milliseconds 
       less.erase(less.begin() + static_cast<std::ptrdiff_t>(begin),
                  less.begin() + static_cast<std::ptrdiff_t>(end));
       end = begin;
-      if (auto found = tried.first_difference(less)) {
-        least = cut_after(std::move(less), std::move(*found));
+      if (auto found = tried.first_difference(less, deadline)) {
+        least = {std::move(less), std::move(*found)};
         end = std::min(end, least.operations.size());
         smaller = true;
       }
@@ -360,24 +367,37 @@ std::string print(const failure& least) {
          "   but std::map: " + shortened(least.found.expected) + '\n';
 }
 
+// When the first `parts` of that many have had their parts of the time, if it has an end.
+steady_clock::time_point end_of_share(steady_clock::time_point begin,
+                                      std::optional<std::chrono::duration<double>> duration,
+                                      std::size_t parts, std::size_t of) {
+  if (!duration) return steady_clock::time_point::max();
+  const auto share = *duration * static_cast<double>(parts) / static_cast<double>(of);
+  return begin + std::chrono::duration_cast<steady_clock::duration>(share);
+}
+
 std::string describe(const subject_entry& subject, const held_types& types, std::uint64_t seed,
                      std::string_view which, const failure& least) {
-  return subject.name + " differs from std::map. Seed " + std::to_string(seed) + ", keys of " +
-         to_string(types.key) + " and values of " + to_string(types.value) + "; " +
-         std::string(which) + ", on an empty map:\n" + print(least);
+  return subject.name + " differs from std::map in " + shortened(least.found.what) + ". Seed " +
+         std::to_string(seed) + ", keys of " + to_string(types.key) + " and values of " +
+         to_string(types.value) + "; " + std::string(which) + ", on an empty map:\n" + print(least);
 }
 
 }  // namespace
 
-std::optional<std::string> difference_from_model(const subject_entry& subject,
-                                                 const modelling& asked) {
+modelled check_model(const subject_entry& subject, const modelling& asked) {
   watchdog watch({.check = "model", .map = subject.name, .seed = asked.seed});
   constexpr std::uint64_t few = 200;
   random::splitmix64 draw(asked.seed);
   const std::uint64_t of_each = std::max<std::uint64_t>(asked.operations / subject.types.size(), 1);
-  for (const auto& types : subject.types) {
+  const auto begin = steady_clock::now();
+  modelled seen;
+  for (std::size_t type = 0; type < subject.types.size(); ++type) {
+    const auto& types = subject.types[type];
     const sequences tried(subject, types, asked.keys, watch);
-    // A sequence that grows to many keys, a long one, and then short ones of fewer keys.
+    const auto end = end_of_share(begin, asked.duration, type + 1, subject.types.size());
+    // A sequence that grows to many keys, a long one, and then short ones of fewer keys. Each of the
+    // first two takes half of the time that is left, at most.
     std::uint64_t number = 0;
     for (std::uint64_t done = 0; done < of_each; ++number) {
       const bool grows = number == 0;
@@ -385,18 +405,22 @@ std::optional<std::string> difference_from_model(const subject_entry& subject,
                                    : number == 1 ? (of_each - done + 1) / 2
                                                  : 1 + draw() % 200;
       const std::uint64_t keys = number < 2 ? asked.keys : 1 + draw() % std::min(asked.keys, few);
+      const auto now = steady_clock::now();
+      if (number > 0 && now > end) break;
       done += length;
       auto all = tried.draw(draw(), length, keys, grows);
-      auto found = tried.first_difference(all);
+      auto found = tried.first_difference(all, number < 2 ? now + (end - now) / 2 : end);
+      seen.operations += all.size();
       if (!found) continue;
-      failure least = cut_after(std::move(all), std::move(*found));
+      failure least{std::move(all), std::move(*found)};
       watch.note(describe(subject, types, asked.seed, "what was found first", least));
       // A map that chance has a part in need not differ again.
       least = shrink(tried, std::move(least), asked.shrinking);
-      return describe(subject, types, asked.seed, "the smallest of what was tried", least);
+      seen.problem = describe(subject, types, asked.seed, "the smallest of what was tried", least);
+      return seen;
     }
   }
-  return std::nullopt;
+  return seen;
 }
 
 }  // namespace assay::rig

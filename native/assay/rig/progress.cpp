@@ -359,8 +359,9 @@ void in_all(sync::crew& crew, any_map& map, Act act_in) {
 }
 
 std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_t seed,
-                                      watchdog& watch) {
+                                      std::chrono::steady_clock::time_point end, watchdog& watch) {
   constexpr std::uint64_t operations = 20'000;
+  constexpr std::uint64_t in_any_case = 1000;
   constexpr std::uint64_t keys = suspending{}.keys;
   const auto map = watch.over(subject.build({.key_range = keys, .threads = threads}));
   stage on{.point = {}, .passed_by = 0};
@@ -374,6 +375,7 @@ std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_
              .afterwards = subject.operations};
     const acting_as role(me);
     for (std::uint64_t n = 0; n < operations; ++n, ++on.completed) {
+      if (n >= in_any_case && std::chrono::steady_clock::now() > end) break;
       me.behind = draw_behind(draw);
       handle.ask(draw_question(draw, subject.operations, keys));
     }
@@ -453,7 +455,9 @@ watchdog watching(const subject_entry& subject, std::uint64_t seed) {
 
 std::vector<std::string> points_passed(const subject_entry& subject, std::uint64_t seed) {
   watchdog watch = watching(subject, seed);
-  return telling_failures(subject.name, seed, [&] { return names_passed(subject, seed, watch); });
+  return telling_failures(subject.name, seed, [&] {
+    return names_passed(subject, seed, std::chrono::steady_clock::time_point::max(), watch);
+  });
 }
 
 suspension suspend_at(const subject_entry& subject, std::string_view point,
@@ -519,14 +523,22 @@ struct place {
 
 }  // namespace
 
-progress_found check_progress(const subject_entry& subject, std::uint64_t seed) {
+progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
+                              std::optional<std::chrono::duration<double>> duration) {
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
+  const auto after = [&](double share) {
+    return duration ? begin + std::chrono::duration_cast<steady_clock::duration>(share * *duration)
+                    : steady_clock::time_point::max();
+  };
   constexpr unsigned times = 3;        // at each point
   constexpr unsigned most_times = 20;  // if it is not always reached
   watchdog watch = watching(subject, seed);
   std::set<std::string> points;
   for (unsigned i = 0; i < times; ++i) {
     const auto more = telling_failures(subject.name, seed, [&] {
-      return names_passed(subject, random::derive_seed(seed, i), watch);
+      return names_passed(subject, random::derive_seed(seed, i), after(0.5 * (i + 1) / times),
+                          watch);
     });
     points.insert(more.begin(), more.end());
   }
@@ -555,9 +567,12 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed) 
   }
   // Where a lock is held for a short time only, few are suspended that hold it.
   const unsigned attempts = subject.lock_free ? 150 : 40;
+  constexpr unsigned in_any_case = 10;
   const unsigned enough = subject.lock_free ? 2 : 1;  // a second time, to be sure
   place anywhere;
   for (unsigned i = 0; i < attempts && anywhere.waited < enough && anywhere.problem.empty(); ++i) {
+    const bool late = steady_clock::now() > after(1);
+    if (late && i >= in_any_case && anywhere.waited == 0) break;
     const auto seen = suspend_once(
         subject, "", {.seed = random::derive_seed(seed, times + most_times + i), .operations = 100},
         watch);

@@ -29,6 +29,7 @@
 #ifndef ASSAY_RIG_PROGRESS_H_
 #define ASSAY_RIG_PROGRESS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,7 +85,11 @@ struct progress_found {
 // Suspends a thread at every point that operations pass, at each several times with other seeds, and
 // anywhere else. Fails if something is wrong with the map at the end, and if an operation waits in a map that says
 // it is lock-free. A point that is passed so seldom that no thread comes to it again is only told.
-[[nodiscard]] progress_found check_progress(const subject_entry& subject, std::uint64_t seed);
+// For slow maps and busy machines: the points are looked for in half of `duration`, and when it is over
+// only few threads are suspended anywhere else.
+[[nodiscard]] progress_found check_progress(
+    const subject_entry& subject, std::uint64_t seed,
+    std::optional<std::chrono::duration<double>> duration = {});
 
 }  // namespace assay::rig
 

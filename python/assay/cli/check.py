@@ -1,5 +1,6 @@
 """`assay check`: whether a concurrent map is right."""
 
+import itertools
 import re
 import secrets
 import shutil
@@ -356,7 +357,7 @@ def _print_case(outcome: "Outcome", again: str, program: str, most: int | None) 
 
 def _wrapped(lines: Sequence[str], width: int) -> Iterator[str]:
     """Break long lines between words, but not those of a history, or the heading of its columns."""
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         if len(line) <= width or _DRAWN.search(line + following):
             yield line
         else:

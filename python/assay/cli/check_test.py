@@ -178,6 +178,8 @@ def test_a_check_that_does_not_end_is_killed(program: Path, monkeypatch: pytest.
     [outcome] = checked(program, "lost", "--minutes", "0.001", expect=1)["checks"]
     assert (outcome["result"], outcome["exit_code"]) == ("failed", None)
     assert outcome["found"].startswith("did not end in ")
+    shown = run("lost", "--program", str(program), "--minutes", "0.001")
+    assert "\nlost: did not end in " in shown.stdout, shown.output
 
 
 def test_whatever_a_check_does_the_others_run(program: Path) -> None:
