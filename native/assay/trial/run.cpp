@@ -166,7 +166,7 @@ void prepare(sync::crew& threads, std::span<worker> workers, const request& requ
     if (request.probes) self.probes.emplace();
     if (!request.operations.empty()) self.exactly = request.operations[i];
     self.series.resize(full_intervals + 1);
-    self.meter.emplace();
+    self.meter.emplace(request.events);
   });
 }
 
