@@ -10,7 +10,10 @@
 #ifdef ASSAY_VALGRIND
 #include <valgrind/callgrind.h>
 #else
-#define CALLGRIND_TOGGLE_COLLECT  // its headers were not there: see CMakeLists.txt
+// Its headers were not there: see CMakeLists.txt.
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
 #endif
 
 #include <algorithm>
@@ -160,6 +163,10 @@ std::vector<std::string> known_events() {
   }
   return names;
 }
+
+void begin_simulation() { CALLGRIND_START_INSTRUMENTATION; }
+
+void end_simulation() { CALLGRIND_STOP_INSTRUMENTATION; }
 
 thread_meter::thread_meter(std::span<const std::string> events)
     : schedstat_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {

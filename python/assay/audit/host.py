@@ -121,6 +121,8 @@ _DISTURBED = 0.03
 @rule("busy-host", "Other work took processor time", f"{BENCHMARKING}, system load; docs/statistics.md")
 def busy_host(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials lost processor time to other programs."""
+    if evidence.experiment.comparison.is_simulated:
+        return
     shares = {
         condition_name(condition.levels): condition.lost
         for condition in evidence.analysis.conditions

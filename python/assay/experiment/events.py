@@ -32,6 +32,11 @@ def simulated_metric(event: str) -> str:
     return f"{SIMULATED}{name_of(event)}_per_operation"
 
 
+def is_simulated(metric: str) -> bool:
+    """Return whether a metric is of a simulated processor, which knows nothing of the host and its load."""
+    return metric.startswith(SIMULATED)
+
+
 def base_of(event: str) -> str | None:
     """Return an event in lower case without modifiers; None if its prefix names events of one processor."""
     known = event.lower().removeprefix(_OF_THE_KERNEL)

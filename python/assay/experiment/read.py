@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.experiment.charts import read_chart
-from assay.experiment.events import SIMULATED, simulated_metric
+from assay.experiment.events import is_simulated, simulated_metric
 from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
@@ -428,7 +428,7 @@ def _check_simulated(experiment: Experiment) -> None:
     comparison = experiment.comparison
     for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
         for metric in metrics:
-            if not metric.startswith(SIMULATED) or metric in simulated:
+            if not is_simulated(metric) or metric in simulated:
                 continue
             hint = nearest(metric, sorted(simulated)) if simulated else "give [simulate] operations = 20_000"
             why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from assay.experiment import placeholders
-from assay.experiment.events import Simulate
+from assay.experiment.events import Simulate, is_simulated
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -100,6 +100,11 @@ class ComparisonDesign(Part):
     def against(self) -> str:
         """Return in words what is compared with."""
         return " or ".join(str(level) for level in self.baselines())
+
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether nothing that is compared depends on the host and its load."""
+        return all(is_simulated(metric) for metric in (self.metric, *self.also))
 
     def gated(self, percent: float) -> Self:
         """Return the same with a gate, and with a smallest effect that is not above it."""

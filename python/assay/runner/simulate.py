@@ -1,14 +1,13 @@
 """Simulates what a processor would count of a trial: a second, short run of it under valgrind's callgrind.
 
-The program's meter tells callgrind where the measured interval begins and ends, so that prefill and warm-up
-fill the caches and do not count. What is simulated is one processor, the same on every host, so that its
-numbers are those of the program, its compiler and its draws alone.
+The program's meter tells callgrind where the measured interval begins and ends, so that the warm-up fills the
+caches and does not count. What is simulated is one processor, the same on every host, so that its numbers are
+those of the program, its compiler and its draws alone.
 
 A second run simulates the translation lookaside buffers (TLB), if they are asked for: a TLB is a cache whose
 lines are pages, and callgrind simulates caches of any line size.
 """
 
-import json
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +41,8 @@ _BY_CACHES = {
     "llc_load_misses": ("DLmr",),
     "llc_store_misses": ("DLmw",),
 }
+_OF_LAST_LEVEL = frozenset({"cache_misses", "llc_load_misses", "llc_store_misses"})
+"""A warm-up is too short to fill that cache: the prefill is simulated too, which takes ten times as long."""
 _BY_TLBS = {
     "dtlb_loads": ("Dr",),
     "dtlb_load_misses": ("D1mr",),
@@ -49,11 +50,13 @@ _BY_TLBS = {
     "dtlb_store_misses": ("D1mw",),
     "itlb_load_misses": ("I1mr",),
 }
-"""Event, as metrics have it -> callgrind's events that it is the sum of."""
+"""Event, as metrics have it -> callgrind's events that it is the sum of; so in both."""
 
 _SLOWDOWN = 50
 """A simulated run may take this many times as long as the trial before it is taken to be stuck."""
 _LONGEST_ARRAY = 2  # numbers for each operation that is performed, in warm-up and measured interval
+_LARGEST_BATCH = 512
+_LONGEST_INTERVAL_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,9 @@ def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Atte
         if not asked:
             continue
         try:
-            totals, performed = _collected(trial, operations, binary, options, attempt)
+            totals, performed = _collected(
+                trial, operations, binary, options, attempt, from_start=not _OF_LAST_LEVEL.isdisjoint(asked)
+            )
         except (_NotSimulatedError, CannotStartError) as problem:
             unavailable |= dict.fromkeys(asked, str(problem))
         else:
@@ -121,7 +126,13 @@ def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Atte
 
 
 def _collected(
-    trial: PlannedTrial, operations: int, binary: Binary, options: Sequence[str], attempt: Attempt
+    trial: PlannedTrial,
+    operations: int,
+    binary: Binary,
+    options: Sequence[str],
+    attempt: Attempt,
+    *,
+    from_start: bool,
 ) -> tuple[dict[str, int], float]:
     """Return what callgrind collected in the measured interval, and the operations in it.
 
@@ -136,6 +147,7 @@ def _collected(
         counted = Path(folder) / "callgrind.out"
         under = (
             "--tool=callgrind",
+            f"--instr-atstart={'yes' if from_start else 'no'}",
             "--collect-atstart=no",
             "--cache-sim=yes",
             "--branch-sim=yes",
@@ -148,7 +160,9 @@ def _collected(
             raise _NotSimulatedError(f"its run under valgrind was {status.replace('_', ' ')}: {reason}")
         text = counted.read_text(encoding="utf-8", errors="replace") if counted.exists() else ""
     lines = dict(re.findall(r"^(events|totals): (.*)", text, re.MULTILINE))
-    totals = dict(zip(lines.get("events", "").split(), map(int, lines.get("totals", "").split()), strict=True))
+    totals = dict(
+        zip(lines.get("events", "").split(), map(int, lines.get("totals", "").split()), strict=True)
+    )
     if not totals.get("Ir"):
         raise _NotSimulatedError(
             "the program marks no measured interval for valgrind: it was built where valgrind's headers were"
@@ -173,14 +187,18 @@ def _shortened(request: Mapping[str, Any], operations: int) -> dict[str, Any]:
         )
     if "arrivals" in request or any("arrivals" in role for role in request.get("roles", ())):
         raise _NotSimulatedError("threads spin until an operation arrives, which would be counted")
-    short = {name: value for name, value in request.items() if name not in {"events", "warm_up_ms", "latency"}}
+    short = {
+        name: value for name, value in request.items() if name not in {"events", "warm_up_ms", "latency"}
+    }
     if "key_range" not in request:  # a fixture: one iteration, so that the clock is read around all
         once = {"iterations": 1, "batch": operations}
         return short | {"parameters": request.get("parameters", {}) | once}
     if "array" in request.get("engine", {}):
         longest = _LONGEST_ARRAY * 2 * operations
         short["engine"] = request["engine"] | {"array": min(request["engine"]["array"], longest)}
-    return short | {"operations": [[operations, operations]]}
+    # Neither may depend on the time that passes, which is long: each batch and interval costs instructions.
+    fixed = {"batch": request.get("batch", _LARGEST_BATCH), "interval_ms": _LONGEST_INTERVAL_MS}
+    return short | fixed | {"operations": [[operations, operations]]}
 
 
 def _performed(result: Mapping[str, Any]) -> float:
