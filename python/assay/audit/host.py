@@ -28,6 +28,8 @@ _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 )
 def host_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find groups in several modes, and other calibrations that differ within groups."""
+    if evidence.experiment.comparison.is_simulated:
+        return
     modes = evidence.analysis.host_modes
     mixed = () if modes is None else modes.mixed
     if modes is not None and mixed:
