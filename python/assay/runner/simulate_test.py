@@ -108,9 +108,11 @@ def test_twice_the_work_takes_twice_the_instructions_and_the_same_draws_the_same
     assert told["available"]["instructions"] == counts["instructions"]  # misses depend on addresses
     metric = "simulated_instructions_per_operation"
     assert 1.5 < twice.derived[metric] / once.derived[metric] < 2.1  # the loop around it does its work once
-    # A thousand nodes of a tree fill no TLB of 64 pages, and more than no line of a cache.
-    assert once.derived["simulated_dtlb_load_misses_per_operation"] < 0.1
-    assert 0 < once.derived["simulated_l1_dcache_load_misses_per_operation"] < 100
+    # A thousand nodes of a tree lie in some twenty pages, of which a TLB holds 64.
+    pages = once.derived["simulated_dtlb_load_misses_per_operation"]
+    lines = once.derived["simulated_l1_dcache_load_misses_per_operation"]
+    assert 0 < pages < 0.5
+    assert pages < lines < 100
     assert not any("cycles" in name for name in once.derived)
 
 
