@@ -81,6 +81,11 @@ def test_events_are_settings_and_what_is_simulated_is_of_the_experiment() -> Non
             '[simulate]\noperations = 9\n[comparison]\nalso = ["simulated_instruction_per_operation"]',
             "did you mean simulated_instructions_per_operation",
         ),
+        (
+            'events = ["instructions"]',
+            '[simulate]\noperations = 9\n[comparison]\nmetric = "simulated_instructions_per_operation"',
+            "is simulated for one thread alone",
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_place(trial: str, tables: str, message: str) -> None:

@@ -425,10 +425,16 @@ def _check_simulated(experiment: Experiment) -> None:
         why = 'simulates no events; name them: [trial] events = ["instructions"]'
         raise MistakeError(("simulate", "operations"), why)
     simulated = {simulated_metric(event) for event in events if experiment.simulate.operations}
+    several = any(experiment.settings(there).get("threads", 1) > 1 for there in experiment.conditions())
     comparison = experiment.comparison
     for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
-        for metric in metrics:
-            if not is_simulated(metric) or metric in simulated:
+        for metric in filter(is_simulated, metrics):
+            if several and metric in simulated:
+                why = (
+                    f"{metric} is simulated for one thread alone, and a condition has more; give threads = 1"
+                )
+                raise MistakeError(("comparison", key), why)
+            if metric in simulated:
                 continue
             hint = nearest(metric, sorted(simulated)) if simulated else "give [simulate] operations = 20_000"
             why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
