@@ -2,7 +2,7 @@
 
 The program's meter tells callgrind where the measured interval begins and ends, so that the warm-up fills the
 caches and does not count. What is simulated is one processor, the same on every host, so that its numbers are
-those of the program, its compiler and its draws alone.
+those of the program, its compiler, its draws and where its memory lies; not of the host's load.
 
 A second run simulates the translation lookaside buffers (TLB), if they are asked for: a TLB is a cache whose
 lines are pages, and callgrind simulates caches of any line size.
