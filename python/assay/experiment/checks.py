@@ -317,8 +317,8 @@ def _event_mistakes(experiment: Experiment, settings: _Settings, machine: Machin
         base = base_of(event)
         if known and base is not None and base not in known and not _RAW.fullmatch(base):
             why = (
-                f"libpfm knows no event {show(event)} here, and one of another processor needs its prefix, such "
-                f"as skl::; {nearest(base, sorted(known))}"
+                f"libpfm knows no event {show(event)} here, and one of another processor needs its prefix, "
+                f"such as skl::; {nearest(base, sorted(known))}"
             )
             yield ("events", index), why
 

@@ -95,7 +95,7 @@ def test_mistakes_are_named_with_their_place(trial: str, tables: str, message: s
 
 
 def test_an_event_that_libpfm_does_not_know_is_a_mistake_before_anything_runs() -> None:
-    with pytest.raises(AssayError, match='no event "dTLB-load-mises" here.*did you mean dtlb-load-misses'):
+    with pytest.raises(AssayError, match=r'no event "dTLB-load-mises" here.*did you mean dtlb-load-misses'):
         check(read('events = ["dTLB-load-mises"]'), MACHINE)
 
 
