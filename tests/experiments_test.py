@@ -1,9 +1,8 @@
-"""The experiments of this project, each run once and tiny, and its program that counts instructions."""
+"""The experiments of this project, each run once and tiny."""
 
 import json
 import os
 import re
-import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from assay.host.testing import put_back_at_the_end
 from conftest import ROOT, Assay
 
 FOLDER = ROOT / "experiments"
-COUNTING = FOLDER / "trial_with_instructions.py"
 
 SMALL = {"warm_up_ms": 2, "key_range": 200}
 """Settings that make trials long, made short."""
@@ -30,17 +28,19 @@ INVALID = {"fnv1a-prefill": {"fnv1a"}}
 def tiny(file: Path) -> Experiment:
     """Return an experiment with one level of threads and of sizes, one block, and short trials.
 
-    Where valgrind counts, two of the compared levels are left, because each takes seconds.
+    Where valgrind simulates, two of the compared levels are left, because each takes seconds.
     """
     experiment = load(file)
     kept = {
         name: levels[:1] for name, levels in experiment.factors.items() if name in {"threads", "size", "n"}
     }
     kept.pop(experiment.comparison.factor, None)
-    if COUNTING in {program.path for program in experiment.programs.values()}:
+    if experiment.simulate.operations:
         compared, baseline = experiment.comparison.factor, experiment.comparison.baseline
         other = next(level for level in experiment.factors[compared] if level != baseline)
         kept[compared] = (baseline, other)
+        if "workload" in experiment.factors:
+            kept["workload"] = experiment.factors["workload"][:1]
     only = [f"{name}={','.join(map(str, levels))}" for name, levels in kept.items()]
     experiment = overridden(experiment, blocks=1, only=only)
 
@@ -96,53 +96,3 @@ def test_the_smallest_file_of_the_reference_runs(assay: Assay, tmp_path: Path) -
     (tmp_path / "smallest.toml").write_text(tiny)
     analysis = json.loads(assay("run", "smallest.toml", "--anyway", "--json", "--no-page").stdout)["analysis"]
     assert [condition["counts"] for condition in analysis["conditions"]] == [{"valid": 1}] * 2
-
-
-def counted(parameters: dict[str, Any], expect: int = 0) -> "subprocess.CompletedProcess[str]":
-    request = {
-        "protocol": 1,
-        "subject": "counted",
-        "parameters": parameters,
-        "seed": 11,
-        "threads": 1,
-        "pinning": "none",
-        "key_range": 1000,
-        "keys": "dense",
-        "mix": {"insert": 5, "erase": 5, "find": 90},
-        "duration_ms": 2,
-        "interval_ms": 1,
-    }
-    completed = subprocess.run(
-        [COUNTING], input=json.dumps(request), capture_output=True, text=True, check=False
-    )
-    assert completed.returncode == expect, completed.stderr
-    return completed
-
-
-def test_twice_the_work_takes_twice_the_instructions() -> None:
-    once, twice = (
-        json.loads(counted({"map": name, "misses": 1}).stdout)
-        for name in ("std_map_mutex", "std_map_mutex_twice")
-    )
-    assert (once["status"], twice["status"]) == ("valid", "valid")
-    ratio = twice["metrics"]["instructions_per_operation"] / once["metrics"]["instructions_per_operation"]
-    assert 1.5 < ratio < 2.1  # the harness around an operation does its work once
-    for trial in (once, twice):
-        assert trial["metrics"]["throughput"] > 0
-        first, last = (trial["metrics"][f"{level}_misses_per_operation"] for level in ("l1", "last_level"))
-        assert 0 <= last <= first < 100
-        assert first > 0  # what is touched first is in no cache
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({}, "error: parameters: "),
-        ({"map": "noop", "hits": 1}, "error: parameters: "),
-        ({"map": "nothing_of_the_kind"}, "error: subject: "),
-    ],
-)
-def test_what_cannot_be_counted_is_refused(parameters: dict[str, Any], message: str) -> None:
-    completed = counted(parameters, expect=2)
-    assert completed.stdout == ""
-    assert completed.stderr.startswith(message)

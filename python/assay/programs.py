@@ -80,11 +80,27 @@ def engines(program: Path) -> list[dict[str, Any]]:
     return _ask(program, "--engines", ("name", "description", "state_bits", "available", "shared"))
 
 
+def events(program: Path) -> list[str]:
+    """Ask a native program which events libpfm knows here.
+
+    Raises:
+        AssayError: the program does not answer.
+    """
+    return [str(name) for name in _answer(program, "--events")]
+
+
 def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
     try:
+        return [{key: entry[key] for key in keys} for entry in _answer(program, option)]
+    except (KeyError, TypeError) as error:
+        raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
+
+
+def _answer(program: Path, option: str) -> list[Any]:
+    try:
         answer = subprocess.run([program, option], capture_output=True, check=True, timeout=60)  # noqa: S603
-        return [{key: entry[key] for key in keys} for entry in json.loads(answer.stdout)]
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        return list(json.loads(answer.stdout))
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError) as error:
         raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
 
 

@@ -7,27 +7,39 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef ASSAY_VALGRIND
+#include <valgrind/callgrind.h>
+#else
+// Its headers were not there: see CMakeLists.txt.
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#endif
+
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace assay::host {
 namespace {
 
 struct event {
-  const char* name;
+  std::string_view name;
   const char* pfm_name;
   unsigned long modes;  // in which the event is counted
 };
 
 // Hardware events in user mode only: the kernel's part needs rights that a user rarely has, and is
 // not what is compared. Migrations happen in the kernel.
-constexpr std::array events = {
+constexpr std::array always = {
     event{"cycles", "perf::CYCLES", PFM_PLM3},
     event{"instructions", "perf::INSTRUCTIONS", PFM_PLM3},
     event{"cache_misses", "perf::CACHE-MISSES", PFM_PLM3},
@@ -35,33 +47,28 @@ constexpr std::array events = {
     event{"migrations", "perf::CPU-MIGRATIONS", PFM_PLM0 | PFM_PLM3},
 };
 
-struct encoded_event {
-  std::string name;
-  std::variant<perf_event_attr, std::string> attributes;  // or why there are none
-};
+using encoded = std::variant<perf_event_attr, std::string>;  // or why there are no attributes
 
-std::vector<encoded_event> encode_events() {
-  const int initialised = pfm_initialize();
-  std::vector<encoded_event> encoded;
-  for (const event& each : events) {
-    perf_event_attr attributes{};
-    attributes.size = sizeof attributes;
-    pfm_perf_encode_arg_t argument{};
-    argument.attr = &attributes;
-    argument.size = sizeof argument;
-    const int result = initialised != PFM_SUCCESS
-                           ? initialised
-                           : pfm_get_os_event_encoding(each.pfm_name, static_cast<int>(each.modes),
-                                                       PFM_OS_PERF_EVENT, &argument);
-    if (result == PFM_SUCCESS) {
-      attributes.disabled = 1;
-      attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-      encoded.push_back({each.name, attributes});
-    } else {
-      encoded.push_back({each.name, std::string("libpfm: ") + pfm_strerror(result)});
-    }
+int initialise_libpfm() {
+  static const int result = pfm_initialize();
+  return result;
+}
+
+encoded encode(const char* pfm_name, unsigned long modes) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  pfm_perf_encode_arg_t argument{};
+  argument.attr = &attributes;
+  argument.size = sizeof argument;
+  int result = initialise_libpfm();
+  if (result == PFM_SUCCESS) {
+    result =
+        pfm_get_os_event_encoding(pfm_name, static_cast<int>(modes), PFM_OS_PERF_EVENT, &argument);
   }
-  return encoded;
+  if (result != PFM_SUCCESS) return std::string("libpfm: ") + pfm_strerror(result);
+  attributes.disabled = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return attributes;
 }
 
 std::string paranoia() {
@@ -123,24 +130,74 @@ void usage::merge(const usage& other) {
   }
 }
 
-thread_meter::thread_meter()
-    : schedstat_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {
-  static const std::vector<encoded_event> encoded = encode_events();
-  for (const encoded_event& each : encoded) {
-    if (const auto* reason = std::get_if<std::string>(&each.attributes)) {
-      usage_.unavailable[each.name] = *reason;
+std::string event_name(std::string_view libpfm_name) {
+  constexpr std::string_view of_the_kernel = "perf::";
+  std::string name;
+  for (const char c : libpfm_name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+    if (libpfm_name.starts_with(of_the_kernel) && name == "perf_") name.clear();
+  }
+  return name;
+}
+
+std::vector<std::string> known_events() {
+  std::vector<std::string> names;
+  if (initialise_libpfm() != PFM_SUCCESS) return names;
+  int number = 0;
+  pfm_for_all_pmus(number) {
+    pfm_pmu_info_t pmu{};
+    pmu.size = sizeof pmu;
+    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS || !pmu.is_present)
       continue;
+    for (int event = pmu.first_event; event != -1; event = pfm_get_event_next(event)) {
+      pfm_event_info_t info{};
+      info.size = sizeof info;
+      if (pfm_get_event_info(event, PFM_OS_PERF_EVENT, &info) == PFM_SUCCESS) {
+        names.emplace_back(info.name);
+      }
     }
-    perf_event_attr attributes = std::get<perf_event_attr>(each.attributes);
-    // The calling thread, on whatever processor it runs.
-    const long descriptor =
-        syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (descriptor < 0) {
-      usage_.unavailable[each.name] =
-          reason_not_opened(errno, attributes.type != PERF_TYPE_SOFTWARE);
-    } else {
-      open_.push_back({each.name, static_cast<int>(descriptor)});
-    }
+  }
+  return names;
+}
+
+void begin_simulation() { CALLGRIND_START_INSTRUMENTATION; }
+
+void end_simulation() { CALLGRIND_STOP_INSTRUMENTATION; }
+
+thread_meter::thread_meter(std::span<const std::string> events)
+    : schedstat_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {
+  for (const event& each : always) {
+    open_counter_of(std::string(each.name), each.pfm_name, each.modes);
+  }
+  for (const std::string& each : events) {
+    const std::string name = event_name(each);
+    if (std::ranges::find(always, name, &event::name) != always.end()) continue;
+    const encoded in_user_mode = encode(each.c_str(), PFM_PLM3);
+    const auto* attributes = std::get_if<perf_event_attr>(&in_user_mode);
+    const bool software = attributes != nullptr && attributes->type == PERF_TYPE_SOFTWARE;
+    open_counter_of(name, each.c_str(), software ? PFM_PLM0 | PFM_PLM3 : PFM_PLM3);
+  }
+}
+
+void thread_meter::open_counter_of(const std::string& name, const char* pfm_name,
+                                   unsigned long modes) {
+  encoded event = encode(pfm_name, modes);
+  if (auto* reason = std::get_if<std::string>(&event)) {
+    usage_.unavailable[name] = std::move(*reason);
+    return;
+  }
+  auto& attributes = std::get<perf_event_attr>(event);
+  // The calling thread, on whatever processor it runs.
+  const long descriptor =
+      syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (descriptor < 0) {
+    usage_.unavailable[name] = reason_not_opened(errno, attributes.type != PERF_TYPE_SOFTWARE);
+  } else {
+    open_.push_back({name, static_cast<int>(descriptor)});
   }
 }
 
@@ -170,9 +227,11 @@ void thread_meter::start() {
   for (const open_counter& each : open_) {
     ioctl(each.descriptor, PERF_EVENT_IOC_ENABLE, 0);
   }
+  CALLGRIND_TOGGLE_COLLECT;  // of this thread alone; a few idle instructions without valgrind
 }
 
 void thread_meter::stop() {
+  CALLGRIND_TOGGLE_COLLECT;
   for (const open_counter& each : open_) {
     ioctl(each.descriptor, PERF_EVENT_IOC_DISABLE, 0);
   }

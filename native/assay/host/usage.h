@@ -10,6 +10,12 @@
 //     ...                      // the measured interval: the meter makes no system call here
 //     meter.stop();
 //     total.merge(meter.reading());
+//
+// Under valgrind's callgrind, which counts instructions and simulates caches where the processor
+// has no counters, that tool collects between `start` and `stop` too, if it was started with
+// --collect-atstart=no, and nowhere else. Started with --instr-atstart=no as well, it leaves alone
+// what comes before `begin_simulation` and after `end_simulation`, which makes that several times as
+// fast.
 
 #ifndef ASSAY_HOST_USAGE_H_
 #define ASSAY_HOST_USAGE_H_
@@ -19,7 +25,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay::host {
@@ -38,8 +46,9 @@ struct counter {
 };
 
 struct usage {
-  // cycles, instructions, cache_misses and branch_misses (in user mode) and migrations: each is in
-  // one of these two, by name, with the reason where it could not be counted.
+  // cycles, instructions, cache_misses and branch_misses (in user mode), migrations, and the events
+  // that the meter was asked for: each is in one of these two, by name, with the reason where it
+  // could not be counted.
   std::map<std::string, counter> counters;
   std::map<std::string, std::string> unavailable;
   std::uint64_t minor_faults = 0;
@@ -54,10 +63,27 @@ struct usage {
   void merge(const usage& other);
 };
 
+// What an event of libpfm's is called in a reading, and in the names of metrics: in lower case, with
+// _ for all that separates, and without perf::, the kernel's own events, which need no prefix.
+// L1-dcache-load-misses is l1_dcache_load_misses.
+[[nodiscard]] std::string event_name(std::string_view libpfm_name);
+
+// The events that libpfm knows on this machine, which need no prefix there. It knows all of the
+// kernel's, whether or not the processor counts them.
+[[nodiscard]] std::vector<std::string> known_events();
+
+// Between these callgrind simulates the caches, of all threads: to be called before what is to fill
+// them, such as a warm-up, and after all meters have stopped. Nothing without valgrind.
+void begin_simulation();
+void end_simulation();
+
 // Meters the thread that constructed it. Not copyable: it owns the thread's counters.
 class thread_meter {
  public:
-  thread_meter();
+  // `events` are counted beside those that always are, by libpfm's names and with its modifiers.
+  // Hardware events count in user mode and software events, which happen in the kernel, in both,
+  // unless a modifier says otherwise.
+  explicit thread_meter(std::span<const std::string> events = {});
   ~thread_meter();
   thread_meter(const thread_meter&) = delete;
   thread_meter& operator=(const thread_meter&) = delete;
@@ -71,6 +97,7 @@ class thread_meter {
   const usage& reading() const { return usage_; }
 
  private:
+  void open_counter_of(const std::string& name, const char* pfm_name, unsigned long modes);
   void close_counters();
 
   struct open_counter {

@@ -21,6 +21,7 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
+using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
 constexpr std::array names = {"cycles", "instructions", "cache_misses", "branch_misses",
@@ -128,6 +129,45 @@ TEST(thread_meter, counts_page_faults_between_start_and_stop_only) {
   after.touch();
   EXPECT_GE(meter.reading().minor_faults, 64);
   EXPECT_LT(meter.reading().minor_faults, 4096);
+}
+
+TEST(event_name, is_lower_case_and_leaves_out_only_the_prefix_of_the_kernels_own_events) {
+  EXPECT_EQ(event_name("L1-dcache-load-misses"), "l1_dcache_load_misses");
+  EXPECT_EQ(event_name("perf::PAGE-FAULTS:u"), "page_faults_u");
+  EXPECT_EQ(event_name("skl::MEM_LOAD_RETIRED:L1_MISS"), "skl_mem_load_retired_l1_miss");
+  EXPECT_EQ(event_name("perf_raw::r01c0"), "perf_raw_r01c0");
+  EXPECT_EQ(event_name("perf::"), "");
+}
+
+TEST(known_events, are_those_of_the_kernel_whatever_the_processor_counts) {
+  const auto events = known_events();
+  EXPECT_THAT(events, Contains("PAGE-FAULTS"));
+  EXPECT_THAT(events, Contains("L1-DCACHE-LOAD-MISSES"));
+}
+
+TEST(thread_meter, counts_the_events_that_are_asked_for_by_their_names) {
+  untouched_pages pages(64);
+  thread_meter meter(
+      std::vector<std::string>{"page-faults", "perf::PAGE-FAULTS:u", "Instructions"});
+  meter.start();
+  pages.touch();
+  meter.stop();
+  const usage& found = meter.reading();
+  for (const char* name : {"page_faults", "page_faults_u"}) {
+    if (found.unavailable.contains(name)) GTEST_SKIP() << found.unavailable.at(name);
+    EXPECT_GE(found.counters.at(name).count(), 64) << name;
+  }
+  // Counted in every trial: it does not take another of the processor's counters.
+  EXPECT_EQ(found.counters.size() + found.unavailable.size(), names.size() + 2);
+}
+
+TEST(thread_meter, says_why_it_does_not_count_an_event_that_libpfm_does_not_know) {
+  thread_meter meter(std::vector<std::string>{"no-such-event", "page-faults:nowhere"});
+  meter.start();
+  meter.stop();
+  const auto& unavailable = meter.reading().unavailable;
+  EXPECT_EQ(unavailable.at("no_such_event"), "libpfm: event not found");
+  EXPECT_THAT(unavailable.at("page_faults_nowhere"), StartsWith("libpfm: "));
 }
 
 TEST(thread_meter, says_how_long_the_thread_waited_where_the_kernel_tells) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "assay/host/environment.h"
+#include "assay/host/usage.h"
 #include "assay/input/command_line.h"
 #include "assay/input/json.h"
 #include "assay/random/engine.h"
@@ -71,12 +72,16 @@ int main(int argc, char** argv) {
     "interval_ms": 10}' | assay-trial)");
   bool list = false;
   app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
+  bool events = false;
+  app.add_flag("--events", events, "Print the events that libpfm knows here and exit");
   bool engines = false;
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
   app.set_version_flag("--version", assay::host::version_of("assay-trial"));
   return input::run(app, argc, argv, [&] {
     if (list) {
       input::print(list_of_subjects());
+    } else if (events) {
+      input::print(assay::host::known_events());
     } else if (engines) {
       input::print(list_of_engines());
     } else {

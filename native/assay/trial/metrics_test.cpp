@@ -89,6 +89,18 @@ TEST(metrics, counters_are_per_operation_and_faults_absolute) {
   EXPECT_DOUBLE_EQ(metrics.at("minor_page_faults"), 7);
   EXPECT_DOUBLE_EQ(metrics.at("involuntary_context_switches"), 5);
   EXPECT_THAT(metrics, Not(Contains(Key("instructions_per_operation"))));
+  EXPECT_EQ(metrics.at("counted_share"), 1);
+}
+
+TEST(metrics, counters_that_shared_the_processors_few_say_the_lowest_share) {
+  host::usage usage;
+  EXPECT_THAT(metrics_of(std::vector{thread(10, {5, 5, 10}, {0})}, every_maps, usage),
+              Not(Contains(Key("counted_share"))));
+  usage.counters["cycles"] = {1000, 10, 5};
+  usage.counters["llc_loads"] = {100, 10, 4};
+  const auto metrics = metrics_of(std::vector{thread(10, {5, 5, 10}, {0})}, every_maps, usage);
+  EXPECT_DOUBLE_EQ(metrics.at("counted_share"), 0.4);
+  EXPECT_DOUBLE_EQ(metrics.at("llc_loads_per_operation"), 12.5);
 }
 
 TEST(metrics, of_a_trial_without_operations_leave_out_what_is_undefined) {

@@ -423,8 +423,8 @@ request parse_request(std::string_view text) {
   node.require_keys({"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys",
                      "duration_ms", "interval_ms"},
                     {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type",
-                     "value_type", "range", "arrivals", "latency", "batch", "probes", "allocator",
-                     "memory_policy", "roles", "perturbation", "operations"});
+                     "value_type", "range", "arrivals", "latency", "batch", "probes", "events",
+                     "allocator", "memory_policy", "roles", "perturbation", "operations"});
   node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
@@ -460,6 +460,7 @@ request parse_request(std::string_view text) {
     request.batch = node.at("batch").whole_number(1, workload::operation_batch::capacity);
   }
   if (node.has("probes")) request.probes = node.at("probes").boolean();
+  if (node.has("events")) request.events = fixture::parse_events(node.at("events"));
   if (node.has("allocator")) {
     request.allocator = fixture::parse_allocator(node.at("allocator"));
   }

@@ -75,8 +75,9 @@ struct request {
   latency_sampling latency = 0;
   std::optional<std::size_t> batch{};  // operations in a batch; none: as many as take 100 us
   bool probes = true;
-  std::string allocator{};      // that must be in the process; empty: whichever is
-  std::string memory_policy{};  // local or interleave; empty: as the process was started
+  std::vector<std::string> events{};  // counted beside those of every trial, by libpfm's names
+  std::string allocator{};            // that must be in the process; empty: whichever is
+  std::string memory_policy{};        // local or interleave; empty: as the process was started
   fixture::perturbation perturbation{};
   // Of a replay, for each thread: its warm-up and its measured interval end with these operations,
   // and not when time is over. Empty: with time.

@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -309,6 +310,8 @@ TEST(parse_request, takes_what_is_recorded_and_around_it) {
   EXPECT_EQ(parsed_with("batch", "1").batch, 1U);
   EXPECT_EQ(parsed_with("batch", "512").batch, 512U);
   EXPECT_FALSE(parsed_with("probes", "false").probes);
+  EXPECT_THAT(parsed_with("events", R"(["dTLB-load-misses", "cycles:k"])").events,
+              ElementsAre("dTLB-load-misses", "cycles:k"));
   for (const std::string name : {"glibc", "jemalloc", "mimalloc"}) {
     EXPECT_EQ(parsed_with("allocator", json(name).dump().c_str()).allocator, name);
   }
@@ -488,6 +491,14 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"batch", "0", "batch: must be a whole number from 1 to 512"},
            {"batch", "513", "batch: "},
            {"probes", "1", "probes: must be true or false"},
+           {"events", "\"cycles\"", "events: must be a list"},
+           {"events", "[]", "events: must be a list of 1 to 16 events, not of 0"},
+           {"events", "[1]", "events[0]: "},
+           {"events", R"(["cycles", "9lives"])", "events[1]: must be an event of libpfm's"},
+           {"events", R"(["cycles,instructions"])", "events[0]: must be an event of libpfm's"},
+           {"events", R"(["perf::"])", "events[0]: must be an event of libpfm's"},
+           {"events", R"(["LLC-loads", "perf::llc-LOADS"])",
+            "events[1]: \"perf::llc-LOADS\" is named before"},
            {"allocator", "\"tcmalloc\"",
             "allocator: must be \"glibc\", \"jemalloc\" or \"mimalloc\", not \"tcmalloc\""},
            {"memory_policy", "\"near\"", "memory_policy: must be \"local\" or \"interleave\""},

@@ -166,7 +166,7 @@ void prepare(sync::crew& threads, std::span<worker> workers, const request& requ
     if (request.probes) self.probes.emplace();
     if (!request.operations.empty()) self.exactly = request.operations[i];
     self.series.resize(full_intervals + 1);
-    self.meter.emplace();
+    self.meter.emplace(request.events);
   });
 }
 
@@ -175,6 +175,7 @@ observed measure_together(sync::crew& threads, std::span<worker> workers, const 
                           std::uint64_t salt) {
   using std::chrono::nanoseconds;
   const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  host::begin_simulation();
   fixture::common_start common_start(workers.size() + 1);
   std::stop_source stop;
   threads.start([&](unsigned i) {
@@ -196,6 +197,7 @@ observed measure_together(sync::crew& threads, std::span<worker> workers, const 
   }
   if (request.operations.empty()) stop.request_stop();  // a replay ends by itself
   threads.wait();
+  host::end_simulation();
   seen.resident.push_back(resident_since(start + request.warm_up));
   return seen;
 }

@@ -55,6 +55,21 @@ def test_a_disturbed_baseline_takes_every_verdict_of_its_context() -> None:
     assert withheld == [True, True]
 
 
+def test_a_simulated_processor_knows_nothing_of_the_load_but_times_beside_it_do() -> None:
+    metric = "simulated_instructions_per_operation"
+
+    def change(_block: int, _name: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": {"throughput": 100.0, metric: 7.0, "lost_share": 0.35}}
+
+    planned = asked("withhold")
+    for also, withheld in (({}, False), ({"throughput": "higher"}, True)):
+        comparison = planned.comparison.model_copy(update={"metric": metric, "better": "lower", "also": also})
+        asks = planned.model_copy(update={"comparison": comparison})
+        analysis = summarise(campaign(10, change), asks)
+        assert {answer.withheld for answer in analysis.comparisons} == {withheld}
+        assert analysis.busy == withheld
+
+
 def test_an_experiment_may_count_them_and_a_little_load_is_counted() -> None:
     for busy, share in (("count", 0.35), ("withhold", 0.09)):
         analysis = summarise(campaign(10, loses(share)), asked(busy))  # type: ignore[arg-type]

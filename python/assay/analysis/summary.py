@@ -85,7 +85,9 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         look=look,
         host_modes=modes,
         waits=waiting,
-        busy=experiment.design.busy != "count" and any(is_busy(of.lost) for of in conditions),
+        busy=experiment.design.busy != "count"
+        and not design.is_simulated
+        and any(is_busy(of.lost) for of in conditions),
         gate_percent=design.gate_percent,
     )
 

@@ -58,6 +58,16 @@ def test_what_trials_lost_to_other_work(share: float, more: str, severity: str, 
     assert finding.evidence == {"conditions": 1, "worst_percent": pytest.approx(100 * share)}
 
 
+def test_load_is_not_mentioned_where_all_that_is_compared_is_simulated() -> None:
+    planned = experiment()
+    metric = "simulated_instructions_per_operation"
+    for also, found in (({}, False), ({"throughput": "higher"}, True)):
+        comparison = planned.comparison.model_copy(update={"metric": metric, "also": also})
+        simulated = planned.model_copy(update={"comparison": comparison})
+        told = audit(simulated, trials(simulated, loses(0.35)), HOST)
+        assert ("busy-host" in {of.rule for of in told}) == found
+
+
 def test_a_quiet_host_is_not_mentioned() -> None:
     planned = experiment()
     assert "busy-host" not in {of.rule for of in audit(planned, trials(planned, loses(0.02)), HOST)}

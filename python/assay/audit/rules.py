@@ -38,6 +38,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.preempted,
     trials.migrated,
     trials.paged,
+    trials.multiplexed,
     host.frequency_scaling,
     host.fixed_layout,
     host.one_layout,

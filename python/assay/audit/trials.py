@@ -237,6 +237,19 @@ def migrated(evidence: Evidence, trial: StoredTrial) -> float | None:
     return trial.metrics.get("migrations") if pinned else None
 
 
+multiplexed = limited(
+    "multiplexed",
+    "Events shared the processor's counters",
+    "perf_event_open(2), on multiplexing",
+    "In {conditions} some events of the typical trial were counted during a part of the time only,"
+    " {worst} of it at worst, and scaled up.",
+    "Name fewer events, or spread them over several experiments.",
+    limit=1,
+    severity="note",
+    below=True,
+)(typical(lambda _evidence, trial: trial.metrics.get("counted_share")))
+
+
 paged = limited(
     "paged",
     "Memory was read from disk",

@@ -64,6 +64,7 @@ def test_a_metric_that_has_no_logarithm(value: float) -> None:
         ("preempted", "involuntary_context_switches", 99, 101),  # 2 threads, 1 s: 50 for a thread
         ("migrated", "migrations", 0, 1),
         ("paged", "major_page_faults", 0, 1),
+        ("multiplexed", "counted_share", 1, 0.4),
     ],
 )
 def test_numbers_whose_median_passes_a_limit(rule: str, metric: str, within: float, beyond: float) -> None:

@@ -119,7 +119,14 @@ class Campaign:
                 self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
             assert self.number is not None
             executor = LocalExecutor(
-                calibrate, stop, experiment.folder_of, patience_s, say, layouts.binary, tuned=self._tuned
+                calibrate,
+                stop,
+                experiment.folder_of,
+                patience_s,
+                say,
+                layouts.binary,
+                tuned=self._tuned,
+                simulated_operations=experiment.simulate.operations,
             )
             try:
                 self._run(executor, console, show, pilot)

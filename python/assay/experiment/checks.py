@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from assay import programs
+from assay.experiment.events import base_of
 from assay.experiment.factors import origin_of
 from assay.experiment.machine import Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
@@ -125,6 +126,7 @@ def _mistakes(
         yield from _engine_mistakes(settings, machine)
         yield from _latest_mistakes(settings)
     yield from _allocator_mistakes(experiment, settings, machine)
+    yield from _event_mistakes(experiment, settings, machine)
     pinning = settings["pinning"]
     missing = [cpu for cpu in pinning if cpu not in machine.processors] if isinstance(pinning, list) else []
     if missing:
@@ -304,6 +306,25 @@ def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Ma
         yield ("allocator",), machine.allocators[allocator]
 
 
+def _event_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+    """Yield that libpfm does not know an event that every processor could have, or nobody would count it."""
+    subject = settings["subject"]
+    if "events" in settings and experiment.is_command(subject):
+        why = f"{subject} is a command, of which no events are counted; leave them out, or use `perf stat`"
+        yield ("events",), why
+    known = {event.lower() for event in machine.events or ()}
+    for index, event in enumerate(settings.get("events", ())):
+        base = base_of(event)
+        if known and base is not None and base not in known and not _RAW.fullmatch(base):
+            why = (
+                f"libpfm knows no event {show(event)} here, and one of another processor needs its prefix, "
+                f"such as skl::; {nearest(base, sorted(known))}"
+            )
+            yield ("events", index), why
+
+
+_RAW = re.compile("r[0-9a-f]+")
+"""An event that is known by its number alone."""
 _LATENCY = re.compile(rf"latency_(?:({'|'.join(OPERATIONS)})_)?(?:p[0-9_]+|mean|max)_ns")
 _ROLE = re.compile(r"role_(.+?)_(throughput|longest_ns|oldest_waiting_ns|latency_.*)")
 _RATE = re.compile(rf"({'|'.join(OPERATIONS)})_throughput")

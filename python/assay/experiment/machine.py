@@ -51,6 +51,7 @@ class Machine:
         processors: numbers of those that trials may run on.
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
         allocators: allocator -> why it cannot be loaded, with a remedy; empty if it can.
+        events: that libpfm knows here without the prefix of a processor; None: nobody knows.
         random_addresses: whether the kernel places each process elsewhere in memory.
         fixed_addresses: whether it can be told not to.
     """
@@ -60,5 +61,6 @@ class Machine:
     processors: frozenset[int]
     memory_limit_mb: int
     allocators: Mapping[str, str] = field(default_factory=dict)
+    events: frozenset[str] | None = None
     random_addresses: bool = True
     fixed_addresses: bool = True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.experiment.charts import read_chart
+from assay.experiment.events import is_simulated, simulated_metric
 from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
@@ -105,6 +106,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         source=text,
         path=path,
         identical=identical,
+        simulate=document.simulate,
         ab=document.ab,
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
@@ -398,6 +400,7 @@ def check_conditions(experiment: Experiment) -> None:
         raise
     for condition in experiment.conditions():
         _check_settings(experiment, condition)
+    _check_simulated(experiment)
     factor_of = {
         setting: factor
         for factor, levels in experiment.changes.items()
@@ -405,6 +408,39 @@ def check_conditions(experiment: Experiment) -> None:
         for setting in (*change, *(f"parameters.{name}" for name in change.get("parameters", ())))
     }
     check_perturb(experiment.perturb, [*map(experiment.settings, experiment.conditions())], factor_of)
+
+
+def _check_simulated(experiment: Experiment) -> None:
+    """Check that what is simulated has events, and that what is compared is simulated where its name says so.
+
+    Raises:
+        MistakeError: it is not.
+    """
+    events = {
+        event
+        for condition in experiment.conditions()
+        for event in experiment.settings(condition).get("events", ())
+    }
+    if experiment.simulate.operations and not events:
+        why = 'simulates no events; name them: [trial] events = ["instructions"]'
+        raise MistakeError(("simulate", "operations"), why)
+    simulated = {simulated_metric(event) for event in events if experiment.simulate.operations}
+    several = any(experiment.settings(there).get("threads", 1) > 1 for there in experiment.conditions())
+    comparison = experiment.comparison
+    for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
+        for metric in filter(is_simulated, metrics):
+            if several and metric in simulated:
+                why = (
+                    f"{metric} is simulated for one thread alone, and a condition has more; give threads = 1"
+                )
+                raise MistakeError(("comparison", key), why)
+            if metric in simulated:
+                continue
+            hint = nearest(metric, sorted(simulated)) if simulated else "give [simulate] operations = 20_000"
+            why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
+            if not simulated:
+                why = f"no trial simulates {metric}; name its event in [trial] events, and {hint}"
+            raise MistakeError(("comparison", key), why)
 
 
 def _check_rules(experiment: Experiment, rules: KeyPath) -> None:

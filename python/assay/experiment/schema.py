@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from assay.experiment.events import Simulate
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import PerturbTable
 from assay.experiment.settings import Settings
@@ -180,6 +181,8 @@ class Document(Table):
     """What is moved at random in each trial."""
     comparison: ComparisonTable = ComparisonTable()
     """What is asked."""
+    simulate: Simulate = Simulate()
+    """What is simulated of each trial beside what it counts."""
     subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
     """Programs of your own."""
     ab: AcrossRevisions = AcrossRevisions()

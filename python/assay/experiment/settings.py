@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
+from assay.experiment.events import Events
 from assay.experiment.placeholders import LINKED
 from assay.experiment.tables import Metric, Name, Table, explained
 from assay.experiment.workload import (
@@ -91,6 +92,8 @@ class Settings(Table):
     """Which operations are timed one by one: none, all, or one in this many."""
     probes: bool | None = None
     """Whether probes record; they do where nothing says."""
+    events: Events | None = None
+    """Counted in each trial beside those that always are, by libpfm's names."""
     allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
     """The allocator that must be in the process; the runner loads it."""
     memory_policy: Literal["local", "interleave"] | None = None
@@ -119,6 +122,7 @@ OF_FIXTURES = frozenset(
         "duration_ms",
         "warm_up_ms",
         "probes",
+        "events",
         "allocator",
         "memory_policy",
         "parameters",

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from assay.experiment import placeholders
+from assay.experiment.events import Simulate, is_simulated
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -99,6 +100,11 @@ class ComparisonDesign(Part):
     def against(self) -> str:
         """Return in words what is compared with."""
         return " or ".join(str(level) for level in self.baselines())
+
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether nothing that is compared depends on the host and its load."""
+        return all(is_simulated(metric) for metric in (self.metric, *self.also))
 
     def gated(self, percent: float) -> Self:
         """Return the same with a gate, and with a smallest effect that is not above it."""
@@ -487,6 +493,7 @@ class Experiment(Part):
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
         varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
+        simulate: the operations whose events are simulated for each trial.
         ab: how revisions are built, where they are compared.
         revisions: those that are compared by the factor `revision`; None where they are not.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
@@ -506,6 +513,7 @@ class Experiment(Part):
     json_file: Annotated[Path | None, Field(exclude=True, repr=False)] = None
     identical: bool = False
     varied: dict[str, Varied] = Field(default_factory=dict)
+    simulate: Simulate = Simulate()
     ab: AcrossRevisions = AcrossRevisions()
     revisions: Revisions | None = None
     validations: tuple[Validation, ...] = ()

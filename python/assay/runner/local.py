@@ -27,6 +27,7 @@ from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
+from assay.runner.simulate import Simulation, simulate
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, elapsed, listed, quoted
@@ -80,6 +81,7 @@ class LocalExecutor:
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
         tuned: trials run at the highest priority that is allowed.
+        simulated_operations: of each trial that names events, so many are simulated; None: of none.
     """
 
     calibrate: Path
@@ -89,6 +91,7 @@ class LocalExecutor:
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
     tuned: bool = False
+    simulated_operations: int | None = None
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
@@ -113,7 +116,8 @@ class LocalExecutor:
         """Run the trials of a group, and yield what became of each once it is calibrated."""
         printed: dict[bytes, PlannedTrial] = {}
         waiting: list[tuple[Outcome, _Calibration]] = []
-        for trial, following in zip_longest(group, group[1:]):
+        simulations = [self._simulation(trial) for trial in group]  # first, so that trials stay neighbours
+        for trial, following, simulation in zip_longest(group, group[1:], simulations):
             if prepare := _run_of(trial).prepare:
                 run_shell("preparation", prepare, self._folder(trial), self.say, self.stop)
             binary = self.binary_of(trial)  # linking one takes time, which belongs before the calibration
@@ -121,7 +125,8 @@ class LocalExecutor:
                 self._latest = between = self._calibration(trial)
                 yield from (_between(before, outcome, between) for outcome, before in waiting)
                 waiting = []
-            waiting.append((self._outcome(trial, binary, printed), self._latest))
+            outcome = _with_simulated(self._outcome(trial, binary, printed), simulation)
+            waiting.append((outcome, self._latest))
             if following is None or not self._latest.serves(following):
                 self._latest = after = self._calibration(trial)
                 yield from (_between(before, outcome, after) for outcome, before in waiting)
@@ -134,22 +139,16 @@ class LocalExecutor:
         counts_before = load.counts()
         is_command = trial.extract != "protocol"
         priority = of_trial(trial.request, trial.timeout_s) if self.tuned else AS_STARTED
-        ended = run_process(
-            binary.program,
+        ended = self._process(
+            trial,
+            binary,
             "" if is_command else json.dumps(trial.request),
-            environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
-            arguments=binary.arguments,
-            directory=self._folder(trial),
             meter=programs.find("assay-meter") if is_command else None,
             repeat_ms=run.repeat_ms,
             stdin_file=run.input,
             discard=run.output == "discarded",
             timeout_s=trial.timeout_s,
-            memory_limit_mb=trial.memory_limit_mb,
-            preload=library_of(trial.request.get("allocator", "glibc")),
-            fixed_addresses=trial.perturbation.get("address_space") == "fixed",
             priority=priority.command,
-            stop=self.stop,
         )
         counts_after = load.counts()
         accepted = replace(ended, exit_code=0) if run.ignore_failure and ended.exit_code > 0 else ended
@@ -180,6 +179,35 @@ class LocalExecutor:
             build_id=build_id(Path(binary.measured)),
             host={**self._host, **priority.state},
         )
+
+    def _process(
+        self, trial: PlannedTrial, binary: Binary, stdin: str, *, timeout_s: float, **how: Any
+    ) -> Ended:
+        """Run a process in the surroundings of a trial."""
+        return run_process(
+            binary.program,
+            stdin,
+            environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
+            arguments=binary.arguments,
+            directory=self._folder(trial),
+            timeout_s=timeout_s,
+            memory_limit_mb=trial.memory_limit_mb,
+            preload=library_of(trial.request.get("allocator", "glibc")),
+            fixed_addresses=trial.perturbation.get("address_space") == "fixed",
+            stop=self.stop,
+            **how,
+        )
+
+    def _simulation(self, trial: PlannedTrial) -> Simulation | None:
+        """Simulate the events that a trial names, if that is asked for."""
+        if self.simulated_operations is None or "events" not in trial.request:
+            return None
+
+        def attempt(binary: Binary, request: Mapping[str, Any], timeout_s: float) -> _Judged:
+            ended = self._process(trial, binary, json.dumps(request), timeout_s=timeout_s)
+            return judge(ended, replace(trial, request=request, timeout_s=timeout_s))
+
+        return simulate(trial, self.simulated_operations, self.binary_of(trial), attempt)
 
     def _folder(self, trial: PlannedTrial) -> Path:
         """Return where a trial runs: a program that speaks the protocol beside itself."""
@@ -220,6 +248,17 @@ def _placement(trial: PlannedTrial) -> dict[str, Any]:
     return {name: trial.request[name] for name in ("threads", "pinning")} | drawn
 
 
+def _with_simulated(outcome: Outcome, simulation: Simulation | None) -> Outcome:
+    """Return what became of a trial together with what was simulated of it."""
+    if simulation is None or outcome.result is None:
+        return outcome
+    return replace(
+        outcome,
+        result={**outcome.result, "simulated": simulation.record()},
+        derived={**outcome.derived, **simulation.metrics()},
+    )
+
+
 def _between(before: _Calibration, outcome: Outcome, after: _Calibration) -> Outcome:
     """Return what became of a trial together with the calibrations around it."""
     errors = {"before": before.error, "after": after.error}
@@ -256,7 +295,10 @@ def trial_environment(padding: int) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C", "ASSAY_PADDING": "x" * padding}
 
 
-def judge(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
+_Judged = tuple[Status, str, dict[str, Any] | None]
+
+
+def judge(ended: Ended, trial: PlannedTrial) -> _Judged:
     """Say what became of a trial from what its process left behind: status, reason, result."""
     failure = _failure(ended, trial.timeout_s)
     if failure:

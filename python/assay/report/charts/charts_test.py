@@ -382,6 +382,20 @@ def test_counters_are_drawn_where_there_are_any_and_else_it_is_said_why() -> Non
     assert "cache misses, branch misses: no such event" in missing.note
 
 
+def test_named_events_are_drawn_and_simulated_ones_are_said_to_be() -> None:
+    simulated = "simulated_llc_loads_per_operation"
+
+    def counted(trial: PlannedTrial) -> dict[str, float]:
+        return metrics(trial) | {"llc_loads_per_operation": 3.0, simulated: 2.0}
+
+    trial = f'{MIX}\nevents = ["LLC-loads", "dTLB-loads"]'
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=trial)
+    titles = {figure.kind: figure.title for figure in figures(example_report(text, counted))}
+    assert titles["llc_loads_per_operation"] == "llc loads per operation"
+    assert titles[simulated] == "llc loads per operation, simulated and not counted"
+    assert not any("dtlb" in kind for kind in titles)
+
+
 def test_fairness_is_of_several_threads() -> None:
     charted = [point for figure in by_kind()["fairness"] for point in points(figure)]
     assert {point["x"] for point in charted} == {"2", "8"}

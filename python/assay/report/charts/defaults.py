@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from assay.experiment.events import name_of, simulated_metric
 from assay.experiment.types import Chart
 from assay.report.charts.chart import Beside, draw
 from assay.report.charts.drawn import Figure
@@ -87,6 +88,21 @@ def _having(panels: Panels, metric: str) -> tuple[list[Condition], list[str]]:
     return of, [name for name in panels.levels.names if name in told - levels]
 
 
+def _named_events(panels: Panels) -> Iterator[Figure]:
+    """Yield the events that the experiment names: counted and simulated ones apart."""
+    named = (event for condition in panels.conditions for event in condition.settings.get("events", ()))
+    always = {metric for metric, _ in COSTS.values()}
+    for event in dict.fromkeys(named):
+        words = name_of(event).replace("_", " ")
+        titles = {
+            f"{name_of(event)}_per_operation": f"{words} per operation",
+            simulated_metric(event): f"{words} per operation, simulated and not counted",
+        }
+        for metric, title in titles.items():
+            if metric not in always and any(condition.values(metric) for condition in panels.conditions):
+                yield from over_threads(panels, metric, metric, title)
+
+
 def cost(panels: Panels) -> Iterator[Figure]:
     """Yield what an operation costs, and how evenly the threads were served."""
     missing = []
@@ -96,6 +112,7 @@ def cost(panels: Panels) -> Iterator[Figure]:
             yield from over_threads(panels, kind, metric, title, note=NOMINAL if nominal else "")
         elif kind in COUNTERS:
             missing.append(kind)
+    yield from _named_events(panels)
     if missing:
         unavailable = panels.report.example.get("counters", {}).get("unavailable", {})
         reasons = dict.fromkeys(str(unavailable[name]) for name in missing if name in unavailable)

@@ -332,14 +332,14 @@ async function show(match) {
   document.getElementById("title").textContent = `Trial ${id}: ${record.status.replace("_", " ")}`;
   document.getElementById("facts").textContent = `${name}; block ${record.block} and group ${record.group}, both counted from 0`;
   document.title = `Trial ${id}, campaign ${campaign.campaign}`;
-  const { threads = [], roles = [], metrics = {}, latency: latencies, probes: probed = {}, memory: resident, validation, prefill, counters, energy,
+  const { threads = [], roles = [], metrics = {}, latency: latencies, probes: probed = {}, memory: resident, validation, prefill, counters, simulated, energy,
     environment, details, ...others } = record.result ?? {};
   const { result, request, perturbation, levels, derived, reason, stdout, stderr,
     calibration_before, calibration_after, calibration_error, ...run } = record;
   const steps = neighbours.map((to, i) => to === undefined ? ""
     : create("a", { href: `#${to}`, rel: i ? "next" : "prev" }, i ? `Trial ${to} \u2192` : `\u2190 Trial ${to}`));
   const printed = [["Standard error", stderr], ["Standard output", stdout]].filter(([, text]) => text);
-  const told = [["Validation", validation], ["Prefill", prefill], ["Counters", counters], ["Energy, joules", energy], ["Details", details]];
+  const told = [["Validation", validation], ["Prefill", prefill], ["Counters", counters], ["Simulated, not counted", simulated], ["Energy, joules", energy], ["Details", details]];
   return [
     create("p", { class: "steps" }, ...steps),
     ...(reason ? [create("p", { class: "reason" }, reason)] : []),

@@ -1,0 +1,211 @@
+"""Simulates what a processor would count of a trial: a second, short run of it under valgrind's callgrind.
+
+The program's meter tells callgrind where the measured interval begins and ends, so that the warm-up fills the
+caches and does not count. What is simulated is one processor, the same on every host, so that its numbers are
+those of the program, its compiler, its draws and where its memory lies; not of the host's load.
+
+A second run simulates the translation lookaside buffers (TLB), if they are asked for: a TLB is a cache whose
+lines are pages, and callgrind simulates caches of any line size.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from assay.experiment.events import name_of, simulated_metric
+from assay.plan.types import PlannedTrial
+from assay.runner.process import CannotStartError
+from assay.runner.types import Binary, Status
+
+PROCESSOR = "Intel Xeon X5570 (Nehalem, 2009): first and last level of its caches, first level of its TLBs"
+"""That of paper 002's machine PC_A. Sizes, ways and lines: Intel 64 and IA-32 Architectures Optimization
+Reference Manual, on microarchitecture Nehalem."""
+_CACHES = ("--I1=32768,4,64", "--D1=32768,8,64", "--LL=8388608,16,64")
+_TLBS = (f"--I1={128 * 4096},4,4096", f"--D1={64 * 4096},4,4096", f"--LL={512 * 4096},4,4096")
+
+_BY_CACHES = {
+    "instructions": ("Ir",),
+    "branches": ("Bc", "Bi"),
+    "branch_instructions": ("Bc", "Bi"),
+    "branch_misses": ("Bcm", "Bim"),
+    "cache_misses": ("ILmr", "DLmr", "DLmw"),
+    "l1_dcache_loads": ("Dr",),
+    "l1_dcache_load_misses": ("D1mr",),
+    "l1_dcache_stores": ("Dw",),
+    "l1_dcache_store_misses": ("D1mw",),
+    "l1_icache_load_misses": ("I1mr",),
+    "llc_load_misses": ("DLmr",),
+    "llc_store_misses": ("DLmw",),
+}
+_OF_LAST_LEVEL = frozenset({"cache_misses", "llc_load_misses", "llc_store_misses"})
+"""A warm-up is too short to fill that cache: the prefill is simulated too, which takes ten times as long."""
+_BY_TLBS = {
+    "dtlb_loads": ("Dr",),
+    "dtlb_load_misses": ("D1mr",),
+    "dtlb_stores": ("Dw",),
+    "dtlb_store_misses": ("D1mw",),
+    "itlb_load_misses": ("I1mr",),
+}
+"""Event, as metrics have it -> callgrind's events that it is the sum of; so in both."""
+
+_SLOWDOWN = 50
+"""A simulated run may take this many times as long as the trial before it is taken to be stuck."""
+_LONGEST_ARRAY = 2  # numbers for each operation that is performed, in warm-up and measured interval
+_LARGEST_BATCH = 512
+_LONGEST_INTERVAL_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What was simulated of one trial.
+
+    Attributes:
+        operations: that the counts belong to.
+        counts: event -> how often it happened.
+        unavailable: event -> why it was not simulated.
+    """
+
+    operations: float = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+
+    def metrics(self) -> dict[str, float]:
+        """Return metric -> its value; the name of each says that it was simulated."""
+        return {simulated_metric(name): count / self.operations for name, count in self.counts.items()}
+
+    def record(self) -> dict[str, Any]:
+        """Return what is kept with the trial's result."""
+        return {
+            "processor": PROCESSOR,
+            "operations": self.operations,
+            "available": dict(self.counts),
+            "unavailable": dict(self.unavailable),
+        }
+
+
+class _NotSimulatedError(Exception):
+    """Why nothing was simulated."""
+
+
+Attempt = Callable[[Binary, Mapping[str, Any], float], tuple[Status, str, dict[str, Any] | None]]
+"""Runs a program with a request and a time-out, in the surroundings of the trial: status, reason, result."""
+
+
+def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Attempt) -> Simulation:
+    """Simulate the events of a trial; where that cannot be done, the reason is part of the result.
+
+    Args:
+        trial: it; its request names the events.
+        operations: how many are performed.
+        binary: what its process is started from.
+        attempt: runs it.
+    """
+    names = [name_of(event) for event in trial.request["events"]]
+    unavailable = {
+        name: "valgrind does not simulate it" for name in names if name not in {**_BY_CACHES, **_BY_TLBS}
+    }
+    counts: dict[str, int] = {}
+    performed = 0.0
+    for by, options in ((_BY_CACHES, _CACHES), (_BY_TLBS, _TLBS)):
+        asked = [name for name in names if name in by]
+        if not asked:
+            continue
+        try:
+            totals, performed = _collected(
+                trial, operations, binary, options, attempt, from_start=not _OF_LAST_LEVEL.isdisjoint(asked)
+            )
+        except (_NotSimulatedError, CannotStartError) as problem:
+            unavailable |= dict.fromkeys(asked, str(problem))
+        else:
+            counts |= {name: sum(totals[event] for event in by[name]) for name in asked}
+    return Simulation(performed, counts, unavailable)
+
+
+def _collected(
+    trial: PlannedTrial,
+    operations: int,
+    binary: Binary,
+    options: Sequence[str],
+    attempt: Attempt,
+    *,
+    from_start: bool,
+) -> tuple[dict[str, int], float]:
+    """Return what callgrind collected in the measured interval, and the operations in it.
+
+    Raises:
+        _NotSimulatedError, CannotStartError: nothing.
+    """
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise _NotSimulatedError("valgrind is not installed; install it (Debian's package valgrind)")
+    request = _shortened(trial.request, operations)
+    with TemporaryDirectory(prefix="assay-") as folder:
+        counted = Path(folder) / "callgrind.out"
+        under = (
+            "--tool=callgrind",
+            f"--instr-atstart={'yes' if from_start else 'no'}",
+            "--collect-atstart=no",
+            "--cache-sim=yes",
+            "--branch-sim=yes",
+            *options,
+            f"--callgrind-out-file={counted}",
+        )
+        under_valgrind = Binary(valgrind, (*under, binary.program, *binary.arguments), binary.measured)
+        status, reason, result = attempt(under_valgrind, request, _SLOWDOWN * trial.timeout_s)
+        if status != "valid" or result is None:
+            raise _NotSimulatedError(f"its run under valgrind was {status.replace('_', ' ')}: {reason}")
+        text = counted.read_text(encoding="utf-8", errors="replace") if counted.exists() else ""
+    lines = dict(re.findall(r"^(events|totals): (.*)", text, re.MULTILINE))
+    totals = dict(
+        zip(lines.get("events", "").split(), map(int, lines.get("totals", "").split()), strict=True)
+    )
+    if not totals.get("Ir"):
+        raise _NotSimulatedError(
+            "the program marks no measured interval for valgrind: it was built where valgrind's headers were"
+            " missing, or has no meter of Assay's; install valgrind and build it again"
+        )
+    performed = _performed(result)
+    if not performed:
+        raise _NotSimulatedError("the program does not say how many operations it performed")
+    return totals, performed
+
+
+def _shortened(request: Mapping[str, Any], operations: int) -> dict[str, Any]:
+    """Return the request of a trial that ends with so many operations, after as many to warm up.
+
+    Raises:
+        _NotSimulatedError: its operations would not be those of the trial.
+    """
+    if request["threads"] > 1:
+        raise _NotSimulatedError(
+            "valgrind runs one thread at a time on one processor, and what threads do to each other's caches"
+            " would be missing; ask for one thread"
+        )
+    if "arrivals" in request or any("arrivals" in role for role in request.get("roles", ())):
+        raise _NotSimulatedError("threads spin until an operation arrives, which would be counted")
+    short = {
+        name: value for name, value in request.items() if name not in {"events", "warm_up_ms", "latency"}
+    }
+    if "key_range" not in request:  # a fixture: one iteration, so that the clock is read around all
+        once = {"iterations": 1, "batch": operations}
+        return short | {"parameters": request.get("parameters", {}) | once}
+    if "array" in request.get("engine", {}):
+        longest = _LONGEST_ARRAY * 2 * operations
+        short["engine"] = request["engine"] | {"array": min(request["engine"]["array"], longest)}
+    # Neither may depend on the time that passes, which is long: each batch and interval costs instructions.
+    fixed = {"batch": request.get("batch", _LARGEST_BATCH), "interval_ms": _LONGEST_INTERVAL_MS}
+    return short | fixed | {"operations": [[operations, operations]]}
+
+
+def _performed(result: Mapping[str, Any]) -> float:
+    """Return how many operations a result is about: those of its threads, or calls of a fixture."""
+    threads = result.get("threads")
+    if threads:
+        counts = [counts for thread in threads for counts in thread.get("operations", {}).values()]
+        return float(sum(count["attempted"] for count in counts))
+    metrics = result["metrics"]
+    return float(metrics.get("iterations", 0) * metrics.get("batch", 0))
