@@ -154,7 +154,7 @@ class Asked:
         }
         for option, value in of_commands.items():
             if value and given != ["commands"]:
-                raise AssayError(f"--{option} is for commands; leave it out")
+                raise AssayError(f"{option} is for commands; leave it out")
         if self.chosen and not self.tool:
             raise AssayError("--filter is for --google-benchmark and --catch2; leave it out")
         if self.link and files:

@@ -289,7 +289,8 @@ class _Search:
                 report, left_out = self._campaign(there, adjusted)
         except (BuildFailedError, CannotStartError) as error:
             self._session.say(str(error))
-            return Step(revision, "skipped", "it does not build")
+            built = isinstance(error, CannotStartError)
+            return Step(revision, "skipped", "its benchmarks do not run" if built else "it does not build")
         if report is None:
             why = next((left.why for left in left_out if left.name == worst.name), "")
             return Step(revision, "skipped", why or f"it lacks {worst.name}")

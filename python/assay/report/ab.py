@@ -145,10 +145,11 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """A regression that is shown weighs more than what is undecided."""
+        """A regression that is shown weighs more than what is undecided; where nothing is compared, nothing is decided."""
         if any(benchmark.is_regression for benchmark in self.benchmarks):
             return REGRESSION
-        undecided = self.failed or any(benchmark.is_undecided for benchmark in self.benchmarks)
+        undecided = any(benchmark.is_undecided for benchmark in self.benchmarks)
+        undecided = undecided or bool(self.failed) or not self.benchmarks
         return UNDECIDED if undecided else NO_REGRESSION
 
 
