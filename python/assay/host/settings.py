@@ -19,6 +19,7 @@ from assay.host.threads import AFFINITY, numbers, ranges
 
 _CPU = "/sys/devices/system/cpu"
 _DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
+_INTERRUPTS = "/proc/irq/[0-9]*/smp_affinity_list"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Setting(ABC):
         lacking: why a machine has no such setting.
         by_default: `assay host tune` changes it where no setting is named.
         lasting: it is part of the state in which trials ran; what changes from second to second is not.
+        disturbs: patterns of other places that the kernel changes with it.
         rounds: how often it is looked for places that have come up while others were changed.
     """
 
@@ -53,6 +55,7 @@ class Setting(ABC):
     lacking: ClassVar[str] = "the kernel does not offer it"
     by_default: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
+    disturbs: ClassVar[tuple[str, ...]] = ()
     rounds: ClassVar[int] = 1
 
     @abstractmethod
@@ -180,6 +183,7 @@ class SMT(_Files):
     places = (f"{_CPU}/smt/control",)
     good = "off"
     by_default = False  # it takes processors away, which changes what is measured
+    disturbs = (_INTERRUPTS,)  # those of a processor that goes are given to others, for good
     severity = "note"
     says = "two processors share a core (SMT is {})"
     effect = "what runs beside a trial on the same core takes part of its units and caches"
@@ -323,7 +327,7 @@ class IrqAffinity(Setting):
         online = numbers(system.read(ONLINE) or "0")
         if len(online) < 2:
             return {}
-        places = system.read_all(_DEFAULT_AFFINITY, "/proc/irq/[0-9]*/smp_affinity_list")
+        places = system.read_all(_DEFAULT_AFFINITY, _INTERRUPTS)
         return {ONLINE: ranges(online), **places} if places else {}
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:

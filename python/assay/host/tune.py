@@ -100,7 +100,7 @@ def tune(system: System, journal: Journal, settings: Sequence[Setting]) -> list[
             tried = {outcome.change.place for outcome in applied}
             changes = [change for change in planned(system, [setting]) if change.place not in tried]
             if changes:
-                applied += _apply(system, journal, changes)
+                applied += _apply(system, journal, changes, setting.disturbs)
     if all(system.read(place) == pending.was for place, pending in journal.pending.items()):
         journal.forget()
     return applied
@@ -255,8 +255,14 @@ def told(outcome: Restored) -> str:
     }[outcome.fate]
 
 
-def _apply(system: System, journal: Journal, changes: Sequence[Change]) -> list[Applied]:
-    journal.announce(changes)
+def _apply(
+    system: System, journal: Journal, changes: Sequence[Change], disturbed: Sequence[str]
+) -> list[Applied]:
+    # What may change with them comes first, so that it is put back after them.
+    beside = [
+        Change(changes[0].setting, place, was, was) for place, was in system.read_all(*disturbed).items()
+    ]
+    journal.announce([*beside, *changes])
     failed = system.write({change.place: change.to for change in changes}, journal.locks)
     applied: list[Applied] = []
     otherwise: list[Change] = []
@@ -272,6 +278,10 @@ def _apply(system: System, journal: Journal, changes: Sequence[Change]) -> list[
         if not reason and now != change.to:
             otherwise.append(Change(change.setting, change.place, change.was, str(now)))
         applied.append(Applied(change, reason))
+    for change in beside:
+        now = system.read(change.place)
+        if now not in {None, change.was}:
+            otherwise.append(replace(change, to=str(now)))
     if otherwise:  # the kernel writes a value in its own way, which is ours all the same
         journal.announce(otherwise)
     return applied

@@ -251,6 +251,27 @@ def test_what_fails_is_tried_again_after_the_others(
     assert values(system) == before
 
 
+def test_what_the_kernel_changes_beside_a_setting_comes_back_after_it(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt of a processor that SMT takes away goes to the others, and stays there."""
+    before = values(system)
+    write = System.write
+
+    def with_the_kernel(self: System, wanted: dict[str, str], locks: Sequence[int]) -> dict[str, str]:
+        failed = write(self, wanted, locks)
+        if wanted.get(f"{CPU}/smt/control") == "off":
+            put(self, "/proc/irq/12/smp_affinity_list", "0-1")
+        return failed
+
+    monkeypatch.setattr(System, "write", with_the_kernel)
+    tune_it(system, folder, "smt")
+    outcomes = restore_it(system, folder)
+    assert outcomes[0].place == f"{CPU}/smt/control"
+    assert fates(outcomes) == {"restored", "as it was"}
+    assert values(system) == before
+
+
 def test_a_damaged_journal_is_refused_with_its_line(system: System, folder: Path) -> None:
     tune_it(system, folder, "governor")
     file = folder / "host.journal"
