@@ -78,8 +78,9 @@ def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> P
     """Return the highest priority that is allowed for a trial.
 
     That is SCHED_FIFO, unless its threads would have to share processors: of two such threads on one
-    processor, the first runs until it waits, and if it spins for the second that is for ever. The kernel ends
-    a trial that has held a processor for longer than its time-out, as nothing else may run meanwhile.
+    processor, the first runs until it waits, and if it spins for the second that is for ever. One of them
+    is the main thread of a map's trial, which sleeps until it has to stop the others. The kernel ends a
+    trial that has held a processor for longer than its time-out, as nothing else may run meanwhile.
 
     Args:
         request: what it is asked: its threads and their pinning.
@@ -88,10 +89,11 @@ def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> P
     """
     threads, pinning = request["threads"], request["pinning"]
     usable = len(set(pinning)) if isinstance(pinning, list) else processors
+    all_threads = threads + ("key_range" in request)
     words: list[str] = []
     state: dict[str, str] = {}
     fifo = ("chrt", "--fifo", str(highest_priority()))
-    if threads <= usable and _allowed(*fifo):
+    if threads <= usable and all_threads <= processors and _allowed(*fifo):
         words += ["prlimit", f"--rttime={int(timeout_s * 1e6)}", *fifo]
         state["scheduling"] = f"fifo {highest_priority()}"
     for io_class in ("realtime", "best-effort"):

@@ -237,7 +237,7 @@ def test_every_change_that_a_setting_wants_is_admitted_by_the_root_script(tmp_pa
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="real-time classes need root")
 def test_a_trial_gets_the_highest_priority_that_is_allowed() -> None:
-    chosen = priority.of_trial({"threads": 1, "pinning": [0]}, timeout_s=3, processors=2)
+    chosen = priority.of_trial({"threads": 1, "pinning": [0], "key_range": 9}, timeout_s=3, processors=2)
     if "scheduling" not in chosen.state:
         pytest.skip("real-time classes are forbidden here")
     said = subprocess.run(
@@ -259,6 +259,8 @@ def test_a_trial_gets_the_highest_priority_that_is_allowed() -> None:
 def test_threads_that_would_share_a_processor_are_not_run_as_fifo() -> None:
     shared = priority.of_trial({"threads": 2, "pinning": [0, 0]}, timeout_s=3, processors=2)
     assert "scheduling" not in shared.state
+    map_on_all = {"threads": 2, "pinning": "none", "key_range": 9}
+    assert "scheduling" not in priority.of_trial(map_on_all, timeout_s=3, processors=2).state
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
