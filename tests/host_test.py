@@ -38,7 +38,7 @@ def put(machine: System, place: str, value: str) -> None:
 @pytest.mark.usefixtures("made")
 def test_check_says_what_is_wrong_the_worst_first(assay: Assay) -> None:
     lines = assay("host", "check", expect=1).stdout.splitlines()
-    assert lines[0].startswith("made: 0 errors, ")
+    assert lines[0].startswith("This host (made) disturbs measurements: ")
     severities = [line.split(":")[0] for line in lines if line.startswith(("error:", "warning:", "note:"))]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     whole = " ".join(" ".join(lines).split())

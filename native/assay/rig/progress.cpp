@@ -248,8 +248,8 @@ class acting_as {
 
 class hooked {
  public:
-  explicit hooked(sync::point_hook hook) { sync::at_points.store(hook); }
-  ~hooked() { sync::at_points.store(nullptr); }
+  explicit hooked(sync::point_hook hook) { sync::at_points.store(hook, std::memory_order_release); }
+  ~hooked() { sync::at_points.store(nullptr, std::memory_order_release); }
   hooked(const hooked&) = delete;
   hooked& operator=(const hooked&) = delete;
 };

@@ -32,12 +32,13 @@ namespace assay::sync {
 
 using point_hook = void (*)(const char* point);
 
-// What threads call at marked points; null for nothing. Set while no marked code runs, or
-// atomically.
+// What threads call at marked points; null for nothing. Set it with release, which pairs with (1),
+// or while no marked code runs.
 inline std::atomic<point_hook> at_points{nullptr};
 
 inline void pass_point(const char* point) {
-  // Pairs with whatever order the test that set the hook needs: nothing is published through it.
+  // (1) of the release by which a hook is set (rig/disturbance.cpp, rig/lock_order.cpp,
+  // rig/progress.cpp): what was made for the hook before is seen in it.
   if (const point_hook hook = at_points.load(std::memory_order_acquire)) hook(point);
 }
 
@@ -48,7 +49,7 @@ using lock_hook = void (*)(lock_step step, const void* lock);
 inline std::atomic<lock_hook> at_locks{nullptr};
 
 inline void pass_lock(lock_step step, const void* lock) {
-  // As in pass_point().
+  // (1) as in pass_point().
   if (const lock_hook hook = at_locks.load(std::memory_order_acquire)) hook(step, lock);
 }
 

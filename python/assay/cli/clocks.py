@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.invocation import invocation
 from assay.cli.options import JsonOption, print_json
 from assay.errors import AssayError
 
@@ -28,7 +29,8 @@ def clocks(
 
     Example: `assay clocks --for 250ns`
     """
-    from assay.clocks import measure, recommend
+    from assay.clocks import DEFAULT, measure, recommend
+    from assay.words import in_unit
 
     duration_ns = None if duration is None else _nanoseconds(duration)
     found, counter = measure()
@@ -42,11 +44,17 @@ def clocks(
             }
         )
         return
+    if recommended:
+        batch = f", {recommended.batch:,} of it together" if recommended.batch > 1 else ""
+        typer.echo(f"For {duration}: {recommended.clock}{batch}: {recommended.why}.")
+    else:
+        steady = next(clock for clock in found if clock.name == DEFAULT)
+        recommend(found, steady.shortest_ns or 1)  # which refuses a clock that is not usable
+        typer.echo(
+            f"Use {DEFAULT}: it times {in_unit(steady.shortest_ns or 0, 'ns')} and longer to about 1%."
+            f" For what is shorter: {invocation('clocks', '--for', '250ns')}"
+        )
     _print(found)
-    if recommended is None:
-        return
-    batch = f", {recommended.batch:,} of it together" if recommended.batch > 1 else ""
-    typer.echo(f"\nFor {duration}: {recommended.clock}{batch}: {recommended.why}.")
 
 
 def _nanoseconds(text: str) -> float:

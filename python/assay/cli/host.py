@@ -1,6 +1,7 @@
 """`assay host`: the settings of this machine, judged, changed and put back."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -9,13 +10,20 @@ from assay.cli.completion import complete_settings
 from assay.cli.invocation import invocation
 from assay.cli.options import JsonOption, print_json
 from assay.findings import SEVERITIES
-from assay.words import counted
+from assay.words import counted, listed
 
 if TYPE_CHECKING:
+    from assay.host.journal import Change
     from assay.host.tune import Decide
 
 
-def check(*, as_json: JsonOption = False) -> None:
+def check(
+    *,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say of each setting that is not here why.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Say what on this host disturbs measurements.
 
     The worst comes first, each with its likely effect. Nothing is changed. The exit code is 1 if a finding is
@@ -62,18 +70,27 @@ def check(*, as_json: JsonOption = False) -> None:
         )
     else:
         counts = [judgement.severity for _, _, judgement in findings]
-        typer.echo(f"{system.name}: {', '.join(counted(counts.count(word), word) for word in order)}")
+        worse = len(counts) - counts.count("note")
+        answer = "disturbs measurements" if worse else "is fit for measuring"
+        seen_words = listed([counted(counts.count(word), word) for word in order if word in counts])
+        typer.echo(f"This host ({system.name}) {answer}{': ' * bool(counts)}{seen_words}.")
         if tuned:
             _say(f"tuned: what was there is in {tuned}; put back with: {invocation('host', 'restore')}", "")
         for setting, _, judgement in findings:
             _say(f"{judgement.severity}: {setting.name}: {judgement.message}", "")
             _say(f"{judgement.effect}", "  ")
-            _say(f"do: {remedies[setting.name]}", "  ")
+            if judgement.remedy or not setting.by_default:
+                _say(f"do: {remedies[setting.name]}", "  ")
+        if any(not judgement.remedy and setting.by_default for setting, _, judgement in findings):
+            _say(f"do, where nothing else is said: {invocation('host', 'tune')} (--dry-run shows it)", "")
         fine = [f"{setting.name} {setting.words(values)}" for setting, values, wrong in judged if not wrong]
         _say(f"fine: {'; '.join(fine)}", "")
-        for setting, values in seen:
-            if not values:
+        lacking = [setting for setting, values in seen if not values]
+        if verbose:
+            for setting in lacking:
                 _say(f"not here: {setting.name}: {setting.lacking}", "")
+        elif lacking:
+            _say(f"not here: {', '.join(setting.name for setting in lacking)} (--verbose says why)", "")
     if any(judgement.severity != "note" for _, _, judgement in findings):
         raise typer.Exit(1)
 
@@ -107,8 +124,7 @@ def tune(
         if as_json:
             print_json({"dry_run": True, "changes": [vars(change) | {"reason": ""} for change in changes]})
             return
-        for change in changes:
-            typer.echo(f"{change.setting}: {change.place}: {change.was} -> {change.to}")
+        _print_changes(changes)
         typer.echo(f"{counted(changes, 'change')}; nothing was changed" if changes else "Nothing to change.")
         return
     with open_journal(journal_folder(), system) as journal:
@@ -122,8 +138,7 @@ def tune(
             }
         )
     else:
-        for change in made:
-            typer.echo(f"{change.setting}: {change.place}: {change.was} -> {change.to}")
+        _print_changes(made)
         if made:
             typer.echo(f"{counted(made, 'change')}; put back with: {invocation('host', 'restore')}")
         elif not applied:
@@ -158,7 +173,7 @@ def restore(
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
     from assay.host.tune import restore as restore_host
-    from assay.host.tune import told
+    from assay.host.tune import told_together
 
     if keep and overwrite:
         raise AssayError("assay host restore: --keep and --overwrite contradict each other; give one")
@@ -176,8 +191,8 @@ def restore(
     if as_json:
         print_json({"restored": [vars(outcome) for outcome in outcomes]})
     else:
-        for outcome in outcomes:
-            typer.echo(told(outcome))
+        for line in told_together(outcomes):
+            typer.echo(line)
         if not left:
             typer.echo(f"{counted(outcomes, 'place')} settled; the journal is gone")
     if left:
@@ -188,6 +203,15 @@ def restore(
             err=True,
         )
         raise typer.Exit(1)
+
+
+def _print_changes(changes: Sequence["Change"]) -> None:
+    """Print a line for those of a setting that are alike."""
+    from assay.host.tune import alike, and_more
+
+    for same in alike(changes, lambda change: (change.setting, change.was, change.to)):
+        change = same[0]
+        typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {change.was} -> {change.to}")
 
 
 def _decider(keep: bool, overwrite: bool) -> "Decide":

@@ -41,6 +41,11 @@ TunedOption = Annotated[
     typer.Option("--tuned", help="Tune the host while it runs, as `assay host tune` does, and put it back."),
 ]
 
+IsolatedOption = Annotated[
+    bool,
+    typer.Option("--isolated", help="As --tuned, and leave everything else the last processor meanwhile."),
+]
+
 
 def run(
     experiment: ExperimentArgument,
@@ -54,6 +59,7 @@ def run(
         bool, typer.Option("--anyway", help="Run it even if it has too few blocks for any verdict.")
     ] = False,
     tuned: TunedOption = False,
+    isolated: IsolatedOption = False,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
     verbose: VerboseOption = False,
@@ -70,8 +76,9 @@ def run(
     early if a program's first valid trial lacks a compared metric, or if a metric cannot be found in
     the first output of a command. The exit code is 1 if a trial was not valid, or if --fail-on asks for it.
 
-    With --tuned the host is tuned while it runs, and trials have the highest priority that is allowed. If
-    `kill -9` ends it, the host stays tuned until `assay host restore`.
+    With --tuned the host is tuned while it runs, and trials have the highest priority that is allowed; with
+    --isolated they also have processors of their own. If `kill -9` ends it, the host stays tuned until `assay
+    host restore`.
 
     The campaign and its report keep what --blocks, --minutes, --seed, --only and --set changed.
 
@@ -100,7 +107,8 @@ def run(
         if finding.severity == "error":  # known before hours are spent on it
             listing = invocation("audit", str(experiment))
             typer.echo(f"before it runs: {titles[finding.rule]}; more: {listing}", err=True)
-    with _tuned_host(tuned):
+    tuned = tuned or isolated
+    with _tuned_host(tuned, isolated=isolated):
         report = run_and_report(
             loaded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose, tuned=tuned
         )
@@ -111,6 +119,7 @@ def resume(
     campaign: Annotated[int | None, campaign_option("the latest unfinished one")] = None,
     *,
     tuned: TunedOption = False,
+    isolated: IsolatedOption = False,
     quiet: QuietOption = False,
     no_page: NoPageOption = False,
     verbose: VerboseOption = False,
@@ -138,8 +147,9 @@ def resume(
                 print_json({"campaign": None})
             return
         number = unfinished[-1]
+        tuned = tuned or isolated
         with (
-            _tuned_host(tuned),
+            _tuned_host(tuned, isolated=isolated),
             standing_again(opened.experiment(number), quiet=quiet) as experiment,
         ):
             resumed = Campaign(opened, experiment, number, tuned=tuned)
@@ -173,7 +183,7 @@ def run_and_report(
 
 
 @contextmanager
-def _tuned_host(wanted: bool) -> Iterator[None]:
+def _tuned_host(wanted: bool, *, isolated: bool) -> Iterator[None]:
     """Within, the host is tuned, if that is wanted. Signals wait until it is put back."""
     if not wanted:
         yield
@@ -181,14 +191,15 @@ def _tuned_host(wanted: bool) -> Iterator[None]:
     from assay.host.journal import journal_folder
     from assay.host.priority import awake
     from assay.host.system import System
-    from assay.host.tune import tuned
+    from assay.host.tune import chosen, tuned
     from assay.runner.process import StopSignals
 
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
     with StopSignals() as stop:
-        with tuned(System(), journal_folder(), say), awake() as asleep:
+        names = [*(setting.name for setting in chosen(())), *(["isolation"] if isolated else [])]
+        with tuned(System(), journal_folder(), say, names), awake() as asleep:
             if asleep:
                 say(f"idle-latency: not changed: /dev/cpu_dma_latency: {asleep}")
             yield

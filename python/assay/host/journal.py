@@ -20,6 +20,7 @@ from assay.errors import AssayError
 from assay.host.system import System
 
 _VERSION = 1
+_OF_ALL = "sys/devices/system/cpu"
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class Journal:
         path: its file.
         boot: the boot in which it was begun, "" while there is none.
         since: when it was begun, as text.
-        lock: an open file that holds the lock.
+        locks: open files that hold its lock and the machine's.
         pending: place -> what is to be put back there, in the order of the first changes.
     """
 
-    def __init__(self, path: Path, system: System, lock: int) -> None:
+    def __init__(self, path: Path, system: System, locks: Sequence[int]) -> None:
         self.path = path
-        self.lock = lock
+        self.locks = locks
         self._system = system
         self.boot, self.since = "", ""
         self.pending: dict[str, Pending] = {}
@@ -167,7 +168,9 @@ def journal_folder() -> Path:
 
 @contextmanager
 def open_journal(folder: Path, system: System) -> Iterator[Journal]:
-    """Open the journal in a folder, which nobody else can meanwhile.
+    """Open the journal in a folder, and have nobody else tune this machine meanwhile.
+
+    Users have journals of their own; so a folder of /sys is locked too, which is the same for all of them.
 
     Raises:
         AssayError: another process has it; it is damaged, of another host, or cannot be read or written.
@@ -180,6 +183,7 @@ def open_journal(folder: Path, system: System) -> Iterator[Journal]:
             f"cannot write to {folder}, where the journal belongs: {error.strerror}; nothing was changed;"
             " name another folder with ASSAY_HOST_STATE"
         ) from error
+    locks = [lock]
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,11 +192,20 @@ def open_journal(folder: Path, system: System) -> Iterator[Journal]:
             raise AssayError(
                 f"another assay (process {holder or 'unknown'}) tunes this host: wait until it has ended"
             ) from error
+        with suppress(FileNotFoundError):  # where it is not, there is little to tune
+            locks.append(os.open(system.root / _OF_ALL, os.O_RDONLY | os.O_CLOEXEC))
+            try:
+                fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise AssayError(
+                    f"another assay tunes this host, whose journal is not in {folder}: wait until it ends"
+                ) from error
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield Journal(folder / "host.journal", system, lock)
+        yield Journal(folder / "host.journal", system, locks)
     finally:
-        os.close(lock)
+        for file in reversed(locks):
+            os.close(file)
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

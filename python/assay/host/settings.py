@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.findings import Severity
-from assay.host.system import System
+from assay.host.system import CPUSET, ONLINE, System
+from assay.host.threads import AFFINITY, numbers, ranges
 
 _CPU = "/sys/devices/system/cpu"
 _DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
+_INTERRUPTS = "/proc/irq/[0-9]*/smp_affinity_list"
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,24 @@ class Setting(ABC):
         lacking: why a machine has no such setting.
         by_default: `assay host tune` changes it where no setting is named.
         lasting: it is part of the state in which trials ran; what changes from second to second is not.
+        disturbs: patterns of other places that the kernel changes with it.
+        rounds: how often it is looked for places that have come up while others were changed.
     """
 
     name: ClassVar[str]
     lacking: ClassVar[str] = "the kernel does not offer it"
     by_default: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
+    disturbs: ClassVar[tuple[str, ...]] = ()
+    rounds: ClassVar[int] = 1
 
     @abstractmethod
     def read(self, system: System) -> dict[str, str]:
         """Return place -> value; empty where the machine has no such setting."""
+
+    def read_all(self, system: System) -> dict[str, str]:
+        """Return all that may have to be changed, where to read it takes longer than `read`."""
+        return self.read(system)
 
     @abstractmethod
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
@@ -173,6 +183,7 @@ class SMT(_Files):
     places = (f"{_CPU}/smt/control",)
     good = "off"
     by_default = False  # it takes processors away, which changes what is measured
+    disturbs = (_INTERRUPTS,)  # those of a processor that goes are given to others, for good
     severity = "note"
     says = "two processors share a core (SMT is {})"
     effect = "what runs beside a trial on the same core takes part of its units and caches"
@@ -313,11 +324,11 @@ class IrqAffinity(Setting):
     lacking = "no interrupt can be moved, or there is one processor"
 
     def read(self, system: System) -> dict[str, str]:
-        online = numbers(system.read(f"{_CPU}/online") or "0")
+        online = numbers(system.read(ONLINE) or "0")
         if len(online) < 2:
             return {}
-        places = system.read_all(_DEFAULT_AFFINITY, "/proc/irq/[0-9]*/smp_affinity_list")
-        return {f"{_CPU}/online": ranges(online), **places} if places else {}
+        places = system.read_all(_DEFAULT_AFFINITY, _INTERRUPTS)
+        return {ONLINE: ranges(online), **places} if places else {}
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
         others = [place for place in self.wanted(values) if place.endswith("_list")]
@@ -334,7 +345,7 @@ class IrqAffinity(Setting):
         return joined(_served(values).values())
 
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        last = max(numbers(values[f"{_CPU}/online"]), default=0)
+        last = max(numbers(values[ONLINE]), default=0)
         wanted = {place: str(last) for place, value in _served(values).items() if value != str(last)}
         default = values.get(_DEFAULT_AFFINITY, "")
         if re.fullmatch(r"[0-9a-f,]+", default) and int(default.replace(",", ""), 16) != 1 << last:
@@ -343,28 +354,65 @@ class IrqAffinity(Setting):
 
 
 class Isolation(Setting):
-    """Whether processors are kept free of everything that is not sent there."""
+    """Whether processors are kept free for trials: of all, the last is left to everything else.
+
+    Where the kernel has the controller of control groups (v2) for it, a group of ours takes the others from
+    everything else. Otherwise each thread of each process gets an affinity to the last, and so do those that
+    it makes. Threads of the kernel stay where they are.
+    """
 
     name = "isolation"
     lacking = "there is one processor"
+    by_default = False  # everything else becomes slow
+    rounds = 3  # threads that were made by others just before those were moved
 
     def read(self, system: System) -> dict[str, str]:
-        online = numbers(system.read(f"{_CPU}/online") or "0")
-        isolated = system.read(f"{_CPU}/isolated")
-        if len(online) < 2 or isolated is None:
+        usable = system.usable()
+        if len(usable) < 2:
             return {}
-        return {f"{_CPU}/isolated": isolated or "none"}
+        group = system.read(CPUSET)
+        return {
+            ONLINE: ranges(usable),
+            f"{_CPU}/isolated": system.read(f"{_CPU}/isolated") or "none",
+            "process:free": ranges(free_processors(system)) or "none",
+            **({} if group is None else {CPUSET: group}),
+        }
+
+    def read_all(self, system: System) -> dict[str, str]:
+        values = self.read(system)
+        if not values or CPUSET in values:
+            return values
+        return values | {thread.place: thread.allowed for thread in system.threads() if thread.movable}
+
+    def words(self, values: Mapping[str, str]) -> str:
+        if values[f"{_CPU}/isolated"] != "none":
+            return f"{values[f'{_CPU}/isolated']}, since the start"
+        if (free := values["process:free"]) == "none":
+            return "none"
+        return f"{free}, by {'cpuset' if CPUSET in values else 'affinity'}"
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        if joined(values.values()) != "none":
+        if self.words(values) != "none":
             return None
+        by = "by affinity, as control groups here have no cpuset controller"
         return Judgement(
             "note",
             "no processor is kept free of other work",
             "whatever else runs may come to the processors of a trial",
-            "start the kernel with isolcpus=managed_irq,domain,N (and nohz_full=N), and name these processors"
-            " as the experiment's pinning",
+            "`assay run --isolated` leaves everything else the last processor while it runs"
+            f" ({'by a cpuset' if CPUSET in values else by}); the kernel's own threads stay, unless it was"
+            " started with isolcpus= and nohz_full=",
         )
+
+    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+        *first, last = numbers(values[ONLINE])
+        if CPUSET in values:
+            return {CPUSET: ranges(first)} if values[CPUSET] == "none" else {}
+        return {
+            place: str(last)
+            for place, value in values.items()
+            if place.startswith(AFFINITY) and value != str(last)
+        }
 
 
 class IdleLatency(Setting):
@@ -429,11 +477,11 @@ class Load(Setting):
 
     def read(self, system: System) -> dict[str, str]:
         average = (system.read("/proc/loadavg") or "").split()
-        online = numbers(system.read(f"{_CPU}/online") or "0")
-        return {"/proc/loadavg": average[0], f"{_CPU}/online": ranges(online)} if average else {}
+        online = numbers(system.read(ONLINE) or "0")
+        return {"/proc/loadavg": average[0], ONLINE: ranges(online)} if average else {}
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        average, processors = float(values["/proc/loadavg"]), len(numbers(values[f"{_CPU}/online"]))
+        average, processors = float(values["/proc/loadavg"]), len(numbers(values[ONLINE]))
         share = average / processors
         if share < 0.1:
             return None
@@ -507,6 +555,18 @@ SETTINGS: tuple[Setting, ...] = (
 """Every setting, in the order in which they are applied; they are restored the other way round."""
 
 
+def free_processors(system: System) -> list[int]:
+    """Return the processors that are kept free for trials."""
+    group = system.read(CPUSET)
+    if group is not None and group != "none":
+        return numbers(group)
+    # What the first process may not have, none that it has made since has, unless it took it for itself.
+    first = system.thread(1)
+    if first is None or {*numbers(system.read(ONLINE) or "0")} <= {*numbers(first.allowed)}:
+        return []
+    return sorted({*system.usable()} - {*numbers(first.allowed)})
+
+
 def state(system: System) -> dict[str, str]:
     """Return name of setting -> what it is, of all that this host has and that lasts: what trials meet."""
     found = {setting: setting.read(system) for setting in SETTINGS if setting.lasting}
@@ -536,24 +596,6 @@ def hottest_c(values: Mapping[str, str]) -> float | None:
 def throttles(values: Mapping[str, str]) -> int:
     """Return how often processors slowed down for heat, among what `Heat` read."""
     return sum(int(value) for place, value in values.items() if place.endswith("_throttle_count"))
-
-
-def numbers(ranges_: str) -> list[int]:
-    """Return the numbers of a list such as `0-3,8`; none of one that is not such a list."""
-    found: list[int] = []
-    for part in ranges_.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or not (last or first).isdigit():
-            return []
-        found += range(int(first), int(last or first) + 1)
-    return found
-
-
-def ranges(processors: list[int]) -> str:
-    """Return numbers as a list such as `0-3,8`."""
-    starts = [number for number in processors if number - 1 not in processors]
-    ends = [number for number in processors if number + 1 not in processors]
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
 def _mask(processor: int) -> str:

@@ -11,9 +11,10 @@ import pytest
 
 from assay.host import priority
 from assay.host import system as host_system
-from assay.host.settings import SETTINGS, IrqAffinity, numbers, ranges, state
+from assay.host.settings import SETTINGS, IrqAffinity, state
 from assay.host.system import _SCRIPT, System
-from assay.host.testing import CPU, MACHINE, made_machine
+from assay.host.testing import CPU, MACHINE, add_thread, made_machine
+from assay.host.threads import numbers, ranges
 from assay.host.tune import chosen, planned
 
 GOOD = {
@@ -129,6 +130,12 @@ def test_lists_of_processors(text: str, processors: list[int]) -> None:
         "/proc/sys/kernel/timer_migration\t1",
         "/proc/irq/7/../8/smp_affinity_list 1",
         "service:ssh inactive",
+        "affinity:1 0",
+        "affinity:1:2:3 0",
+        "affinity:../1:2 0",
+        "affinity:1:2 0-99999999",
+        "cpuset:other 0",
+        "/sys/fs/cgroup/other/cgroup.procs 1",
         "",
     ],
 )
@@ -145,6 +152,32 @@ def test_the_root_script_refuses_what_it_is_not_made_for(line: str) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("assay-host-set: not allowed: ")
     assert done.stdout == ""
+
+
+def test_the_root_script_refuses_more_than_it_reads() -> None:
+    """A value that is cut would be another one."""
+    done = subprocess.run(
+        [sys.executable, "-I", str(_SCRIPT)],
+        input="/proc/irq/999999999/smp_affinity_list 0\n" * 30_000,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "assay-host-set: not allowed: more than 1048576 characters\n"
+
+
+@pytest.mark.parametrize("processors", ["0", "3-1"])
+def test_the_root_script_leaves_a_thread_that_took_over_a_number(processors: str) -> None:
+    place = f"affinity:{os.getpid()}:1"
+    done = subprocess.run(
+        [sys.executable, "-I", str(_SCRIPT)],
+        input=f"{place} {processors}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{place} it has ended, and another has its number\n")
 
 
 def test_the_root_script_takes_no_other_argument() -> None:
@@ -187,7 +220,12 @@ def test_who_is_not_root_may_be_allowed_the_script_by_sudo(
 
 def test_every_change_that_a_setting_wants_is_admitted_by_the_root_script(tmp_path: Path) -> None:
     """And so is the way back."""
-    changes = planned(made_machine(tmp_path), SETTINGS)
+    system = made_machine(tmp_path)
+    add_thread(system.root, 20)
+    changes = planned(system, SETTINGS)
+    (system.root / "sys/fs/cgroup/cgroup.subtree_control").write_text("cpuset\n")
+    changes += planned(system, chosen(["isolation"]))
+    assert {"affinity:20:200", "cpuset:assay"} <= {change.place for change in changes}
     allowed = runpy.run_path(str(_SCRIPT))["ALLOWED"]
     for change in changes:
         for value in (change.was, change.to):
@@ -199,7 +237,7 @@ def test_every_change_that_a_setting_wants_is_admitted_by_the_root_script(tmp_pa
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="real-time classes need root")
 def test_a_trial_gets_the_highest_priority_that_is_allowed() -> None:
-    chosen = priority.of_trial({"threads": 1, "pinning": [0]}, timeout_s=3)
+    chosen = priority.of_trial({"threads": 1, "pinning": [0], "key_range": 9}, timeout_s=3, processors=2)
     if "scheduling" not in chosen.state:
         pytest.skip("real-time classes are forbidden here")
     said = subprocess.run(
@@ -219,7 +257,10 @@ def test_a_trial_gets_the_highest_priority_that_is_allowed() -> None:
 
 
 def test_threads_that_would_share_a_processor_are_not_run_as_fifo() -> None:
-    assert "scheduling" not in priority.of_trial({"threads": 2, "pinning": [0, 0]}, timeout_s=3).state
+    shared = priority.of_trial({"threads": 2, "pinning": [0, 0]}, timeout_s=3, processors=2)
+    assert "scheduling" not in shared.state
+    map_on_all = {"threads": 2, "pinning": "none", "key_range": 9}
+    assert "scheduling" not in priority.of_trial(map_on_all, timeout_s=3, processors=2).state
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

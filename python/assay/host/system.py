@@ -1,16 +1,21 @@
 """The machine as a set of places, each with one value that can be read and perhaps written.
 
-A place is a file of /proc or /sys, or `service:irqbalance`.
+A place is a file of /proc or /sys, `service:irqbalance`, the processors that a thread may run on (`threads`),
+or `cpuset:assay`: those that a control group of ours keeps from everything else.
 """
 
+import errno
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+
+from assay.host.threads import AFFINITY, Thread, all_threads, numbers, thread, thread_of
 
 _SCRIPT = Path(__file__).with_name("assay-host-set")
 INSTALLED = Path("/usr/local/sbin/assay-host-set")
@@ -20,6 +25,11 @@ NEEDS_ROOT = "needs root"
 """Why a value was not written, where that is the reason."""
 
 SERVICE = "service:"
+CPUSET = "cpuset:assay"
+_GROUPS = "/sys/fs/cgroup"
+MEMBERS = f"{_GROUPS}/assay/cgroup.procs"
+"""Where the processes of our control group stand."""
+ONLINE = "/sys/devices/system/cpu/online"
 _UNITS = ("etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
 _RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
 """systemd has a control group for each service that runs: reading one disturbs nothing, unlike systemctl."""
@@ -59,6 +69,11 @@ class System:
         """
         if place.startswith(SERVICE):
             return self._service(place.removeprefix(SERVICE))
+        if place.startswith(AFFINITY):
+            found = thread_of(self.root, place)
+            return found.allowed if found else None
+        if place == CPUSET:
+            return self._cpuset()
         try:
             text = self._file(place).read_text(encoding="ascii", errors="replace").strip()
         except OSError:
@@ -79,12 +94,36 @@ class System:
                     found[place] = value
         return found
 
-    def write(self, values: Mapping[str, str], lock: int | None = None) -> dict[str, str]:
+    def threads(self) -> Iterator[Thread]:
+        """Give each thread that is there now."""
+        return all_threads(self.root)
+
+    def thread(self, number: int) -> Thread | None:
+        """Return the thread of a number, None if there is none."""
+        return thread(self.root, number)
+
+    def usable(self) -> list[int]:
+        """Return the processors that a process of ours may have, whatever it was started on.
+
+        Containers may have fewer than the machine.
+        """
+        online = numbers(self.read(ONLINE) or "0")
+        if self.root != Path("/"):
+            return online
+
+        def try_all() -> set[int]:
+            os.sched_setaffinity(0, online)  # of this one thread; the kernel leaves out what is forbidden
+            return os.sched_getaffinity(0)
+
+        with ThreadPoolExecutor(1) as another:
+            return sorted(another.submit(try_all).result())
+
+    def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
         """Write values to their places, in their order; return place -> why, of those that could not be.
 
         Args:
             values: place -> value.
-            lock: a file that the root script holds open until it has ended, even where we are killed.
+            locks: files that the root script holds open until it has ended, even where we are killed.
         """
         if self.root != Path("/"):
             return self._write_files(values)
@@ -98,7 +137,7 @@ class System:
             capture_output=True,
             text=True,
             check=False,
-            pass_fds=() if lock is None else (lock,),
+            pass_fds=locks,
         )
         if done.returncode != 0:
             why = done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"]
@@ -115,6 +154,12 @@ class System:
                 if place.startswith(SERVICE):
                     self._set_made_service(place.removeprefix(SERVICE), value)
                     continue
+                if place == CPUSET:
+                    self._set_made_cpuset(value)
+                    continue
+                if place.startswith(AFFINITY):
+                    self._set_made_affinity(place, value)
+                    continue
                 file = self._file(place)
                 part = file.with_name(f"{file.name}.part")  # as in /proc, there is never half a value
                 file.stat()
@@ -123,6 +168,36 @@ class System:
             except OSError as error:
                 failed[place] = error.strerror or str(error)
         return failed
+
+    def _cpuset(self) -> str | None:
+        """Return which processors our control group keeps; None where there can be no such group.
+
+        One that was not finished keeps none.
+        """
+        if "cpuset" not in (self.read(f"{_GROUPS}/cgroup.subtree_control") or "").split():
+            return None
+        kept = self.read(f"{_GROUPS}/assay/cpuset.cpus.partition") == "isolated"
+        return (self.read(f"{_GROUPS}/assay/cpuset.cpus") or "none") if kept else "none"
+
+    def _set_made_cpuset(self, value: str) -> None:
+        """Have our control group in a made tree, or not."""
+        folder = self._file(f"{_GROUPS}/assay")
+        if value == "none":
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+            return
+        folder.mkdir(exist_ok=True)
+        (folder / "cpuset.cpus").write_text(value)
+        (folder / "cpuset.cpus.partition").write_text("isolated")
+
+    def _set_made_affinity(self, place: str, value: str) -> None:
+        """Have a thread of a made tree on other processors."""
+        found = thread_of(self.root, place)
+        if found is None:
+            raise ProcessLookupError(errno.ESRCH, "No such process")
+        status = self._file(f"/proc/{found.number}/status")
+        status.write_text(re.sub(r"(Cpus_allowed_list:\s*).*", rf"\g<1>{value}", status.read_text()))
 
     def _service(self, name: str) -> str | None:
         unit = f"{name}.service"

@@ -57,6 +57,20 @@ def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> System:
     return System(root)
 
 
+def add_thread(
+    root: Path, number: int, *, parent: int = 1, process: int = 0, allowed: str = "0-3", kernel: bool = False
+) -> str:
+    """Add a thread to a made machine, of a process of its own or of another one; return its place."""
+    process = process or number
+    (root / f"proc/{process}/task/{number}").mkdir(parents=True)
+    folder = root / f"proc/{number}"
+    folder.mkdir(exist_ok=True)
+    before = f"{number} (a (name) S {parent} 0 0 0 -1 {0x200000 if kernel else 64}"
+    (folder / "stat").write_text(f"{before} {'0 ' * 12}{number * 10} 0\n")
+    (folder / "status").write_text(f"Tgid:\t{process}\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
+    return f"affinity:{number}:{number * 10}"
+
+
 @contextmanager
 def put_back_at_the_end(*places: str) -> Iterator[dict[str, str]]:
     """Give real settings to a test, by default all that `assay host tune` would change, and put them back.

@@ -1,19 +1,22 @@
 """Changes settings, and puts back the values that were there."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from assay.errors import AssayError
-from assay.host.journal import Change, Journal, open_journal
-from assay.host.settings import SETTINGS, Setting
+from assay.host.journal import Change, Journal, Pending, open_journal
+from assay.host.settings import SETTINGS, Isolation, Setting
 from assay.host.system import NEEDS_ROOT, System, without_root
+from assay.host.threads import AFFINITY
 from assay.words import nearest
 
-Fate = Literal["restored", "as it was", "reset by the boot", "kept", "changed", "vanished", "failed"]
+Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "changed", "vanished", "failed"]
 """What became of a place that is to be put back; the last three are not settled."""
+
+Thing = TypeVar("Thing")
 
 _UNSETTLED = {"changed", "vanished", "failed"}
 
@@ -33,9 +36,9 @@ class Restored:
     Attributes:
         was: the value before the first change.
         now: the value that was found; None where the place has vanished.
-        fate: restored; as it was, or reset by the boot: nothing had to be done; kept: the user wanted to keep
-            what somebody else had put there; changed: somebody else has put something there, and it stands;
-            vanished; failed.
+        fate: restored; as it was, reset by the boot, or ended, of a thread: nothing had to be done; kept:
+            the user wanted to keep what somebody else had put there; changed: somebody else has put something
+            there, and it stands; vanished; failed.
         reason: why it failed.
     """
 
@@ -74,7 +77,7 @@ def planned(system: System, settings: Sequence[Setting]) -> list[Change]:
     """Return the changes that would make settings good, in the order in which they are made."""
     changes: list[Change] = []
     for setting in settings:
-        values = setting.read(system)
+        values = setting.read_all(system)
         wanted = setting.wanted(values) if values else {}
         changes += [Change(setting.name, place, values[place], to) for place, to in wanted.items()]
     return changes
@@ -93,9 +96,11 @@ def tune(system: System, journal: Journal, settings: Sequence[Setting]) -> list[
     applied: list[Applied] = []
     for setting in settings:
         # Planned one by one: a setting may take others' places away, as SMT does.
-        changes = planned(system, [setting])
-        if changes:
-            applied += _apply(system, journal, changes)
+        for _ in range(setting.rounds):
+            tried = {outcome.change.place for outcome in applied}
+            changes = [change for change in planned(system, [setting]) if change.place not in tried]
+            if changes:
+                applied += _apply(system, journal, changes, setting.disturbs)
     if all(system.read(place) == pending.was for place, pending in journal.pending.items()):
         journal.forget()
     return applied
@@ -114,12 +119,31 @@ def restore(
     """
     same_boot = journal.boot == system.boot
     outcomes: dict[str, Restored] = {}
+    entries = dict(journal.pending)
+    for _ in range(Isolation.rounds):
+        outcomes |= _restore(system, journal, entries, same_boot, decide)
+        entries = _inherited(system, journal.pending, outcomes) if same_boot else {}
+        if not entries:
+            break
+    if all(
+        outcome.settled or (give_up_vanished and outcome.fate == "vanished") for outcome in outcomes.values()
+    ):
+        journal.forget()
+    return list(outcomes.values())
+
+
+def _restore(
+    system: System, journal: Journal, entries: Mapping[str, Pending], same_boot: bool, decide: Decide
+) -> dict[str, Restored]:
+    """Put back some places, the newest first; return place -> what became of it."""
+    outcomes: dict[str, Restored] = {}
     to_write: dict[str, str] = {}
-    for place, pending in reversed(journal.pending.items()):
-        now = system.read(place)
+    for place, pending in reversed(list(entries.items())):
+        is_thread = place.startswith(AFFINITY)
+        now = system.read(place) if same_boot or not is_thread else None
         fate: Fate
         if now is None:
-            fate = "vanished"
+            fate = "ended" if is_thread else "vanished"
         elif now == pending.was:
             fate = "as it was" if same_boot else "reset by the boot"
         elif same_boot and now in pending.ours:
@@ -132,12 +156,26 @@ def restore(
         outcomes[place] = Restored(pending.setting, place, pending.was, now, fate)
     for place, reason in _put_back(system, journal, to_write).items():
         failed = outcomes[place]
-        outcomes[place] = Restored(failed.setting, place, failed.was, failed.now, "failed", reason)
-    if all(
-        outcome.settled or (give_up_vanished and outcome.fate == "vanished") for outcome in outcomes.values()
-    ):
-        journal.forget()
-    return list(outcomes.values())
+        ended = place.startswith(AFFINITY) and system.read(place) is None
+        outcomes[place] = replace(failed, fate="ended" if ended else "failed", reason="" if ended else reason)
+    return outcomes
+
+
+def _inherited(system: System, pending: Mapping[str, Pending], known: Container[str]) -> dict[str, Pending]:
+    """Return the threads that have our affinity from those that made them, and what these had before."""
+    if not any(place.startswith(AFFINITY) for place in pending):
+        return {}
+    threads = {thread.number: thread for thread in system.threads()}
+    found: dict[str, Pending] = {}
+    for thread in threads.values():
+        if thread.place in known or not thread.movable:
+            continue
+        maker = threads.get(thread.process if thread.process != thread.number else thread.parent)
+        while maker and maker.place not in pending:
+            maker = threads.get(maker.parent)
+        if maker and thread.allowed in pending[maker.place].ours:
+            found[thread.place] = pending[maker.place]
+    return found
 
 
 @contextmanager
@@ -174,7 +212,7 @@ def problems(applied: Sequence[Applied]) -> list[str]:
         if outcome.reason:
             reasons.setdefault((outcome.change.setting, outcome.reason), []).append(outcome.change)
     lines = [
-        f"{name}: not changed: {changes[0].place}{_more(changes)}: {reason}"
+        f"{name}: not changed: {changes[0].place}{and_more(changes)}: {reason}"
         for (name, reason), changes in reasons.items()
         if reason != NEEDS_ROOT
     ]
@@ -183,12 +221,32 @@ def problems(applied: Sequence[Applied]) -> list[str]:
     return lines
 
 
+def told_together(outcomes: Sequence[Restored]) -> list[str]:
+    """Return what became of places in words, a line for those of a setting that are alike."""
+    together = alike(outcomes, lambda outcome: replace(outcome, place=""))
+    return [told(replace(same[0], place=f"{same[0].place}{and_more(same)}")) for same in together]
+
+
+def alike(things: Sequence[Thing], key: Callable[[Thing], Hashable]) -> list[list[Thing]]:
+    """Return things in groups of the same key, in the order of the first of each."""
+    groups: dict[Hashable, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return list(groups.values())
+
+
+def and_more(things: Sequence[object]) -> str:
+    """Return how many others there are than the first, in words, if any."""
+    return f" and {len(things) - 1} more" if len(things) > 1 else ""
+
+
 def told(outcome: Restored) -> str:
     """Return in words what became of a place."""
     place = f"{outcome.setting}: {outcome.place}"
     return {
         "restored": f"{place}: {outcome.was} again",
         "as it was": f"{place}: is {outcome.was} already",
+        "ended": f"{place}: has ended",
         "reset by the boot": f"{place}: is {outcome.was} since the machine was started",
         "kept": f"{place}: stays {outcome.now}; it was {outcome.was}",
         "changed": f"{place}: something else made it {outcome.now}; it was {outcome.was}, and is left alone",
@@ -197,13 +255,21 @@ def told(outcome: Restored) -> str:
     }[outcome.fate]
 
 
-def _apply(system: System, journal: Journal, changes: Sequence[Change]) -> list[Applied]:
-    journal.announce(changes)
-    failed = system.write({change.place: change.to for change in changes}, journal.lock)
+def _apply(
+    system: System, journal: Journal, changes: Sequence[Change], disturbed: Sequence[str]
+) -> list[Applied]:
+    # What may change with them comes first, so that it is put back after them.
+    beside = [
+        Change(changes[0].setting, place, was, was) for place, was in system.read_all(*disturbed).items()
+    ]
+    journal.announce([*beside, *changes])
+    failed = system.write({change.place: change.to for change in changes}, journal.locks)
     applied: list[Applied] = []
     otherwise: list[Change] = []
     for change in changes:
         now = system.read(change.place)
+        if now is None and change.place.startswith(AFFINITY):
+            continue  # the thread has ended
         reason = failed.get(change.place, "")
         if not reason and now is None:
             reason = "it has vanished"
@@ -212,6 +278,10 @@ def _apply(system: System, journal: Journal, changes: Sequence[Change]) -> list[
         if not reason and now != change.to:
             otherwise.append(Change(change.setting, change.place, change.was, str(now)))
         applied.append(Applied(change, reason))
+    for change in beside:
+        now = system.read(change.place)
+        if now not in {None, change.was}:
+            otherwise.append(replace(change, to=str(now)))
     if otherwise:  # the kernel writes a value in its own way, which is ours all the same
         journal.announce(otherwise)
     return applied
@@ -224,7 +294,7 @@ def _put_back(system: System, journal: Journal, values: dict[str, str]) -> dict[
     """
     failed: dict[str, str] = {}
     for _ in range(2):
-        failed = system.write(values, journal.lock)
+        failed = system.write(values, journal.locks)
         for place, value in values.items():
             now = system.read(place)
             if now == value:
@@ -235,7 +305,3 @@ def _put_back(system: System, journal: Journal, values: dict[str, str]) -> dict[
         if not values:
             break
     return failed
-
-
-def _more(changes: Sequence[Change]) -> str:
-    return f" and {len(changes) - 1} more" if len(changes) > 1 else ""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from assay.host import tune as tuning
 from assay.host.journal import open_journal
 from assay.host.settings import SETTINGS
 from assay.host.system import System
-from assay.host.testing import CPU, MACHINE, made_machine, put_back_at_the_end
+from assay.host.testing import CPU, MACHINE, add_thread, made_machine, put_back_at_the_end
 from assay.host.tune import Restored, chosen, planned, restore, tune
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
@@ -30,7 +30,10 @@ STEPS = ("open", "write", "fsync", "ftruncate", "replace", "unlink", "mkdir", "r
 
 @pytest.fixture
 def system(tmp_path: Path) -> System:
-    return made_machine(tmp_path / "root")
+    made = made_machine(tmp_path / "root")
+    add_thread(made.root, 1, parent=0)
+    add_thread(made.root, 20, allowed="0-1")
+    return made
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def folder() -> Iterator[Path]:
 
 
 def values(system: System) -> dict[str, str | None]:
-    return {place: system.read(place) for place in (*MACHINE, "service:irqbalance")}
+    return {place: system.read(place) for place in (*MACHINE, "service:irqbalance", "affinity:20:200")}
 
 
 def tune_it(system: System, folder: Path, *names: str) -> list[tuning.Applied]:
@@ -69,15 +72,15 @@ def fates(outcomes: list[Restored]) -> set[str]:
 
 
 EVERY = tuple(setting.name for setting in SETTINGS)
-SEVERAL = ("energy-preference", "governor", "irqbalance")
-"""Two settings of several places, and one that is no file."""
+SEVERAL = ("energy-preference", "governor", "irqbalance", "isolation")
+"""Two settings of several places, and two whose places are no files."""
 
 
 def test_every_setting_is_changed_and_comes_back(system: System, folder: Path) -> None:
     before = values(system)
     applied = tune_it(system, folder, *EVERY)
     assert [outcome for outcome in applied if outcome.reason] == []
-    assert len({outcome.change.setting for outcome in applied}) == 13
+    assert len({outcome.change.setting for outcome in applied}) == 14
     assert all(system.read(outcome.change.place) == outcome.change.to for outcome in applied)
     assert planned(system, chosen(EVERY)) == []
     assert fates(restore_it(system, folder)) == {"restored"}
@@ -235,14 +238,37 @@ def test_what_fails_is_tried_again_after_the_others(
     tune_it(system, folder, "governor", "timer-migration")
     write = System.write
 
-    def one_holds_the_other(self: System, values: dict[str, str], lock: int | None = None) -> dict[str, str]:
+    def one_holds_the_other(
+        self: System, values: dict[str, str], locks: Sequence[int] = ()
+    ) -> dict[str, str]:
         held = {TIMERS: "Device or resource busy"} if self.read(GOVERNOR) == "performance" else {}
         return (
-            write(self, {place: value for place, value in values.items() if place not in held}, lock) | held
+            write(self, {place: value for place, value in values.items() if place not in held}, locks) | held
         )
 
     monkeypatch.setattr(System, "write", one_holds_the_other)
     assert fates(restore_it(system, folder)) == {"restored"}
+    assert values(system) == before
+
+
+def test_what_the_kernel_changes_beside_a_setting_comes_back_after_it(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt of a processor that SMT takes away goes to the others, and stays there."""
+    before = values(system)
+    write = System.write
+
+    def with_the_kernel(self: System, wanted: dict[str, str], locks: Sequence[int]) -> dict[str, str]:
+        failed = write(self, wanted, locks)
+        if wanted.get(f"{CPU}/smt/control") == "off":
+            put(self, "/proc/irq/12/smp_affinity_list", "0-1")
+        return failed
+
+    monkeypatch.setattr(System, "write", with_the_kernel)
+    tune_it(system, folder, "smt")
+    outcomes = restore_it(system, folder)
+    assert outcomes[0].place == f"{CPU}/smt/control"
+    assert fates(outcomes) == {"restored", "as it was"}
     assert values(system) == before
 
 
@@ -279,6 +305,16 @@ def test_two_cannot_tune_at_once(system: System, folder: Path) -> None:
     ):
         tune_it(system, folder, "governor")
     tune_it(system, folder, "governor")
+
+
+def test_two_cannot_tune_at_once_with_journals_of_their_own(system: System, folder: Path) -> None:
+    """As those of two users are."""
+    with (
+        open_journal(folder / "one", system),
+        pytest.raises(AssayError, match=r"another assay tunes this host, whose journal is not in .*/other:"),
+    ):
+        tune_it(system, folder / "other", "governor")
+    tune_it(system, folder / "other", "governor")
 
 
 def test_a_tuned_run_leaves_everything_as_it_was(system: System, folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from assay import programs, protocol
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
-from assay.host.priority import AS_STARTED, of_trial
+from assay.host.priority import started
 from assay.host.settings import state
 from assay.host.system import System
 from assay.plan.types import Level, PlannedTrial
@@ -138,7 +138,7 @@ class LocalExecutor:
         started_at = datetime.now(UTC)
         counts_before = load.counts()
         is_command = trial.extract != "protocol"
-        priority = of_trial(trial.request, trial.timeout_s) if self.tuned else AS_STARTED
+        priority = started(System(), trial.request, trial.timeout_s if self.tuned else None)
         ended = self._process(
             trial,
             binary,
@@ -224,6 +224,7 @@ class LocalExecutor:
             environment=trial_environment(0),
             timeout_s=_CALIBRATION_TIMEOUT_S,
             memory_limit_mb=trial.memory_limit_mb,
+            priority=started(System(), trial.request).command,
             stop=self.stop,
         )
         failure = _failure(ended, _CALIBRATION_TIMEOUT_S)

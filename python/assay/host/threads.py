@@ -1,0 +1,94 @@
+"""Threads of the machine, and on which processors each may run.
+
+That is a place as files are, `affinity:THREAD:BEGAN`: when it began, in ticks since the machine was started,
+tells it from a later thread of the same number.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+AFFINITY = "affinity:"
+_KERNEL = 0x00200000 | 0x04000000  # PF_KTHREAD, PF_NO_SETAFFINITY: they are where their work is
+_ENDED = {"Z", "X"}
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread that is there.
+
+    Attributes:
+        number: by which the kernel knows it.
+        process, parent: that it belongs to, and that which made this one.
+        began: when, in ticks since the machine was started.
+        allowed: the processors that it may run on, such as `0-3`.
+        movable: it is a user's and runs still, so that it may be given others.
+    """
+
+    number: int
+    process: int
+    parent: int
+    began: int
+    allowed: str
+    movable: bool
+
+    @property
+    def place(self) -> str:
+        """Its processors as a place."""
+        return f"{AFFINITY}{self.number}:{self.began}"
+
+
+def all_threads(root: Path) -> Iterator[Thread]:
+    """Give each thread of the machine whose /proc stands in a folder."""
+    for tasks in (root / "proc").glob("[0-9]*/task"):
+        with suppress(OSError):  # it has ended meanwhile
+            numbers = [int(task.name) for task in tasks.iterdir()]
+            yield from (found for number in numbers if (found := thread(root, number)))
+
+
+def thread(root: Path, number: int) -> Thread | None:
+    """Return a thread; None if there is none of this number."""
+    folder = root / "proc" / str(number)
+    try:
+        stat = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        status = (folder / "status").read_text(errors="replace")
+    except OSError:
+        return None
+    facts = dict(re.findall(r"^(Tgid|Cpus_allowed_list):\s*(\S+)$", status, re.MULTILINE))
+    if len(stat) < 20 or len(facts) < 2:
+        return None
+    return Thread(
+        number=number,
+        process=int(facts["Tgid"]),
+        parent=int(stat[1]),
+        began=int(stat[19]),
+        allowed=facts["Cpus_allowed_list"],
+        movable=stat[0] not in _ENDED and not int(stat[6]) & _KERNEL,
+    )
+
+
+def thread_of(root: Path, place: str) -> Thread | None:
+    """Return the thread of a place; None if it has ended."""
+    number, began = map(int, place.removeprefix(AFFINITY).split(":"))
+    found = thread(root, number)
+    return found if found and found.began == began and found.movable else None
+
+
+def numbers(ranges_: str) -> list[int]:
+    """Return the numbers of a list such as `0-3,8`; none of one that is not such a list."""
+    found: list[int] = []
+    for part in ranges_.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdigit() or not (last or first).isdigit():
+            return []
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def ranges(processors: list[int]) -> str:
+    """Return numbers as a list such as `0-3,8`."""
+    starts = [number for number in processors if number - 1 not in processors]
+    ends = [number for number in processors if number + 1 not in processors]
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
