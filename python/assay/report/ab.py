@@ -145,7 +145,10 @@ class Answer:
 
     @property
     def exit_code(self) -> int:
-        """A regression that is shown weighs more than what is undecided; where nothing is compared, nothing is decided."""
+        """A regression that is shown weighs more than what is undecided.
+
+        Where nothing is compared, nothing is decided: a change that drops its only benchmark does not pass.
+        """
         if any(benchmark.is_regression for benchmark in self.benchmarks):
             return REGRESSION
         undecided = any(benchmark.is_undecided for benchmark in self.benchmarks)
