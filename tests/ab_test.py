@@ -250,7 +250,7 @@ def test_what_one_revision_lacks_is_left_out_and_said(assay: Assay, project: Pro
     project.commit("Another", **{"Makefile": makefile})
     printed = assay("ab", "--base", "v1", *MEASURED, "./bench", "./other").stdout
     assert "\nnew in head, so not compared: ./other\n" in printed
-    printed = assay("ab", "--base", "main", "--head", "v1", *MEASURED, "./other").stdout
+    printed = assay("ab", "--base", "main", "--head", "v1", *MEASURED, "./other", expect=3).stdout
     assert printed.startswith("nothing was compared: ./other is gone\n")
 
 
@@ -472,3 +472,29 @@ def test_a_campaign_that_was_stopped_is_resumed_in_new_worktrees(
     Path(f"{notes}.go").touch()
     [comparison] = told(assay, "resume")["analysis"]["comparisons"]
     assert comparison["verdict"] == "equivalent"
+
+
+def test_commands_of_a_shell_are_linked_anew(assay: Assay, project: Project) -> None:
+    makefile = MAKEFILE.replace("-o $@ bench.c", "-ffunction-sections -c bench.c && $(CC) -o $@ bench.o")
+    project.commit("Keep objects", **{"Makefile": makefile, ".gitignore": "bench\nbench.o\nresults\n"})
+    project.commit("Slow it down", **{"cost.h": cost(130)})
+    link = "cc -o {output} bench.o -B{lld} -fuse-ld=lld -Wl,--shuffle-sections='.text*={layout}'"
+    words = ("ab", "--base", "HEAD~1", *MEASURED, "--link", link, "--shell", "--gate", "2%")
+    printed = assay(*words, "{linked}", expect=1).stdout
+    assert "one layout" not in printed
+    assert assay(*words, "./bench", expect=2).stderr == (
+        "error: --link: sh reads the commands; write {linked} where the program's name stands\n"
+    )
+
+
+def test_a_revision_without_a_name_is_refused(assay: Assay) -> None:
+    assert (
+        "there is no revision"
+        in assay("ab", "--base", "v1", "--head", "", *MEASURED, "./bench", expect=2).stderr
+    )
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_builds(assay: Assay, project: Project) -> None:
+    project.commit("Break it", Makefile="all:\n\tfalse\n")
+    message = assay("ab", "--base", "v1", *MEASURED, "--junit", "/", "./bench", expect=2).stderr
+    assert message.startswith("error: cannot write /")

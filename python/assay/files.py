@@ -1,5 +1,7 @@
 """Writes the files that people read: whole, or not at all."""
 
+import errno
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +29,28 @@ def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
     except OSError as error:
         with suppress(OSError):
             part.unlink()
-        raise AssayError(
-            f"cannot write {file}: {error.strerror}; free space, or choose another folder with {option}"
-        ) from error
+        raise _cannot_write(file, error, option) from error
     return file
+
+
+def check_writable(file: Path, option: str) -> None:
+    """Refuse a file that `write` could not write: before what takes long, not after it.
+
+    Raises:
+        AssayError: it cannot be written.
+    """
+    try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f"{file.name}.part")
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise _cannot_write(file, error, option) from error
+
+
+def _cannot_write(file: Path, error: OSError, option: str) -> AssayError:
+    return AssayError(
+        f"cannot write {file}: {error.strerror}; free space, or choose another folder with {option}"
+    )

@@ -22,3 +22,14 @@ def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path) -> 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path: Path) -> None:
     assert files.write(tmp_path / "page.html", "a\ud800").read_bytes() == b"a?"
+
+
+@pytest.mark.parametrize("file", ["folder", "file/below"])
+def test_what_cannot_be_written_is_refused_before(file: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(AssayError, match=r"cannot write .*--junit"):
+        files.check_writable(tmp_path / file, "--junit")
+    files.check_writable(tmp_path / "file", "--junit")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

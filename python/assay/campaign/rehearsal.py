@@ -8,6 +8,8 @@ from itertools import groupby
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment import Experiment, check_listed
+from assay.layout import Layouts
+from assay.plan.make_plan import without_layouts
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.build import run_builds
 from assay.runner.local import LocalExecutor
@@ -71,7 +73,6 @@ def rehearse(
         AssayError: a program lacks a subject.
         Interrupted: `stop` was signalled.
     """
-    executor = LocalExecutor(programs.find("assay-calibrate"), stop, experiment.folder_of, say=show)
     if not built:
         run_builds(experiment, show, show, stop)
     for there in experiment.in_worktrees().values():
@@ -83,11 +84,15 @@ def rehearse(
     ]
     for program in {trial.program for trial in block}:
         check_startable(program)
-    for _, group in groupby(block, key=lambda trial: trial.group):
-        trials = list(group)
-        for trial, outcome in zip(trials, executor.execute(trials), strict=True):
-            if why := _mistake(experiment, outcome):
-                failed(RehearsalError(_place(experiment, trial), why, trial, outcome))
+    calibrate = programs.find("assay-calibrate")
+    with Layouts(experiment, show, stop) as layouts:
+        linked = without_layouts(replace(plan, trials=tuple(block)), layouts.fixed(block)).trials
+        executor = LocalExecutor(calibrate, stop, experiment.folder_of, say=show, binary_of=layouts.binary)
+        for _, group in groupby(linked, key=lambda trial: trial.group):
+            trials = list(group)
+            for trial, outcome in zip(trials, executor.execute(trials), strict=True):
+                if why := _mistake(experiment, outcome):
+                    failed(RehearsalError(_place(experiment, trial), why, trial, outcome))
     return time.monotonic() - began
 
 

@@ -27,7 +27,7 @@ from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption
 from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError
-from assay.files import write
+from assay.files import check_writable, write
 
 if TYPE_CHECKING:
     from assay.report import Report
@@ -45,12 +45,12 @@ def ab(
         typer.Option(metavar="REV", help="The revision that is compared with: a branch, a tag or a commit."),
     ],
     head: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="REV",
             help="The revision in question. Default: the working tree, with what is not committed.",
         ),
-    ] = "",
+    ] = None,
     build: BuildOption = "",
     google_benchmark: GoogleBenchmarkOption = "",
     catch2: Catch2Option = "",
@@ -110,10 +110,13 @@ def ab(
         seed=seed,
     )
     own = own_experiment(asked)
+    for file, option in ((markdown, "--markdown"), (junit, "--junit")):
+        if file:
+            check_writable(file, option)
     repository = Repository.find(asked.folder)
     revisions = {
         BASE: repository.revision(base),
-        HEAD: repository.revision(head) if head else repository.working_tree(),
+        HEAD: repository.working_tree() if head is None else repository.revision(head),
     }
     _check_different(revisions, head)
 
@@ -145,7 +148,7 @@ def ab(
         raise typer.Exit(answer.exit_code)
 
 
-def _check_different(revisions: "Mapping[str, Revision]", head: str) -> None:
+def _check_different(revisions: "Mapping[str, Revision]", head: str | None) -> None:
     """Refuse to compare a commit with itself."""
     if revisions[BASE].commit != revisions[HEAD].commit:
         return

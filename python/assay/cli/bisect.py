@@ -160,6 +160,7 @@ class _Search:
                     answer="undecided" if undecided or slower else "not slower",
                     took_s=within_s - self._left_s,
                     minutes_needed=minutes_needed(report),
+                    gate_percent=report.experiment.comparison.gate_percent,
                 )
             slowed = self._search(worst, threshold)
         return Bisected(

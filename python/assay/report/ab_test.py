@@ -113,7 +113,7 @@ UNDECIDED = benchmark("load", 1.02, "undecided", "undecided")
         ),
         (
             answer(left_out=[LeftOut("a", "new"), LeftOut("b", "gone")]),
-            0,
+            3,
             "nothing was compared: a is new and b is gone",
         ),
     ],

@@ -72,6 +72,7 @@ class Bisected:
         others: further benchmarks that are slower at the bad end.
         took_s: the time that was spent on measuring.
         minutes_needed: of measuring, until the ends are decided; None where they are, or nobody knows.
+        gate_percent: what was asked for; None without a gate.
     """
 
     ends: tuple[Revision, Revision]
@@ -85,6 +86,7 @@ class Bisected:
     others: Sequence[str] = ()
     took_s: float = 0
     minutes_needed: float | None = None
+    gate_percent: float | None = None
 
     @property
     def exit_code(self) -> int:
@@ -104,7 +106,10 @@ def sentence(bisected: Bisected) -> str:
             f" {bisected.shown.why or 'give it more time'}"
         )
     if bisected.answer == "not slower":
-        return f"nothing to bisect: {bad.name} is not shown to be slower than {good.name}: {name}: {shown}"
+        gate = bisected.gate_percent
+        beyond = "" if gate is None else f" by more than {gate:g}%"
+        slower = f"{bad.name} is not shown to be slower{beyond} than {good.name}"
+        return f"nothing to bisect: {slower}: {name}: {shown}"
     assert bisected.slowed is not None
     comparison = bisected.slowed.comparison
     more = "more" if (comparison.ratio or 1) >= 1 else "less"
