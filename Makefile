@@ -23,7 +23,7 @@ help: ## Say what there is.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: quickstart
-quickstart: quickstart-packages ## Compare real concurrent maps: about two minutes once built.
+quickstart: quickstart-packages ## Compare real concurrent maps: one to two minutes once built.
 	$(MAKE) --no-print-directory --jobs=2 .venv/.quickstart quickstart-programs
 	$(VENV)/assay run experiments/quickstart.toml
 	@test -e build/release/.configured || echo "make build builds all other maps, and what checks them."
