@@ -310,9 +310,16 @@ def _why(report: Report, comparison: Comparison) -> str:
     if "undecided" not in (comparison.gate or comparison.verdict):
         return ""
     if not comparison.withheld:
-        gate = report.experiment.comparison.gate_percent
-        within = comparison.gate and comparison.interval and not report.analysis.waits
-        return f"the interval holds the gate of {gate:g}%" if within else comparison.reason
+        asked = report.experiment.comparison
+        if not (comparison.gate and comparison.interval and asked.gate_percent) or report.analysis.waits:
+            return comparison.reason
+        worse = 1 + asked.gate_percent / 100
+        gate = worse if asked.better == "lower" else 1 / worse
+        of = f"the gate of {asked.gate_percent:g}%"
+        if comparison.interval.low <= gate <= comparison.interval.high:
+            return f"the interval holds {of}"
+        among = counted(report.analysis.comparisons, "benchmark")
+        return f"the interval is clear of {of}, but among {among} chance alone does that"
     failed = (
         trial.reason
         for trial in report.trials

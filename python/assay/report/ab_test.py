@@ -12,11 +12,12 @@ from markdown_it import MarkdownIt
 from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import MeasuredRevision
-from assay.report.ab import Answer, Benchmark, LeftOut, change, metric_name, sentence
+from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, metric_name, sentence
 from assay.report.ab_comment import comment
 from assay.report.ab_screen import screen
 from assay.report.junit import junit
 from assay.report.trust import Trust
+from example_report import example_report, experiment_text
 
 HOSTILE = "a|b <script>alert(1)</script> `x` *y* \x1b[31m"
 
@@ -193,3 +194,22 @@ def test_a_change_is_in_percent_or_in_times(ratio: float, text: str) -> None:
 )
 def test_metrics_have_names_for_people(metric: str, name: str) -> None:
     assert metric_name(metric) == name
+
+
+def test_a_reason_does_not_contradict_the_interval_beside_it() -> None:
+    text = experiment_text(
+        'subject = ["noop", "std_map_mutex"]\nthreads = [1, 2, 3, 4, 5, 6]',
+        "gate_percent = 5",
+        trial="mix = { find = 100 }",
+        blocks=6,
+    )
+    speed = {"noop": 1e6, "std_map_mutex": 5e5}
+    report = example_report(text, lambda planned: {"throughput": speed[str(planned.levels["subject"])]})
+    whys = {of.why for of in benchmarks_of(report)}
+    assert whys == {"the interval is clear of the gate of 5%, but among 6 benchmarks chance alone does that"}
+    mixed = {"noop": 1.0, "std_map_mutex": 0.9}
+    report = example_report(
+        text,
+        lambda planned: {"throughput": 1e6 * mixed[str(planned.levels["subject"])] ** (planned.block % 2)},
+    )
+    assert {of.why for of in benchmarks_of(report)} == {"the interval holds the gate of 5%"}
