@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,8 @@ int initialise_libpfm() {
 }
 
 encoded encode(const char* pfm_name, unsigned long modes) {
+  static std::mutex one_at_a_time;  // nothing says that libpfm may be asked by several threads
+  const std::scoped_lock lock(one_at_a_time);
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   pfm_perf_encode_arg_t argument{};

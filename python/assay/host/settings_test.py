@@ -118,6 +118,12 @@ def test_lists_of_processors(text: str, processors: list[int]) -> None:
     assert numbers(ranges(processors)) == processors
 
 
+def run_script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return how the root script ended that was given a text."""
+    command = [sys.executable, "-I", str(_SCRIPT), *arguments]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -142,13 +148,7 @@ def test_lists_of_processors(text: str, processors: list[int]) -> None:
 def test_the_root_script_refuses_what_it_is_not_made_for(line: str) -> None:
     """The first line is allowed, and is not carried out either: it is not a setting of this machine."""
     allowed = "/proc/irq/999999999/smp_affinity_list 0"
-    done = subprocess.run(
-        [sys.executable, "-I", str(_SCRIPT)],
-        input=f"{allowed}\n{line}\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script(f"{allowed}\n{line}\n")
     assert done.returncode == 1
     assert done.stderr.startswith("assay-host-set: not allowed: ")
     assert done.stdout == ""
@@ -156,13 +156,7 @@ def test_the_root_script_refuses_what_it_is_not_made_for(line: str) -> None:
 
 def test_the_root_script_refuses_more_than_it_reads() -> None:
     """A value that is cut would be another one."""
-    done = subprocess.run(
-        [sys.executable, "-I", str(_SCRIPT)],
-        input="/proc/irq/999999999/smp_affinity_list 0\n" * 30_000,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script("/proc/irq/999999999/smp_affinity_list 0\n" * 30_000)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "assay-host-set: not allowed: more than 1048576 characters\n"
 
@@ -170,31 +164,17 @@ def test_the_root_script_refuses_more_than_it_reads() -> None:
 @pytest.mark.parametrize("processors", ["0", "3-1"])
 def test_the_root_script_leaves_a_thread_that_took_over_a_number(processors: str) -> None:
     place = f"affinity:{os.getpid()}:1"
-    done = subprocess.run(
-        [sys.executable, "-I", str(_SCRIPT)],
-        input=f"{place} {processors}\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script(f"{place} {processors}\n")
     assert (done.returncode, done.stdout) == (0, f"{place} it has ended, and another has its number\n")
 
 
 def test_the_root_script_takes_no_other_argument() -> None:
-    done = subprocess.run(
-        [sys.executable, "-I", str(_SCRIPT), "x"], input="", capture_output=True, text=True, check=False
-    )
+    done = run_script("", "x")
     assert (done.returncode, done.stderr) == (1, "assay-host-set: takes no argument but hold-latency\n")
 
 
 def test_the_root_script_says_what_it_could_not_write_and_creates_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-I", str(_SCRIPT)],
-        input="/proc/irq/999999999/smp_affinity_list 0\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script("/proc/irq/999999999/smp_affinity_list 0\n")
     assert done.stdout == "/proc/irq/999999999/smp_affinity_list No such file or directory\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 
 from assay.errors import AssayError
 from assay.runner.build import run_shell
@@ -111,13 +112,13 @@ class Worktrees:
             if not source.exists():
                 self._say(
                     f"{revision}: the submodule {printable(path)} is not in your clone and stays empty; "
-                    f"if it is needed: git submodule update --init {printable(path)}"
+                    f"if it is needed: git submodule update --init {quote(printable(path))}"
                 )
                 continue
             if not succeeds(source, "cat-file", "-e", f"{commits[path]}^{{commit}}"):
                 raise AssayError(
                     f"{revision} needs commit {commits[path]} of the submodule {printable(path)}, which your "
-                    f"clone lacks; get it: git -C {printable(path)} fetch origin {commits[path]}"
+                    f"clone lacks; get it: git -C {quote(printable(path))} fetch origin {commits[path]}"
                 )
             # What is shared need not be copied.
             clone = ("clone", "--quiet", "--shared", "--no-checkout", str(source), str(folder / path))
