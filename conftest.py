@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from assay import programs
 from assay.runner import load
+
+# Otherwise each `assay` that tests start would compile hundreds of files before it does anything.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # An example may take as long as the machine needs: no test is about time.
 # The same examples in every run: what has passed once does not fail on somebody else's change.

@@ -65,6 +65,34 @@ def test_without_what_draws_charts_a_run_writes_its_page_and_says_how_to_see_the
     assert vega.stat().st_size > 100_000
 
 
+def test_what_draws_charts_is_bundled_once_and_kept_for_every_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled: list[str] = []
+
+    def bundle(_: None) -> str:
+        bundled.append("")
+        return "vega"
+
+    monkeypatch.setattr("vl_convert.javascript_bundle", bundle)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for site in ("one", "other"):
+        write_scripts(tmp_path / site)
+        assert (tmp_path / site / "vega.js").read_text().endswith("\nvega")
+    assert len(bundled) == 1
+
+    (kept,) = (tmp_path / "cache").rglob("*.js")
+    kept.write_text("// another version\nold")
+    write_scripts(tmp_path / "third")
+    assert (tmp_path / "third" / "vega.js").read_text() == kept.read_text()
+    assert len(bundled) == 2
+
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    write_scripts(tmp_path / "fourth")
+    assert (tmp_path / "fourth" / "vega.js").exists()
+
+
 def installed(folder: Path) -> ModuleType:
     """Return `assay.programs` as it is where a wheel has put it: in no checkout."""
     copy = folder / "assay" / "programs.py"

@@ -115,6 +115,11 @@ def counted(things: Sized | int, singular: str, plural: str = "") -> str:
     return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
+def agreed(things: Sized | int, singular: str, plural: str) -> str:
+    """Return the form of a verb that agrees with a number of things: 1 of 3 verdicts rests, 2 of 3 rest."""
+    return singular if (things if isinstance(things, int) else len(things)) == 1 else plural
+
+
 def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     """Return parts as in a sentence: `a, b and c`."""
     return f" {conjunction} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

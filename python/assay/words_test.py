@@ -117,3 +117,8 @@ def test_a_length_of_time_is_written_without_powers_of_ten(seconds: float, writt
 )
 def test_a_number_has_the_unit_that_people_say(value: float, unit: str, text: str) -> None:
     assert words.in_unit(value, unit) == text
+
+
+def test_a_verb_agrees_with_the_number() -> None:
+    assert [words.agreed(count, "rests", "rest") for count in (0, 1, 2)] == ["rest", "rests", "rest"]
+    assert words.agreed(["one"], "rests", "rest") == "rests"

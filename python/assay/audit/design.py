@@ -11,7 +11,7 @@ from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
 from assay.audit.types import Evidence, of_places, rule
 from assay.experiment import Experiment, placeholders
 from assay.findings import Finding, Severity
-from assay.words import counted
+from assay.words import agreed, counted
 
 ADVISED = 10
 """Pairs below which the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
@@ -40,8 +40,8 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
         few = {name: count for name, count in pairs.items() if low <= count < high}
         if few:
             yield Finding(
-                f"{len(few)} of {len(pairs)} comparisons with {baseline} have fewer than {high} pairs,"
-                f" which {effect}.",
+                f"{len(few)} of {counted(pairs, 'comparison')} with {baseline}"
+                f" {agreed(few, 'has', 'have')} fewer than {high} pairs, which {effect}.",
                 tuple(f"{name}: {count}" for name, count in few.items()),
                 {"comparisons": len(few), "fewest_pairs": min(few.values())},
                 remedy,

@@ -16,7 +16,7 @@ from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.findings import Finding, Severity
 from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted, one_line, whole_percent
+from assay.words import agreed, condition_name, counted, one_line, whole_percent
 
 _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 
@@ -78,7 +78,9 @@ def _changed_mode(evidence: Evidence, modes: HostModes) -> Finding:
     outcome = "every group or a repetition of it ran in one mode, and the verdicts rest on those"
     remedy = "Nothing need be done; a host of your own removes the cause."
     if lost:
-        outcome = f"{len(lost)} of {len(attempts)} never ran in one mode and were left out"
+        outcome = (
+            f"{len(lost)} of {len(attempts)} never ran in one mode and {agreed(lost, 'was', 'were')} left out"
+        )
         remedy = (
             "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
         )
@@ -456,8 +458,8 @@ def one_layout(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "comparisons",
-        f"{len(where)} of {counted(comparisons, 'verdict')} rest on one layout of code and data, which may"
-        " decide them by chance.",
+        f"{len(where)} of {counted(comparisons, 'verdict')} {agreed(where, 'rests', 'rest')} on one layout"
+        f" of code and data, which may decide {agreed(where, 'it', 'them')} by chance.",
         "Give the program a link command ([subjects.NAME] link), or build it with assay_subject() where lld"
         " is installed.",
     )

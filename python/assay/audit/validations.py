@@ -10,7 +10,7 @@ from assay.experiment.types import Validation
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted
+from assay.words import agreed, condition_name, counted
 
 
 @rule("validate", "A rule of the experiment is violated", "the experiment's file")
@@ -40,7 +40,8 @@ def _trials(evidence: Evidence, validation: Validation) -> Iterator[Finding]:
     if violating:
         value = violating[0].metrics.get(validation.metric)
         yield Finding(
-            f"{_stated(validation)}: {len(violating)} of {counted(evidence.valid, 'valid trial')} violate it"
+            f"{_stated(validation)}: {len(violating)} of {counted(evidence.valid, 'valid trial')}"
+            f" {agreed(violating, 'violates', 'violate')} it"
             f" (for example trial {violating[0].id}: {'missing' if value is None else f'{value:.6g}'}).",
             evidence.counted(violating),
             {"trials": len(violating), "valid": len(evidence.valid)},

@@ -93,7 +93,7 @@ def test_fish_is_offered_each_word_with_a_description_on_one_line(folder: Path) 
 
 
 def test_completion_loads_nothing_that_takes_long(folder: Path) -> None:
-    slow = ["numpy", "scipy", "pandas", "sqlalchemy", "altair", "jinja2", "jsonschema"]
+    slow = ["numpy", "scipy", "pandas", "sqlalchemy", "altair", "jinja2", "jsonschema", "assay.experiment"]
     code = (
         "import sys\nfrom assay.cli import main\n"
         f"try: main()\nfinally: print('loaded:', *(name for name in {slow} if name in sys.modules))"

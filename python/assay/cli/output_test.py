@@ -36,8 +36,9 @@ baseline = "std_map_mutex"
 smallest_effect_percent = 3
 pathological = 0.1
 """
+SMALL = ["x.toml", "--only", "threads=1", "--no-page"]
 COMMANDS = {
-    "run": ["x.toml", "--only", "threads=1"],
+    "run": SMALL,
     "aa": ["x.toml"],
     "report": ["--campaign", "1"],
     "audit": ["x.toml"],
@@ -50,7 +51,7 @@ COMMANDS = {
     "list subjects": [],
     "show": ["1"],
     "replay": ["1"],
-    "sensitivity": ["x.toml", "--only", "threads=1", "--configurations", "2", "--replicates", "2"],
+    "sensitivity": [*SMALL, "--configurations", "2", "--replicates", "2"],
     "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "engines": ["wyrand", "--numbers", "1000"],

@@ -23,7 +23,7 @@ from assay.cli.options import (
     real,
 )
 from assay.errors import AssayError
-from assay.words import condition_name, counted, duration, listed, number, percent, printable, ratio
+from assay.words import agreed, condition_name, counted, duration, listed, number, percent, printable, ratio
 
 if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast, GateForecast
@@ -232,8 +232,8 @@ def _of_decisions(
     rest = [comparison for comparison in every if comparison.blocks and comparison not in decided]
     if len(decided) == len(every):
         yield (
-            f"All of {counted(every, 'comparison')} will probably be decided after"
-            f" {_blocks(slowest)}. Planned: {blocks}, {takes}."
+            f"{agreed(every, 'The comparison', f'All of {len(every)} comparisons')} will probably be decided"
+            f" after {_blocks(slowest)}. Planned: {blocks}, {takes}."
         )
         return
     others = ""

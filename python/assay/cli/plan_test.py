@@ -143,7 +143,7 @@ def test_the_answer_is_printed_for_a_person() -> None:
 def test_what_is_clear_will_be_decided() -> None:
     measured(ratio=2)
     text = " ".join(plan().stdout.split())
-    assert re.match("All of 1 comparison will probably be decided after about 10 seconds .6 blocks", text)
+    assert re.match("The comparison will probably be decided after about 10 seconds .6 blocks", text)
     assert "Planned: 20 blocks, about 40 seconds." in text
 
 

@@ -28,7 +28,7 @@ from assay.cli.options import (
     print_json,
 )
 from assay.errors import AssayError
-from assay.words import counted, printable
+from assay.words import agreed, counted, printable
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
@@ -246,7 +246,8 @@ def carried_out(
                 command = "report" if summary.finished else "resume"
                 go_on = invocation(command, "--campaign", str(campaign.number), store=store.path)
                 say(
-                    f"stopped: {summary.ended} of {summary.planned} trials have ended and are kept\n"
+                    f"stopped: {summary.ended} of {counted(summary.planned, 'trial')}"
+                    f" {agreed(summary.ended, 'has ended and is', 'have ended and are')} kept\n"
                     f"{command} with: {go_on}"
                 )
             raise typer.Exit(128 + interrupted.signum) from None
@@ -275,7 +276,8 @@ def _carry_out(
         maps = maps_of(failed, report.experiment, report.campaign.host)
         check = f"\nlook for the defect: {invocation('check', *maps[:1])}" if maps else ""
         typer.echo(
-            f"{len(failed)} of {len(report.trials)} trials are not valid and count nowhere;"
+            f"{len(failed)} of {counted(report.trials, 'trial')} {agreed(failed, 'is', 'are')} not valid and"
+            f" {agreed(failed, 'counts', 'count')} nowhere;"
             f" trial {failed[0].id} {failed[0].status.replace('_', ' ')}: {printable(failed[0].reason)};"
             f" all: {listing}{check}",
             err=True,

@@ -19,9 +19,9 @@ from assay.cli.options import (
     whole_option,
 )
 from assay.errors import AssayError
-from assay.experiment.sensitivity import CONFIGURATIONS, RANDOMNESS, REPLICATES
 
-_AMOUNTS = ",".join(f"{scale:g}" for scale in RANDOMNESS)
+CONFIGURATIONS = 12
+REPLICATES = 4
 
 
 def sensitivity(
@@ -38,7 +38,7 @@ def sensitivity(
         typer.Option(
             "--randomness",
             metavar="TIMES,...",
-            help=f"Multiples of C to add anew in every trial; none leaves it out. Default: {_AMOUNTS}.",
+            help="Multiples of C to add anew in every trial; none leaves it out. Default: 0.5,1,2.",
         ),
     ] = None,
     seed: SeedOption = None,

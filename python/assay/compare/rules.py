@@ -11,7 +11,7 @@ from assay.audit.types import of_places
 from assay.compare.sides import Side
 from assay.experiment import Experiment
 from assay.findings import Finding
-from assay.words import condition_name, duration
+from assay.words import agreed, condition_name, counted, duration
 
 _SHOWN = 3  # settings that differ
 
@@ -110,7 +110,8 @@ def unfinished(sides: Sequence[Side]) -> Iterator[Finding]:
             "Planned trials have not run yet: the comparison will change when they do.",
             tuple(
                 f"campaign {side.campaign.id} of {side.store.name}:"
-                f" {side.campaign.ended} of {side.campaign.planned} trials have ended"
+                f" {side.campaign.ended} of {counted(side.campaign.planned, 'trial')}"
+                f" {agreed(side.campaign.ended, 'has', 'have')} ended"
                 for side in running
             ),
             {"trials": sum(side.campaign.planned - side.campaign.ended for side in running)},

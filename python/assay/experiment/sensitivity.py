@@ -16,15 +16,13 @@ CONFIGURATION = "configuration"
 NOTHING = "nothing"
 EVERYTHING = "everything"
 
-CONFIGURATIONS = 12
-REPLICATES = 4
 RANDOMNESS = (0.5, 1.0, 2.0)
 
 
 def sensitive(
     experiment: Experiment,
-    configurations: int = CONFIGURATIONS,
-    replicates: int = REPLICATES,
+    configurations: int,
+    replicates: int,
     randomness: Sequence[float] | None = None,
 ) -> Experiment:
     """Return the experiment that measures the sensitivity of another one's conditions.

@@ -32,7 +32,7 @@ def test_randomness_is_added_to_what_has_a_c_and_never_beyond_one() -> None:
     with pytest.raises(AssayError, match="nothing has a C"):
         sensitive(experiment(perturb=Perturb(environment=100)), 3, 2, [1])
     with pytest.raises(AssayError, match="measures sensitivity already"):
-        sensitive(sensitive(experiment(perturb=large), 3, 2))
+        sensitive(sensitive(experiment(perturb=large), 3, 2), 3, 2)
 
 
 def test_the_layout_is_varied_where_the_experiment_draws_it() -> None:
@@ -58,4 +58,4 @@ def test_what_cannot_be_asked_is_refused(moved: Perturb, factor: str, word: str)
     held = experiment(perturb=moved)
     changes = {**held.changes, factor: {1: {}}}
     with pytest.raises(AssayError, match=word):
-        sensitive(held.model_copy(update={"changes": changes}))
+        sensitive(held.model_copy(update={"changes": changes}), 3, 2)

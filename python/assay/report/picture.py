@@ -28,7 +28,7 @@ class Row:
         condition: the number of the condition, for its link; None for a ratio over workloads.
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
-        reason: why there is no verdict, where the numbers do not say so.
+        lacks: in a word, why there is no ratio to draw; `about` says more.
     """
 
     level: str
@@ -40,7 +40,7 @@ class Row:
     ratio: str
     ends: str
     about: str
-    reason: str
+    lacks: str
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,8 @@ def _row(
     unit = report.experiment.unit(answer.metric)
     word = verdict_word(answer.verdict, answer.metric, unit)
     median = "" if summary is None else f"; median {_median(report, summary)}"
-    about = (
-        f"{answer.level}: {ratio} times {answer.baseline}"
+    numbers = (
+        f"{ratio} times {answer.baseline}"
         f"{f', interval {interval}' if interval else ''}; {word}, p {p_value(answer.p_adjusted)}, "
         f"{counted(answer.pairs, 'pair')}{median}"
     )
@@ -199,8 +199,8 @@ def _row(
         interval=span,
         ratio=ratio,
         ends=interval,
-        about=about,
-        reason=answer.reason if not known or not span else "",
+        about=f"{answer.level}: {numbers if known else answer.reason or 'no pairs'}",
+        lacks="" if known else "withheld" if answer.withheld else "no pairs",
     )
 
 

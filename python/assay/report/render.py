@@ -6,6 +6,7 @@ its head lets it load nothing from a network.
 """
 
 import html
+import os
 import re
 from contextlib import suppress
 from functools import cache
@@ -17,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay import extras, files, findings, words
+from assay.errors import AssayError
 from assay.report import words as report_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -40,13 +42,33 @@ def write_scripts(directory: Path, *names: str) -> None:
         if not file.exists():
             files.write(file, f"// Empty: {extras.remedy('vl_convert')}\n")
         return
-    first = f"// vl-convert {version('vl-convert-python')}\n"
     with suppress(OSError), file.open(encoding="utf-8") as lines:
-        if next(lines, "") == first:
+        if next(lines, "") == _first_line():
             return
+    files.write(file, vega())
+
+
+def _first_line() -> str:
+    return f"// vl-convert {version('vl-convert-python')}\n"
+
+
+def vega() -> str:
+    """Return what draws charts; its first line names its version.
+
+    To bundle it takes some seconds, which nobody should wait for twice: it is kept in the user's cache.
+    """
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "vega.js"
+    first = _first_line()
+    with suppress(OSError, UnicodeDecodeError):
+        text = kept.read_text(encoding="utf-8")
+        if text.startswith(first):
+            return text
     import vl_convert  # noqa: PLC0415 - an extra
 
-    files.write(file, first + vl_convert.javascript_bundle(None))  # type: ignore[arg-type] # 2 s
+    text = first + vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    with suppress(AssayError):
+        files.write(kept, text)
+    return text
 
 
 @cache

@@ -12,6 +12,7 @@ from rich.console import Console
 from assay.findings import Finding, Severity
 from assay.plan.types import PlannedTrial
 from assay.report import Report, words
+from assay.report.picture import picture
 from assay.report.screen import print_screen
 from assay.report.trust import trust
 from assay.runner.types import Status
@@ -141,6 +142,9 @@ def test_what_has_no_ratio_says_why() -> None:
     )
     assert "? withheld" in shown(report)
     assert "Verdicts: 1 withheld" in shown(report)
+    ((row,),) = (panel.rows for panel in picture(report).panels)  # on the page: a word, and the reason on it
+    assert row.lacks == "withheld"
+    assert row.about == f"{row.level}: {report.analysis.comparisons[0].reason}"
 
 
 def test_trust_falls_with_the_worst_finding() -> None:

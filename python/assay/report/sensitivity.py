@@ -12,7 +12,7 @@ from assay.experiment.sensitivity import EVERYTHING, NOTHING
 from assay.plan.types import LAYOUT
 from assay.report.gather import Report
 from assay.runner.load import BUSY
-from assay.words import condition_name, counted, listed, one_line, printable, whole_percent
+from assay.words import agreed, condition_name, counted, listed, one_line, printable, whole_percent
 
 HEADINGS = ("perturbed", "apart", "interval", "between", "interval")
 CHANCE = f"{NOTHING} (chance alone)"
@@ -94,7 +94,10 @@ def sentence(report: Report) -> str:
     )
     if EVERYTHING in conditions[0].left_out:
         out = conditions[0].left_out[EVERYTHING]
-        said += f" {out.busy} of {out.drawn} configurations are left out, as the host was busy."
+        said += (
+            f" {out.busy} of {out.drawn} configurations {agreed(out.busy, 'is', 'are')} left out,"
+            " as the host was busy."
+        )
     if withheld:
         said += f" Withheld of {counted(len(withheld), 'other condition')}: the host was busy."
     return said
