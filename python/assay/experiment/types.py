@@ -24,6 +24,7 @@ from pydantic import (
 
 from assay.experiment import placeholders
 from assay.experiment.events import Simulate, is_simulated
+from assay.experiment.flaws import PitfallTable, flaws_of
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -496,6 +497,7 @@ class Experiment(Part):
         simulate: the operations whose events are simulated for each trial.
         ab: how revisions are built, where they are compared.
         revisions: those that are compared by the factor `revision`; None where they are not.
+        pitfall: whether it misleads on purpose; only then trials may have flaws.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
@@ -516,6 +518,7 @@ class Experiment(Part):
     simulate: Simulate = Simulate()
     ab: AcrossRevisions = AcrossRevisions()
     revisions: Revisions | None = None
+    pitfall: PitfallTable = PitfallTable()
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
@@ -544,6 +547,11 @@ class Experiment(Part):
         for factor, levels in self.changes.items():
             for level, settings in levels.items():
                 yield ("factors", factor, str(level)), settings
+
+    def flaws(self) -> tuple[str, ...]:
+        """Return all flaws that trials of any condition have, each once."""
+        conditions = map(self.settings, self.conditions())
+        return tuple(dict.fromkeys(flaw for settings in conditions for flaw in flaws_of(settings)))
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
