@@ -66,7 +66,9 @@ def test_no_flaws_make_an_honest_trial() -> None:
     honest = experiment('[factors.flaws]\nhonest = []\nflawed = ["one_seed"]\n')
     trials = make_plan(honest, 1, lambda _: "/bin/assay-trial", 1000).trials
     assert {trial.program for trial in trials if trial.levels["flaws"] == "honest"} == {"/bin/assay-trial"}
-    assert experiment("[factors]\nthreads = [1, 2]\n".replace("threads", "batch")).mark == ""
+    settings = "[factors]\nbatch = [1, 2]\n"
+    assert experiment(settings, pitfall="").mark == ""
+    assert experiment(settings).mark == "misleads on purpose"
 
 
 def test_a_stored_experiment_keeps_that_it_misleads() -> None:

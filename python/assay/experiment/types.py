@@ -568,7 +568,8 @@ class Experiment(Part):
     @property
     def mark(self) -> str:
         """Return in words that trials mislead on purpose, and how; empty where none does."""
-        return marked(self.flaws())
+        deliberate = "misleads on purpose" if self.pitfall.deliberate else ""
+        return marked(self.flaws()) or deliberate
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""
