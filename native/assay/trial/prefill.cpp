@@ -45,11 +45,18 @@ task task_of(worker& self, std::uint64_t salt) {
   return {.salt = salt, .seen = self.seen ? &*self.seen : nullptr};
 }
 
+// Has the threads of `workers` work.
+void run_each(sync::crew& threads, std::span<worker> workers, auto work) {
+  threads.run([&](unsigned i) {
+    if (i < workers.size()) work(i);
+  });
+}
+
 // Inserts the keys of the indices `index_of(0)` to `index_of(count - 1)`.
 prefill_report insert_each(sync::crew& threads, std::span<worker> workers,
                            const workload::key_space& space, std::uint64_t count, auto index_of,
                            std::uint64_t salt, prefill_method method) {
-  threads.run([&](unsigned i) {
+  run_each(threads, workers, [&](unsigned i) {
     worker& self = workers[i];
     operation_batch& batch = self.batch;
     const auto [begin, end] = part_of(count, i, workers.size());
@@ -128,6 +135,14 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
   return {expected, 3 * deviation, static_cast<std::uint64_t>(std::ceil(updates))};
 }
 
+prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,
+                                      const request& request, const workload::key_space& space,
+                                      std::uint64_t count, std::uint64_t salt) {
+  const random::permutation order(space.range(),
+                                  random::derive_seed(request.seed, workload::permutation_stream));
+  return insert_each(threads, workers, space, count, order, salt, prefill_method::permutation);
+}
+
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure) {
   if (std::ranges::any_of(request.roles, [](const role& role) {
@@ -141,10 +156,7 @@ prefill_report prefill(sync::crew& threads, std::span<worker> workers, const req
   const bool any_key = structure != structure::map;  // whether or not it is there
   if (share == 0 && !any_key) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1 && !any_key) {
-    const random::permutation order(
-        space.range(), random::derive_seed(request.seed, workload::permutation_stream));
-    return insert_each(threads, workers, space, space.range(), order, salt,
-                       prefill_method::permutation);
+    return insert_in_random_order(threads, workers, request, space, space.range(), salt);
   }
 
   const workload::mix updates =
@@ -158,13 +170,13 @@ prefill_report prefill(sync::crew& threads, std::span<worker> workers, const req
                                     .mix = updates};
   uniform_updates.engine.array.reset();
   std::vector<std::unique_ptr<workload::generator>> generators(workers.size());
-  threads.run([&](unsigned i) {
+  run_each(threads, workers, [&](unsigned i) {
     generators[i] = workload::make_generator(
         space, uniform_updates, random::derive_seed(workers[i].seed, workload::prefill_stream),
         {i, request.threads()});
   });
   const auto update = [&](std::uint64_t total) {
-    threads.run([&](unsigned i) {
+    run_each(threads, workers, [&](unsigned i) {
       worker& self = workers[i];
       const auto [begin, end] = part_of(total, i, workers.size());
       for (std::uint64_t left = end - begin; left > 0; left -= self.batch.size) {

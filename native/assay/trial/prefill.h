@@ -49,9 +49,15 @@ struct steady_state {
 // `share` is that of inserts among updates, above 0 and below 1.
 [[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
 
-// Fills the map through the handles of `workers`, adding to their `prefilled`.
+// Fills the map through the handles of `workers`, which are those of all threads or of the first
+// few, adding to their `prefilled`.
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure);
+
+// The same by inserts alone: the first `count` keys of a random order, each once.
+prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,
+                                      const request& request, const workload::key_space& space,
+                                      std::uint64_t count, std::uint64_t salt);
 
 }  // namespace assay::trial
 

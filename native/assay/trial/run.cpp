@@ -30,6 +30,7 @@
 #include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
 #include "assay/trial/prefill.h"
+#include "assay/trial/steps.h"
 #include "assay/trial/validation.h"
 #include "assay/trial/worker.h"
 #include "assay/workload/generator.h"
@@ -284,7 +285,7 @@ void require_offered(const subject_entry& subject, const request& request) {
   }
 }
 
-result run(const request& request, const subject_entry& subject) {
+result run(const request& request, const subject_entry& subject, const steps* changed) {
   if (subject.max_threads && request.threads() > *subject.max_threads) {
     throw bad_request("threads: " + subject.name + " takes at most " +
                       std::to_string(*subject.max_threads) + ", not " +
@@ -331,10 +332,19 @@ result run(const request& request, const subject_entry& subject) {
     threads.run([&](unsigned i) { workers[i].handle = map->attach(); });
     if (!subject.holds_nothing) {
       report.metrics["prefill_ms"] = milliseconds([&] {
-        report.prefill = prefill(threads, workers, request, space, salt, subject.structure);
+        report.prefill =
+            changed != nullptr
+                ? changed->fill(threads, workers, request, space, salt, subject.structure)
+                : prefill(threads, workers, request, space, salt, subject.structure);
       });
     }
+    if (changed != nullptr) {
+      threads.run([&](unsigned i) { changed->before_measuring(workers[i], request, space); });
+    }
     seen = measure_together(threads, workers, request, salt);
+    if (changed != nullptr) {
+      threads.run([&](unsigned i) { changed->after_measuring(workers[i], request); });
+    }
     // The kernel counts both in steps of some pages, and its peak can fall behind what it said
     // before.
     report.metrics["peak_resident_bytes"] = std::max(

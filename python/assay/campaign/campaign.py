@@ -12,6 +12,7 @@ from assay import programs
 from assay.campaign.course import Course
 from assay.campaign.progress import ProgressDisplay
 from assay.experiment import Experiment, check, check_listed
+from assay.experiment.flaws import PROGRAM
 from assay.layout import Layouts
 from assay.plan.make_plan import make_plan, without_layouts
 from assay.plan.types import Plan
@@ -36,6 +37,8 @@ def plan_trials(experiment: Experiment) -> Plan:
     machine = present_machine()
     check(experiment, machine)
     trial = programs.find("assay-trial")
+    if experiment.flaws():
+        programs.find(PROGRAM)
     seed = experiment.design.seed
     return make_plan(
         experiment,

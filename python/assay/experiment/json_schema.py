@@ -87,6 +87,7 @@ def request_schema() -> dict[str, Any]:
     empirical["required"].append("digest")
     settings = {name: key for name, key in schema["properties"].items() if name not in HELD_BY_THE_RUNNER}
     settings["parameters"]["minProperties"] = 1
+    settings["flaws"]["anyOf"][0]["minItems"] = 1
     roles_with_mixes = {"items": {"required": ["mix"]}}
     return {
         "$schema": _DIALECT,

@@ -10,6 +10,7 @@ from typing import Any
 from assay.experiment.charts import read_chart
 from assay.experiment.events import is_simulated, simulated_metric
 from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
+from assay.experiment.flaws import flaws_of, lesson_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
@@ -108,8 +109,17 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         identical=identical,
         simulate=document.simulate,
         ab=document.ab,
+        pitfall=document.pitfall,
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
+        reported=tuple(
+            other.model_copy(
+                update={
+                    "level": level_of(("reported", index, "level"), comparison.factor, other.level, factors)
+                }
+            )
+            for index, other in enumerate(document.reported)
+        ),
     )
     for index, rule in enumerate(experiment.validations):
         _check_validation(index, rule, factors)
@@ -496,6 +506,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
         if subject in experiment.programs:
             why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
         raise MistakeError(("trial",), why)
+    _check_flaws(experiment, condition, settings)
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
@@ -514,6 +525,23 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
             raise MistakeError(at if number is None else (*at, number), why)
+
+
+def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
+    """Check that a trial misleads only where the experiment says that it does so on purpose."""
+    if not (flaws := flaws_of(settings)):
+        return
+    at = origin_of(experiment, condition, "flaws")
+    if not experiment.pitfall.deliberate:
+        lesson = experiment.pitfall.lesson or lesson_of(flaws[0])
+        why = (
+            f"{flaws[0]} misleads on purpose, as the lesson {lesson} shows; remove it, or write [pitfall] "
+            "deliberate = true"
+        )
+        raise MistakeError(at, why)
+    if settings["subject"] in experiment.programs:
+        why = f"{settings['subject']} is a program of your own, whose loop has no flaws of ours; remove them"
+        raise MistakeError(at, why)
 
 
 def _check_fixture(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from assay.experiment.events import Simulate
+from assay.experiment.flaws import PitfallTable
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import PerturbTable
 from assay.experiment.settings import Settings
@@ -36,6 +37,7 @@ from assay.experiment.types import (
     Pattern,
     RepeatMs,
     Repetitions,
+    Reported,
     Seed,
     Tool,
     Until,
@@ -187,7 +189,11 @@ class Document(Table):
     """Programs of your own."""
     ab: AcrossRevisions = AcrossRevisions()
     """How `assay ab` and `assay bisect` build each revision."""
+    pitfall: PitfallTable = PitfallTable()
+    """Whether the experiment misleads on purpose."""
     validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
     """Rules that every result must pass."""
     charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())
     """Charts that the report has beside its own."""
+    reported: Annotated[tuple[Reported, ...], Listed] = ()
+    """What others report of the levels that are compared."""

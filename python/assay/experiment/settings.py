@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
 from assay.experiment.events import Events
+from assay.experiment.flaws import Flaws
 from assay.experiment.placeholders import LINKED
 from assay.experiment.tables import Metric, Name, Table, explained
 from assay.experiment.workload import (
@@ -106,6 +107,8 @@ class Settings(Table):
     """Operations run for this long before the measured interval begins; they are validated, but not
     counted.
     """
+    flaws: Flaws | None = None
+    """In which ways the trial misleads on purpose; [pitfall] has to say that it does."""
     parameters: dict[Parameter, ParameterValue] | None = None
     """Whatever else the experiment sets for programs of its own."""
     timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] | None = None

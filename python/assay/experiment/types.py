@@ -24,6 +24,7 @@ from pydantic import (
 
 from assay.experiment import placeholders
 from assay.experiment.events import Simulate, is_simulated
+from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -392,6 +393,16 @@ class Chart(Table):
         return self
 
 
+class Reported(Table):
+    """What somebody else reports of a level of the compared factor: one [[reported]]."""
+
+    level: Any
+    says: NonEmptyWord
+    """In words, with what it was measured on."""
+    source: NonEmptyWord
+    """Where it stands."""
+
+
 def _by_level(levels: Any) -> Any:
     """Return level -> settings, of the pairs that JSON has because its keys are strings."""
     if not isinstance(levels, list):
@@ -496,6 +507,8 @@ class Experiment(Part):
         simulate: the operations whose events are simulated for each trial.
         ab: how revisions are built, where they are compared.
         revisions: those that are compared by the factor `revision`; None where they are not.
+        pitfall: whether it misleads on purpose; only then trials may have flaws.
+        reported: what others report of levels of the compared factor, to stand beside the verdicts.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
@@ -516,8 +529,10 @@ class Experiment(Part):
     simulate: Simulate = Simulate()
     ab: AcrossRevisions = AcrossRevisions()
     revisions: Revisions | None = None
+    pitfall: PitfallTable = PitfallTable()
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
+    reported: tuple[Reported, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
     overrides: tuple[str, ...] = ()
 
@@ -544,6 +559,17 @@ class Experiment(Part):
         for factor, levels in self.changes.items():
             for level, settings in levels.items():
                 yield ("factors", factor, str(level)), settings
+
+    def flaws(self) -> tuple[str, ...]:
+        """Return all flaws that trials of any condition have, each once."""
+        conditions = map(self.settings, self.conditions())
+        return tuple(dict.fromkeys(flaw for settings in conditions for flaw in flaws_of(settings)))
+
+    @property
+    def mark(self) -> str:
+        """Return in words that trials mislead on purpose, and how; empty where none does."""
+        deliberate = "misleads on purpose" if self.pitfall.deliberate else ""
+        return marked(self.flaws()) or deliberate
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from assay.experiment.flaws import PROGRAM, flaws_of
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
@@ -23,7 +24,7 @@ from assay.plan.types import LAYOUT, Plan, PlannedTrial
 COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _LAYOUTS = 2**31  # seeds of a layout are from 1 on and below it: lld takes 0 for a draw of its own
-_REQUESTED_IF_ANY = {"warm_up_ms", "parameters"}
+_REQUESTED_IF_ANY = {"warm_up_ms", "flaws", "parameters"}
 _OF_THE_PROCESS = ("stack_bytes", "heap_bytes", "thread_order", "placement")
 """Draws that a trial's process carries out itself."""
 
@@ -70,7 +71,10 @@ def make_plan(
 
 def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Callable[[str], str]) -> str:
     """Return the program of a condition, in the worktree of its revision where it has one."""
-    program = program_of(str(experiment.settings(levels)["subject"]))
+    settings = experiment.settings(levels)
+    program = program_of(str(settings["subject"]))
+    if flaws_of(settings):
+        return str(Path(program).with_name(PROGRAM))  # which stands beside assay-trial
     if experiment.revisions is None:
         return program
     return str(experiment.revisions.place(Path(program), levels[REVISION]))

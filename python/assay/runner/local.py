@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import programs, protocol
+from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
 from assay.host.priority import started
@@ -308,7 +309,11 @@ def judge(ended: Ended, trial: PlannedTrial) -> _Judged:
         return _extracted(ended, trial)
     status, reason, result = _protocol_result(ended)
     if status == "valid" and result:
-        problem = other_allocator(trial.request, result) or _left_out(trial.request, result)
+        problem = (
+            other_allocator(trial.request, result)
+            or _left_out(trial.request, result)
+            or _other_flaws(trial.request, result)
+        )
         if problem:
             return "invalid", problem, result
     return status, reason, result
@@ -319,6 +324,14 @@ def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     wanted = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
     missing = [name for name in wanted if wanted[name] and name not in result]
     return f"the result has no {missing[0]}, which the request asked for" if missing else ""
+
+
+def _other_flaws(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Say that a trial did not mislead as it was to, or did though it was not, or ""."""
+    asked, had = flaws_of(request), flaws_of(result)
+    if asked == had:
+        return ""
+    return f"the result has {marked(had) or 'no flaws'}, and the request {marked(asked) or 'none'}"
 
 
 def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
