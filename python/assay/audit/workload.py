@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from assay.analysis import median
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES
@@ -69,6 +70,57 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
         " ends these trials as valid.",
         f"Give find a share of the mix, or check the map itself: `assay check {', '.join(maps[:1])}`.",
         "note",
+    )
+
+
+@rule("frees-nothing", "A compared subject never frees memory", f"{ANOMALIES}, section 5")
+def frees_nothing(evidence: Evidence) -> Iterator[Finding]:
+    """Find comparisons of subjects one of which never frees what it erases, and another does.
+
+    Which do was noted when the campaign began; a program that does not say is taken to free.
+    """
+    leaking = {*evidence.host.get("leaking", ())}
+    factor = evidence.experiment.comparison.factor
+    where: dict[str, None] = {}
+    by_context: dict[tuple[tuple[str, object], ...], dict[str, None]] = defaultdict(dict)
+    for condition in evidence.experiment.conditions():
+        context = tuple((name, level) for name, level in condition.items() if name != factor)
+        by_context[context][str(evidence.experiment.settings(condition)["subject"])] = None
+    for subjects in by_context.values():
+        if leaking & subjects.keys() and subjects.keys() - leaking:
+            where |= dict.fromkeys(subject for subject in subjects if subject in leaking)
+    yield from of_places(
+        where,
+        "subjects",
+        f"{counted(where, 'subject')} {'frees' if len(where) == 1 else 'free'} nothing, and"
+        f" {'is' if len(where) == 1 else 'are'} compared with others that do: a part of the difference is"
+        " what freeing costs, and what memory that grows costs later.",
+        "Compare subjects that free memory alike, or look at peak_resident_bytes beside throughput.",
+    )
+
+
+@rule("short-array", "An array of numbers repeats within a trial", f"{ANOMALIES}, section 6.1")
+def short_array(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose threads use up their array of random numbers and begin it again."""
+    where = []
+    for condition, trials in evidence.valid_by_condition.items():
+        settings = evidence.settings(trials[0])
+        array = settings.get("engine", {}).get("array")
+        throughputs = [trial.metrics["throughput"] for trial in trials if "throughput" in trial.metrics]
+        if not array or not throughputs:
+            continue
+        draws = 2 if settings.get("draws") == "two" else 1
+        seconds = settings["duration_ms"] / 1000
+        used = draws * median(throughputs) * seconds / settings["threads"] / array
+        if used > 1:
+            where.append(f"{condition}: {used:.3g} times")
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} a thread uses its array of random numbers more than once:"
+        " the same operations on the same keys come again in the same order, which caches and branch"
+        " predictors learn.",
+        "Make the array longer than what a trial draws, or draw in place: leave `array` out.",
     )
 
 

@@ -20,7 +20,7 @@ from assay.runner.build import run_builds, run_cleanups
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
-from assay.runner.subjects import kinds, listings
+from assay.runner.subjects import known_of, listings
 from assay.store import Store
 from assay.versions import Repository
 
@@ -114,7 +114,7 @@ class Campaign:
                     show(f"{subject} runs in one layout: {reason}")
                 known = {
                     **host(),
-                    "subjects": kinds(experiment, listed),
+                    **known_of(experiment, listed),
                     "one_layout": fixed,
                     "commit": commit,
                 }
