@@ -1,5 +1,6 @@
 """Settings are changed and put back, whatever happens in between."""
 
+import errno
 import multiprocessing
 import os
 import resource
@@ -249,6 +250,19 @@ def test_what_fails_is_tried_again_after_the_others(
     monkeypatch.setattr(System, "write", one_holds_the_other)
     assert fates(restore_it(system, folder)) == {"restored"}
     assert values(system) == before
+
+
+@pytest.mark.parametrize(("setting", "kept"), [("irq-affinity", True), ("timer-migration", False)])
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EROFS])
+def test_only_interrupts_that_the_kernel_keeps_are_no_failure(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch, setting: str, kept: bool, code: int
+) -> None:
+    monkeypatch.setattr(System, "write", lambda _, values, *__: dict.fromkeys(values, os.strerror(code)))
+    applied = tune_it(system, folder, setting)
+    assert applied
+    is_kept = kept and code == errno.EPERM
+    assert {outcome.of_the_kernel for outcome in applied} == {is_kept}
+    assert all(("the kernel keeps it" in line) == is_kept for line in tuning.problems(applied))
 
 
 def test_what_the_kernel_changes_beside_a_setting_comes_back_after_it(
