@@ -3,7 +3,9 @@
 import errno
 import multiprocessing
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -460,3 +462,33 @@ def test_without_root_it_says_what_it_could_not_do(folder: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "not changed, as that needs root: timer-migration; run it as root, or once: sudo" in done.stderr
     assert not (folder / "host.journal").exists()
+
+
+# umockdev's attributes keep what a shorter value leaves of a longer one, so that these are of one length.
+MOCKED = """\
+P: /devices/system/cpu/cpufreq/policy0
+E: SUBSYSTEM=cpu
+A: scaling_governor=interactive
+
+P: /devices/system/cpu/cpufreq
+E: SUBSYSTEM=cpu
+A: boost=1
+"""
+
+
+@root_only
+def test_a_mocked_governor_and_boost_are_set_by_the_root_script_and_come_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    if not shutil.which("umockdev-run"):
+        pytest.skip("umockdev is not installed")
+    machine = tmp_path / "machine.umockdev"
+    machine.write_text(MOCKED)
+    assay = " ".join(assay_command("host"))
+    show = f"cat {GOVERNOR} {CPU}/cpufreq/boost; echo"
+    script = f"{assay} tune governor turbo && {show} && {assay} restore && {show}"
+    done = ended(["umockdev-run", "--device", str(machine), "--", "sh", "-c", script], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("interactive -> performance") == done.stdout.count("boost: 1 -> 0") == 1
+    shown = [line for line in done.stdout.splitlines() if re.fullmatch(r"[a-z]+[01]", line)]
+    assert shown == ["performance0", "interactive1"]
