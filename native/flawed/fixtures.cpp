@@ -1,6 +1,7 @@
-// Fixtures that are wrong on purpose, and one that is not, for tests of what is said of them.
+// Fixtures that are wrong on purpose, and two that are not, for tests of what is said of them.
 
 #include <stdexcept>
+#include <vector>
 
 #include "assay/fixture/fixture.h"
 
@@ -25,6 +26,21 @@ class sound {
   long sum_ = 0;
 };
 const registered<sound> is_sound{"sound", "adds", {10, 100, 1000}};
+
+class reads_lines {
+ public:
+  explicit reads_lines(const setup& given) : lines_(given.size) {}
+  void run() {
+    for (const line& one : lines_) assay::fixture::keep(one.number);
+  }
+
+ private:
+  struct alignas(64) line {
+    long number = 0;
+  };
+  std::vector<line> lines_;
+};
+const registered<reads_lines> reader{"reads_lines", "reads a number of each cache line", {100}};
 
 struct throws_in_constructor {
   throws_in_constructor() { throw std::runtime_error("there is no such file"); }

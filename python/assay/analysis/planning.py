@@ -19,6 +19,7 @@ from assay.analysis.modes import host_modes
 from assay.analysis.pairs import Wanted, by_context, condition_key, failures, pairs, wanted
 from assay.analysis.sequential import looks, sharing
 from assay.analysis.summary import summarise
+from assay.experiment.events import SIMULATION_S
 from assay.experiment.types import ComparisonDesign, Experiment, Until
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -437,23 +438,35 @@ def _normal_widths(sizes: NDArray[np.int64], freedom: int, confidence: float) ->
 
 
 def _seconds_per_block(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> float:
-    """Return the seconds that a block takes, repeats among them: from each trial's start to the next one's.
+    """Return the seconds that a block takes, repeats among them: from a trial's start to the next one's.
+
+    What is simulated of a group comes before its first trial, and belongs to the conditions of its trials.
 
     The median is taken for each condition, so that a campaign that was resumed a day later counts no day.
     """
     took: dict[tuple[Level, ...], list[float]] = defaultdict(list)
     lived: dict[tuple[Level, ...], list[float]] = defaultdict(list)
+    simulated: dict[tuple[Level, ...], list[float]] = defaultdict(list)
     ended = firsts = 0
     for trials in campaigns:
+        before: dict[int, float] = defaultdict(float)
+        for trial in trials:
+            before[trial.group] += trial.metrics.get(SIMULATION_S, 0)
         ordered = sorted(trials, key=lambda trial: trial.started_at)
         ended += len(ordered)
         firsts += sum(trial.repeats is None for trial in ordered)
         for trial in ordered:
-            lived[condition_key(trial.levels, experiment)].append(trial.wall_s)
+            key = condition_key(trial.levels, experiment)
+            lived[key].append(trial.wall_s)
+            simulated[key].append(trial.metrics.get(SIMULATION_S, 0))
         for trial, following in pairwise(ordered):
             seconds = (following.started_at - trial.started_at).total_seconds()
+            if following.group != trial.group:
+                seconds -= before[following.group]
             took[condition_key(trial.levels, experiment)].append(seconds)
-    per_trial = fmean(median(took.get(key, seconds)) for key, seconds in lived.items())
+    per_trial = fmean(
+        median(took.get(key, seconds)) + median(simulated[key]) for key, seconds in lived.items()
+    )
     return per_trial * len(experiment.conditions()) * ended / firsts
 
 

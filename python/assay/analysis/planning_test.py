@@ -13,6 +13,7 @@ from assay.analysis.intervals import sign_flips
 from assay.analysis.planning import ComparisonForecast, forecast, gates
 from assay.analysis.types import Look
 from assay.analysis.verdicts import Question, decide
+from assay.experiment.events import SIMULATION_S
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
@@ -218,6 +219,22 @@ def test_groups_that_do_not_count_cost_blocks() -> None:
         assert of_whole.blocks is not None
         assert of_half.blocks is not None
         assert abs(of_half.blocks - 2 * of_whole.blocks) <= 1
+
+
+def test_what_is_simulated_before_a_group_is_part_of_the_time_of_a_block() -> None:
+    def trials(simulation_s: float) -> list[StoredTrial]:
+        made = campaign(10, lambda *_: {**noisy(0.02)(*_), SIMULATION_S: simulation_s})
+        # Both trials of a group are simulated before the first of them runs.
+        return [
+            replace(
+                trial, started_at=trial.started_at + timedelta(seconds=2 * simulation_s * (trial.group + 1))
+            )
+            for trial in made
+        ]
+
+    without, simulated = (forecast([trials(seconds)], experiment(), 5) for seconds in (0, 7))
+    assert without.minutes_per_block == pytest.approx(4 * SECONDS / 60)
+    assert simulated.minutes_per_block == pytest.approx(4 * (SECONDS + 7) / 60)
 
 
 def test_a_block_takes_from_start_to_start_whatever_happened_between_two_trials() -> None:

@@ -109,9 +109,7 @@ def test_a_mix_of_a_map_without_searches_is_noted(operation: str) -> None:
 
 
 @pytest.mark.parametrize(("leaking", "found"), [([], ()), (["other"], ("other",)), (["base", "other"], ())])
-def test_a_subject_that_frees_nothing_beside_one_that_does(
-    leaking: list[str], found: tuple[str, ...]
-) -> None:
+def test_a_subject_frees_nothing_beside_one_that_does(leaking: list[str], found: tuple[str, ...]) -> None:
     rule_findings = [
         finding
         for finding in audit_experiment(experiment(), HOST | {"leaking": leaking})

@@ -20,6 +20,7 @@ from assay.runner.build import run_builds, run_cleanups
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
+from assay.runner.simulate import announcement, wanted
 from assay.runner.subjects import known_of, listings
 from assay.store import Store
 from assay.versions import Repository
@@ -129,8 +130,10 @@ class Campaign:
                 say,
                 layouts.binary,
                 tuned=self._tuned,
-                simulated_operations=experiment.simulate.operations,
+                simulated=wanted(experiment),
             )
+            if said := announcement(experiment):
+                show(said)
             try:
                 self._run(executor, console, show, pilot)
             finally:

@@ -16,6 +16,7 @@ from assay.analysis.sequential import GROWTH, looks, settled
 from assay.analysis.steadiness import derive
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
+from assay.experiment.events import SIMULATION_S
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import moved, repeat_group
 from assay.plan.types import PlannedTrial
@@ -326,7 +327,7 @@ class Course:
 
 
 def _took_s(trials: Sequence[StoredTrial]) -> float:
-    """Return the seconds that the processes of trials ran, those of their calibrations among them.
+    """Return the seconds that the processes of trials ran, calibrations and simulations among them.
 
     A trial that began sooner after the one before it than these take shares a calibration with it.
     """
@@ -337,5 +338,5 @@ def _took_s(trials: Sequence[StoredTrial]) -> float:
         until_next = (
             math.inf if following is None else (following.started_at - trial.started_at).total_seconds()
         )
-        took += min(alone, max(0, until_next))
+        took += min(alone, max(0, until_next)) + trial.metrics.get(SIMULATION_S, 0)
     return took

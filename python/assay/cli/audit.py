@@ -70,7 +70,7 @@ def audit(
     from assay.audit import audit_experiment, audit_foreign
     from assay.experiment import check, check_listed, load, overridden
     from assay.runner.machine import host, present_machine
-    from assay.runner.subjects import kinds, listings
+    from assay.runner.subjects import known_of, listings
     from assay.store import Store
 
     if experiment is not None and campaign is not None:

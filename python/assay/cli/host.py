@@ -108,7 +108,7 @@ def tune(
 
     SETTING is a name that `assay host check` shows; without one, all are changed that leave the processors as
     many as they are. What is there now is written to a journal first, and `assay host restore` puts it back.
-    The exit code is 1 if something could not be changed.
+    The exit code is 1 if something could not be changed, apart from interrupts that the kernel keeps.
 
     Example: `assay host tune --dry-run`
     """
@@ -145,7 +145,7 @@ def tune(
             typer.echo("Nothing to change.")
     for line in problems(applied):
         typer.echo(line, err=True)
-    if len(made) < len(applied):
+    if any(outcome.reason and not outcome.of_the_kernel for outcome in applied):
         raise typer.Exit(1)
 
 

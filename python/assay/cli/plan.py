@@ -41,6 +41,9 @@ NARROWEST = 0.001
 LATEST = 5
 """A forecast rests on at most this many campaigns: older ones say less about the host as it is now."""
 
+_SIMULATION_S = 4
+"""A simulated trial of a small map takes about so long, the TLBs among them, until trials have said more."""
+
 LISTED = 8
 """The most comparisons that an answer names; `--all` shows every one."""
 
@@ -203,6 +206,7 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
     from assay.campaign.progress import ConditionTimes, time_left
+    from assay.runner.simulate import wanted as simulated
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
     if trials:
@@ -215,7 +219,13 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
     count = PILOT_BLOCKS * len(settings)
     takes = "as long as its programs take"
     if all("duration_ms" in condition for condition in settings):
-        times = [ConditionTimes(condition["duration_ms"] / 1000, PILOT_BLOCKS) for condition in settings]
+        simulated_s = _SIMULATION_S if simulated(experiment).operations else 0
+        times = [
+            ConditionTimes(
+                condition["duration_ms"] / 1000 + simulated_s * ("events" in condition), PILOT_BLOCKS
+            )
+            for condition in settings
+        ]
         takes = duration(time_left(times))
     typer.echo(
         f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True

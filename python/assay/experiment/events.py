@@ -10,6 +10,9 @@ from assay.experiment.tables import Table, explained
 SIMULATED = "simulated_"
 """How the name of every metric begins that was simulated."""
 
+SIMULATION_S = "simulation_s"
+"""The metric that says how long it took to simulate the events of a trial."""
+
 _OF_THE_KERNEL = "perf::"
 
 _Form = Annotated[
@@ -56,8 +59,13 @@ def _apart(events: list[str]) -> list[str]:
 Events = Annotated[list[_Form], Field(min_length=1, max_length=16), AfterValidator(_apart)]
 
 
+USUAL_OPERATIONS = 10_000
+"""So many are simulated of a trial where nothing says how many."""
+
+
 class Simulate(Table):
     """[simulate]: the events of each trial once more, as valgrind simulates them."""
 
-    operations: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
-    """How many operations are simulated for each trial; none where nothing says."""
+    operations: Annotated[int, Field(ge=0, le=100_000_000)] | None = None
+    """How many operations are simulated for each trial, on every host; 0: none. Without it 10,000 where
+    the host counts nothing or the metric of a simulated event is compared."""

@@ -69,12 +69,17 @@ def test_events_are_settings_and_what_is_simulated_is_of_the_experiment() -> Non
         ('events = ["perf::"]', "", "names no event"),
         (f"events = {[f'e{i}' for i in range(17)]}".replace("'", '"'), "", "events"),
         ("", "[simulate]\noperations = 9", "simulate.operations: simulates no events"),
-        ('events = ["cycles"]', "[simulate]\noperations = 0", "simulate.operations"),
+        ('events = ["cycles"]', "[simulate]\noperations = -1", "simulate.operations"),
         ('events = ["cycles"]', "[simulate]\noperation = 1", "did you mean operations"),
         (
-            'events = ["cycles"]',
+            "",
             '[comparison]\nmetric = "simulated_cycles_per_operation"',
-            "name its event in [trial] events, and give [simulate]",
+            "no trial simulates simulated_cycles_per_operation; name its event in [trial] events",
+        ),
+        (
+            'events = ["instructions"]',
+            '[simulate]\noperations = 0\n[comparison]\nmetric = "simulated_instructions_per_operation"',
+            "as [simulate] operations is 0; remove that",
         ),
         (
             'events = ["instructions"]',

@@ -426,15 +426,12 @@ def _check_simulated(experiment: Experiment) -> None:
     Raises:
         MistakeError: it is not.
     """
-    events = {
-        event
-        for condition in experiment.conditions()
-        for event in experiment.settings(condition).get("events", ())
-    }
+    events = experiment.events
     if experiment.simulate.operations and not events:
         why = 'simulates no events; name them: [trial] events = ["instructions"]'
         raise MistakeError(("simulate", "operations"), why)
-    simulated = {simulated_metric(event) for event in events if experiment.simulate.operations}
+    none = experiment.simulate.operations == 0
+    simulated = {simulated_metric(event) for event in events if not none}
     several = any(experiment.settings(there).get("threads", 1) > 1 for there in experiment.conditions())
     comparison = experiment.comparison
     for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
@@ -446,10 +443,12 @@ def _check_simulated(experiment: Experiment) -> None:
                 raise MistakeError(("comparison", key), why)
             if metric in simulated:
                 continue
-            hint = nearest(metric, sorted(simulated)) if simulated else "give [simulate] operations = 20_000"
-            why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
-            if not simulated:
-                why = f"no trial simulates {metric}; name its event in [trial] events, and {hint}"
+            why = f"no trial simulates {metric}; name its event in [trial] events"
+            if none:
+                why = f"no trial simulates {metric}, as [simulate] operations is 0; remove that"
+            elif simulated:
+                hint = nearest(metric, sorted(simulated))
+                why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
             raise MistakeError(("comparison", key), why)
 
 

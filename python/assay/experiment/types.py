@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import product
+from itertools import chain, product
 from os.path import normpath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -535,6 +535,18 @@ class Experiment(Part):
     reported: tuple[Reported, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
     overrides: tuple[str, ...] = ()
+
+    @property
+    def events(self) -> frozenset[str]:
+        """Return the events that any trial names."""
+        every = (self.settings(condition).get("events", ()) for condition in self.conditions())
+        return frozenset(chain.from_iterable(every))
+
+    @property
+    def simulates_everywhere(self) -> bool:
+        """Return whether events are simulated also where the host counts them."""
+        compared = (self.comparison.metric, *self.comparison.also)
+        return bool(self.simulate.operations) or any(map(is_simulated, compared))
 
     @property
     def factors(self) -> dict[str, tuple[Level, ...]]:

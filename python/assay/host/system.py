@@ -38,7 +38,8 @@ _RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
 class System:
     """This machine or, with another root folder, a made tree of /proc and /sys.
 
-    umockdev would mock /sys and /dev, but neither /proc/sys nor /proc/irq.
+    umockdev mocks /sys and /dev, but neither /proc/sys nor /proc/irq: the tests use it for the way of a value
+    through the root script, and made trees for all settings together.
 
     Attributes:
         root: the folder that places are in.

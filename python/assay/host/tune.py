@@ -1,5 +1,7 @@
 """Changes settings, and puts back the values that were there."""
 
+import errno
+import os
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +20,8 @@ Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "c
 
 Thing = TypeVar("Thing")
 
+_REFUSALS = {os.strerror(errno.EPERM), os.strerror(errno.EIO)}
+
 _UNSETTLED = {"changed", "vanished", "failed"}
 
 
@@ -27,6 +31,15 @@ class Applied:
 
     change: Change
     reason: str
+
+    @property
+    def of_the_kernel(self) -> bool:
+        """Whether the kernel keeps the place for itself: nobody can change it, and root neither.
+
+        It refuses so for interrupts that it manages, such as those of a disk's queues (genirq's "managed"
+        interrupts: write_irq_affinity in kernel/irq/proc.c), and says EPERM, or EIO in older kernels.
+        """
+        return self.change.setting == "irq-affinity" and self.reason in _REFUSALS
 
 
 @dataclass(frozen=True)
@@ -210,7 +223,8 @@ def problems(applied: Sequence[Applied]) -> list[str]:
     reasons: dict[tuple[str, str], list[Change]] = {}
     for outcome in applied:
         if outcome.reason:
-            reasons.setdefault((outcome.change.setting, outcome.reason), []).append(outcome.change)
+            reason = f"the kernel keeps it: {outcome.reason}" if outcome.of_the_kernel else outcome.reason
+            reasons.setdefault((outcome.change.setting, reason), []).append(outcome.change)
     lines = [
         f"{name}: not changed: {changes[0].place}{and_more(changes)}: {reason}"
         for (name, reason), changes in reasons.items()

@@ -1,8 +1,11 @@
 """Settings are changed and put back, whatever happens in between."""
 
+import errno
 import multiprocessing
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,6 +254,19 @@ def test_what_fails_is_tried_again_after_the_others(
     assert values(system) == before
 
 
+@pytest.mark.parametrize(("setting", "kept"), [("irq-affinity", True), ("timer-migration", False)])
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EROFS])
+def test_only_interrupts_that_the_kernel_keeps_are_no_failure(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch, setting: str, kept: bool, code: int
+) -> None:
+    monkeypatch.setattr(System, "write", lambda _, values, *__: dict.fromkeys(values, os.strerror(code)))
+    applied = tune_it(system, folder, setting)
+    assert applied
+    is_kept = kept and code == errno.EPERM
+    assert {outcome.of_the_kernel for outcome in applied} == {is_kept}
+    assert all(("the kernel keeps it" in line) == is_kept for line in tuning.problems(applied))
+
+
 def test_what_the_kernel_changes_beside_a_setting_comes_back_after_it(
     system: System, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -446,3 +462,33 @@ def test_without_root_it_says_what_it_could_not_do(folder: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "not changed, as that needs root: timer-migration; run it as root, or once: sudo" in done.stderr
     assert not (folder / "host.journal").exists()
+
+
+# umockdev's attributes keep what a shorter value leaves of a longer one, so that these are of one length.
+MOCKED = """\
+P: /devices/system/cpu/cpufreq/policy0
+E: SUBSYSTEM=cpu
+A: scaling_governor=interactive
+
+P: /devices/system/cpu/cpufreq
+E: SUBSYSTEM=cpu
+A: boost=1
+"""
+
+
+@root_only
+def test_a_mocked_governor_and_boost_are_set_by_the_root_script_and_come_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    if not shutil.which("umockdev-run"):
+        pytest.skip("umockdev is not installed")
+    machine = tmp_path / "machine.umockdev"
+    machine.write_text(MOCKED)
+    assay = " ".join(assay_command("host"))
+    show = f"cat {GOVERNOR} {CPU}/cpufreq/boost; echo"
+    script = f"{assay} tune governor turbo && {show} && {assay} restore && {show}"
+    done = ended(["umockdev-run", "--device", str(machine), "--", "sh", "-c", script], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("interactive -> performance") == done.stdout.count("boost: 1 -> 0") == 1
+    shown = [line for line in done.stdout.splitlines() if re.fullmatch(r"[a-z]+[01]", line)]
+    assert shown == ["performance0", "interactive1"]

@@ -14,6 +14,7 @@ from assay.analysis.aa import false_alarms
 from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
+from assay.experiment.events import SIMULATION_S
 from assay.experiment.sensitivity import EVERYTHING
 from assay.plan.types import Level
 from assay.report import gate, sensitivity, words
@@ -57,7 +58,8 @@ def _beginning(report: Report) -> Iterator[Text]:
     if campaign.ended < campaign.planned:
         trials = f"{campaign.ended} of {trials}"
     failed: dict[Status, int] = {**campaign.counts, "valid": 0}
-    became = f" in {duration(sum(trial.wall_s for trial in report.trials))}, "
+    took_s = sum(trial.wall_s + trial.metrics.get(SIMULATION_S, 0) for trial in report.trials)
+    became = f" in {duration(took_s)}, "
     became += words.statuses(failed) or "all valid"
     ran = Text.assemble(
         (printable(campaign.experiment), "bold"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import programs, protocol
+from assay.experiment.events import SIMULATION_S
 from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
@@ -28,7 +29,7 @@ from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
-from assay.runner.simulate import Simulation, simulate
+from assay.runner.simulate import Simulation, Wanted, simulate
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, elapsed, listed, quoted
@@ -82,7 +83,7 @@ class LocalExecutor:
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
         tuned: trials run at the highest priority that is allowed.
-        simulated_operations: of each trial that names events, so many are simulated; None: of none.
+        simulated: what is simulated of each trial that names events.
     """
 
     calibrate: Path
@@ -92,10 +93,11 @@ class LocalExecutor:
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
     tuned: bool = False
-    simulated_operations: int | None = None
+    simulated: Wanted = field(default_factory=Wanted)
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
+    _given_up: dict[frozenset[tuple[str, Level]], Simulation] = field(default_factory=dict, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
         """Run the trials of a group one after another, and yield what became of each.
@@ -200,15 +202,26 @@ class LocalExecutor:
         )
 
     def _simulation(self, trial: PlannedTrial) -> Simulation | None:
-        """Simulate the events that a trial names, if that is asked for."""
-        if self.simulated_operations is None or "events" not in trial.request:
+        """Simulate the events that a trial names, if that is wanted.
+
+        Where nobody asked for it and nothing came of it, it is not tried again for the same condition: each
+        attempt might take as long.
+        """
+        if not self.simulated.operations or "events" not in trial.request:
             return None
+        condition = frozenset(trial.levels.items())
+        if condition in self._given_up:
+            return self._given_up[condition]
 
         def attempt(binary: Binary, request: Mapping[str, Any], timeout_s: float) -> _Judged:
             ended = self._process(trial, binary, json.dumps(request), timeout_s=timeout_s)
             return judge(ended, replace(trial, request=request, timeout_s=timeout_s))
 
-        return simulate(trial, self.simulated_operations, self.binary_of(trial), attempt)
+        patience_s = self.simulated.patience_s
+        simulation = simulate(trial, self.simulated.operations, self.binary_of(trial), attempt, patience_s)
+        if patience_s is not None and not simulation.counts:
+            self._given_up[condition] = replace(simulation, took_s=0)
+        return simulation
 
     def _folder(self, trial: PlannedTrial) -> Path:
         """Return where a trial runs: a program that speaks the protocol beside itself."""
@@ -257,7 +270,7 @@ def _with_simulated(outcome: Outcome, simulation: Simulation | None) -> Outcome:
     return replace(
         outcome,
         result={**outcome.result, "simulated": simulation.record()},
-        derived={**outcome.derived, **simulation.metrics()},
+        derived={**outcome.derived, **simulation.metrics(), SIMULATION_S: simulation.took_s},
     )
 
 

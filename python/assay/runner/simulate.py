@@ -8,15 +8,21 @@ A second run simulates the translation lookaside buffers (TLB), if they are aske
 lines are pages, and callgrind simulates caches of any line size.
 """
 
+import ctypes
+import os
+import platform
 import re
 import shutil
+import struct
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.experiment.events import name_of, simulated_metric
+from assay.experiment import Experiment
+from assay.experiment.events import USUAL_OPERATIONS, name_of, simulated_metric
 from assay.plan.types import PlannedTrial
 from assay.runner.process import CannotStartError
 from assay.runner.types import Binary, Status
@@ -54,6 +60,8 @@ _BY_TLBS = {
 
 _SLOWDOWN = 50
 """A simulated run may take this many times as long as the trial before it is taken to be stuck."""
+PATIENCE_S = 60
+"""A simulated run that nobody asked for is given up after so long."""
 _LONGEST_ARRAY = 2  # numbers for each operation that is performed, in warm-up and measured interval
 _LARGEST_BATCH = 512
 _LONGEST_INTERVAL_MS = 60_000
@@ -67,11 +75,13 @@ class Simulation:
         operations: that the counts belong to.
         counts: event -> how often it happened.
         unavailable: event -> why it was not simulated.
+        took_s: how long it took.
     """
 
     operations: float = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    took_s: float = 0
 
     def metrics(self) -> dict[str, float]:
         """Return metric -> its value; the name of each says that it was simulated."""
@@ -91,11 +101,81 @@ class _NotSimulatedError(Exception):
     """Why nothing was simulated."""
 
 
+_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}  # system calls, which the C library has no function for
+
+
+def processor_counts() -> bool:
+    """Return whether a process may count instructions here: most virtual machines have no counters.
+
+    Where nobody knows the number of the system call it says that it may, and nothing is simulated unasked.
+    """
+    number = _PERF_EVENT_OPEN.get(platform.machine())
+    if number is None:
+        return True
+    # perf_event_attr, first version: type, size, config; then flags: disabled, no kernel, no hypervisor.
+    request = struct.pack("=IIQQQQQ16x", 0, 64, 1, 0, 0, 0, 0b1100001)
+    descriptor = ctypes.CDLL(None).syscall(
+        ctypes.c_long(number), request, ctypes.c_int(0), *map(ctypes.c_long, (-1, -1, 0))
+    )
+    if descriptor < 0:
+        return False
+    os.close(descriptor)
+    return True
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How the events of a campaign's trials are simulated.
+
+    Attributes:
+        operations: of each trial; 0: nothing is simulated.
+        patience_s: a run is given up after so long; None: it was asked for, and is waited for.
+    """
+
+    operations: int = 0
+    patience_s: float | None = None
+
+
+def wanted(experiment: Experiment) -> Wanted:
+    """Return what is simulated of an experiment here: what it asks for, or what this host cannot count."""
+    stated = experiment.simulate.operations
+    if stated is not None:
+        return Wanted(stated)
+    can = {*_BY_CACHES, *_BY_TLBS}
+    if can.isdisjoint(map(name_of, experiment.events)):
+        return Wanted()
+    if experiment.simulates_everywhere:
+        return Wanted(USUAL_OPERATIONS)
+    return Wanted() if processor_counts() else Wanted(USUAL_OPERATIONS, PATIENCE_S)
+
+
+def announcement(experiment: Experiment) -> str:
+    """Return in words that events are simulated unasked, and how to stop that; "" where they are not."""
+    events = wanted(experiment)
+    if events.patience_s is None:
+        return ""
+    why = "this processor counts no events"
+    if shutil.which("valgrind") is None:
+        return f"{why}, and {_NO_VALGRIND}"
+    alone = [experiment.settings(condition)["threads"] == 1 for condition in experiment.conditions()]
+    if not any(alone):
+        return f"{why}, and valgrind simulates them for one thread alone"
+    return (
+        f"{why}: valgrind simulates them, {events.operations:,} operations of each trial"
+        f"{'' if all(alone) else ' with one thread'} ([simulate] operations = 0: none)"
+    )
+
+
+_NO_VALGRIND = "valgrind is not installed; install it (Debian's package valgrind)"
+
+
 Attempt = Callable[[Binary, Mapping[str, Any], float], tuple[Status, str, dict[str, Any] | None]]
 """Runs a program with a request and a time-out, in the surroundings of the trial: status, reason, result."""
 
 
-def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Attempt) -> Simulation:
+def simulate(
+    trial: PlannedTrial, operations: int, binary: Binary, attempt: Attempt, patience_s: float | None = None
+) -> Simulation:
     """Simulate the events of a trial; where that cannot be done, the reason is part of the result.
 
     Args:
@@ -103,7 +183,10 @@ def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Atte
         operations: how many are performed.
         binary: what its process is started from.
         attempt: runs it.
+        patience_s: a run is given up after so long; None: when it must be stuck.
     """
+    began = time.monotonic()
+    timeout_s = _SLOWDOWN * trial.timeout_s if patience_s is None else patience_s
     names = [name_of(event) for event in trial.request["events"]]
     unavailable = {
         name: "valgrind does not simulate it" for name in names if name not in {**_BY_CACHES, **_BY_TLBS}
@@ -116,13 +199,18 @@ def simulate(trial: PlannedTrial, operations: int, binary: Binary, attempt: Atte
             continue
         try:
             totals, performed = _collected(
-                trial, operations, binary, options, attempt, from_start=not _OF_LAST_LEVEL.isdisjoint(asked)
+                trial,
+                operations,
+                binary,
+                options,
+                lambda under, request: attempt(under, request, timeout_s),
+                from_start=not _OF_LAST_LEVEL.isdisjoint(asked),
             )
         except (_NotSimulatedError, CannotStartError) as problem:
             unavailable |= dict.fromkeys(asked, str(problem))
         else:
             counts |= {name: sum(totals[event] for event in by[name]) for name in asked}
-    return Simulation(performed, counts, unavailable)
+    return Simulation(performed, counts, unavailable, time.monotonic() - began)
 
 
 def _collected(
@@ -130,7 +218,7 @@ def _collected(
     operations: int,
     binary: Binary,
     options: Sequence[str],
-    attempt: Attempt,
+    attempt: Callable[[Binary, Mapping[str, Any]], tuple[Status, str, dict[str, Any] | None]],
     *,
     from_start: bool,
 ) -> tuple[dict[str, int], float]:
@@ -141,7 +229,7 @@ def _collected(
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        raise _NotSimulatedError("valgrind is not installed; install it (Debian's package valgrind)")
+        raise _NotSimulatedError(_NO_VALGRIND)
     request = _shortened(trial.request, operations)
     with TemporaryDirectory(prefix="assay-") as folder:
         counted = Path(folder) / "callgrind.out"
@@ -155,7 +243,7 @@ def _collected(
             f"--callgrind-out-file={counted}",
         )
         under_valgrind = Binary(valgrind, (*under, binary.program, *binary.arguments), binary.measured)
-        status, reason, result = attempt(under_valgrind, request, _SLOWDOWN * trial.timeout_s)
+        status, reason, result = attempt(under_valgrind, request)
         if status != "valid" or result is None:
             raise _NotSimulatedError(f"its run under valgrind was {status.replace('_', ' ')}: {reason}")
         text = counted.read_text(encoding="utf-8", errors="replace") if counted.exists() else ""

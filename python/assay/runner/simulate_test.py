@@ -1,6 +1,7 @@
 """Events simulated by valgrind: of real trials and fixtures, and the reasons why there are none."""
 
 import json
+import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from assay import programs
+from assay.experiment import Experiment, parse
 from assay.plan.types import PlannedTrial
 from assay.runner import simulate as simulation
 from assay.runner.local import LocalExecutor
 from assay.runner.process import StopSignals
-from assay.runner.simulate import simulate
+from assay.runner.simulate import Wanted, simulate
 from assay.runner.types import Binary, Outcome, Status
 
 EVENTS = ["instructions", "L1-dcache-load-misses", "dTLB-load-misses", "cycles"]
@@ -55,7 +57,7 @@ def planned(program: Path | str = "/program", **changes: Any) -> PlannedTrial:
 
 def executed(trials: list[PlannedTrial], operations: int) -> list[Outcome]:
     with StopSignals() as stop:
-        executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated_operations=operations)
+        executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated=Wanted(operations))
         return list(executor.execute(trials))
 
 
@@ -114,6 +116,44 @@ def test_twice_the_work_takes_twice_the_instructions_and_the_same_draws_the_same
     assert 0 < pages < 0.5
     assert pages < lines < 100
     assert not any("cycles" in name for name in once.derived)
+
+
+def test_a_fixtures_instructions_grow_with_its_size_and_its_misses_with_the_lines_that_the_cache_lacks() -> (
+    None
+):
+    request = {
+        name: value
+        for name, value in REQUEST.items()
+        if name not in {"key_range", "keys", "mix", "interval_ms"}
+    }
+    program = programs.find("assay-flawed-fixtures")
+    sizes = (100, 300, 2048)  # a line has 64 bytes, and the simulated cache 512 of them
+    trials = [
+        replace(
+            planned(program),
+            request=request
+            | {
+                "subject": "reads_lines",
+                "parameters": {"size": size},
+                "events": EVENTS[:2],
+                "duration_ms": 1,
+            },
+            arguments=("--trial",),
+        )
+        for size in sizes
+    ]
+    small, three, large = executed(trials, 200)
+    assert [outcome.status for outcome in (small, three, large)] == ["valid"] * 3
+
+    def of(outcome: Outcome, event: str) -> float:
+        return outcome.derived[f"simulated_{event}_per_operation"]
+
+    each = (of(three, "instructions") - of(small, "instructions")) / 200
+    assert 2 <= each <= 10
+    assert of(large, "instructions") - of(three, "instructions") == pytest.approx(each * 1748, rel=0.02)
+    assert of(small, "l1_dcache_load_misses") < 5
+    assert of(three, "l1_dcache_load_misses") < 30
+    assert of(large, "l1_dcache_load_misses") == pytest.approx(2048, rel=0.02)  # replaced by age: every line
 
 
 @pytest.mark.usefixtures("valgrind")
@@ -189,6 +229,85 @@ def test_what_is_not_simulated_has_a_reason(faked: Faked, changes: dict[str, Any
 def test_without_valgrind_there_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert tried(Faked()).unavailable["instructions"].startswith("valgrind is not installed; install it")
+
+
+def asks(more: str = "", threads: int = 1, events: str = '["instructions"]') -> Experiment:
+    return parse(
+        f"""
+name = "x"
+question = "q"
+[factors]
+subject = ["bt_map", "std_map_mutex"]
+[trial]
+threads = {threads}
+key_range = 100
+mix = {{ find = 100 }}
+events = {events}
+{more}
+""",
+        Path("x.toml"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "more", "operations", "patience_s"),
+    [
+        (False, "", 10_000, 60),
+        (True, "", 0, None),
+        (False, "[simulate]\noperations = 0", 0, None),
+        (True, "[simulate]\noperations = 7", 7, None),
+        (True, '[comparison]\nmetric = "simulated_instructions_per_operation"', 10_000, None),
+    ],
+)
+def test_events_are_simulated_unasked_where_the_processor_counts_none(
+    monkeypatch: pytest.MonkeyPatch, counts: bool, more: str, operations: int, patience_s: float | None
+) -> None:
+    monkeypatch.setattr(simulation, "processor_counts", lambda: counts)
+    experiment = asks(more)
+    assert simulation.wanted(experiment) == Wanted(operations, patience_s)
+    assert bool(simulation.announcement(experiment)) == (patience_s is not None)
+
+
+def test_what_is_simulated_unasked_is_said_or_why_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "processor_counts", lambda: False)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/valgrind")
+    assert "valgrind simulates them, 10,000 operations of each trial (" in simulation.announcement(asks())
+    assert "for one thread alone" in simulation.announcement(asks(threads=2))
+    assert simulation.announcement(asks(events='["page-faults"]')) == ""
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert "valgrind is not installed; install it" in simulation.announcement(asks())
+
+
+@pytest.mark.parametrize(("number", "counts"), [(0, False), (None, True)])
+def test_a_processor_is_asked_whether_it_counts(
+    monkeypatch: pytest.MonkeyPatch, number: int | None, counts: bool
+) -> None:
+    numbers = {} if number is None else {platform.machine(): 10**6}  # there is no such system call
+    monkeypatch.setattr(simulation, "_PERF_EVENT_OPEN", numbers)
+    assert simulation.processor_counts() is counts
+
+
+def test_a_condition_that_is_given_up_is_not_tried_again_unless_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\nprintf '%s' '{json.dumps(VALID | {'threads': []})}'\n")
+    program.chmod(0o755)
+    tried = []
+
+    def fails(*given: Any) -> simulation.Simulation:
+        tried.append(given[-1])
+        return simulation.Simulation(unavailable={"instructions": "timed out"}, took_s=60)
+
+    monkeypatch.setattr("assay.runner.local.simulate", fails)
+    trials = [planned(program), planned(program), replace(planned(program), levels={"subject": "y"})]
+    with StopSignals() as stop:
+        for wanted, attempts in ((Wanted(9, 60), [60, 60]), (Wanted(9), [None] * 3)):
+            tried.clear()
+            executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated=wanted)
+            outcomes = list(executor.execute(trials))
+            assert tried == attempts
+    assert [outcome.derived["simulation_s"] for outcome in outcomes] == [60, 60, 60]
 
 
 def test_nothing_is_simulated_where_it_is_not_asked_for(tmp_path: Path) -> None:
