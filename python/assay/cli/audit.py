@@ -87,7 +87,7 @@ def audit(
         check(loaded, present_machine())
         listed = listings(loaded)
         check_listed(loaded, listed, built=False)
-        of_file = audit_experiment(loaded, {**host(), "subjects": kinds(loaded, listed)})
+        of_file = audit_experiment(loaded, {**host(), **known_of(loaded, listed)})
     if loaded is None or store.exists():
         with Store.open(store, create=False) as opened:
             summary, note = _campaign(opened, loaded, campaign)
