@@ -1,4 +1,4 @@
-"""The pictures of the course: each lesson is run on this host, and every valid trial of it drawn (`make pictures`)."""
+"""The pictures of the course (`make pictures`): each lesson is run here, and its valid trials are drawn."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ _STORE = Path("results/assay.sqlite")
 
 
 def picture(store: Path, to: Path) -> None:
-    """Draw the valid trials of the campaigns of a store, a row for each condition: nothing is averaged away."""
+    """Draw the valid trials of a store, a row for each condition: nothing is averaged away."""
     with Store.open(store, create=False) as opened, assay.open(store) as data:
         rows = []
         for campaign in opened.campaigns():
@@ -25,15 +25,22 @@ def picture(store: Path, to: Path) -> None:
             metric = experiment.comparison.metric
             trials = data.trials(campaign.id).dropna(subset=[metric])
             for _, trial in trials.iterrows():
-                levels = ", ".join(f"{factor}={trial[factor]}" for factor in experiment.changes)
-                rows.append({"campaign": campaign.experiment, "metric": metric, "condition": levels, "value": trial[metric]})
+                levels = ", ".join(str(trial[factor]) for factor in experiment.changes)
+                rows.append(
+                    {
+                        "campaign": campaign.experiment,
+                        "metric": metric,
+                        "condition": levels,
+                        "value": trial[metric],
+                    }
+                )
     frame = pd.DataFrame(rows)
     charts = [
         alt.Chart(part, title=alt.Title(str(name), anchor="start"), width=480)
         .mark_tick(thickness=2, opacity=0.6)
         .encode(
             x=alt.X("value:Q", title=str(metric), scale=alt.Scale(zero=True)),
-            y=alt.Y("condition:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)),
+            y=alt.Y("condition:N", title=None, sort=None, axis=alt.Axis(labelLimit=400)),
             color=alt.Color("condition:N", legend=None),
         )
         for (name, metric), part in frame.groupby(["campaign", "metric"], sort=False)

@@ -1,7 +1,7 @@
 """C++ headers as Markdown, a page each: the comment that opens a header, then what is public in it.
 
-Our headers explain themselves in plain comments that are Markdown already, in an order that is meant to be read. So a
-page keeps that order; declarations lose their bodies.
+Our headers explain themselves in plain comments that are Markdown already, in an order that is meant to be
+read. So a page keeps that order; declarations lose their bodies.
 """
 
 import re
@@ -18,6 +18,7 @@ _SECTIONS = {"preproc_ifdef", "preproc_if", "preproc_else", "declaration_list", 
 _NOT_SHOWN = {
     "ERROR",
     "friend_declaration",
+    "identifier",  # of #ifndef
     "preproc_call",
     "preproc_include",
     "static_assert_declaration",
@@ -38,7 +39,7 @@ class _Entry:
 
 
 def page(name: str, source: str, link: Link) -> str:
-    """Return the page of the header `name`, as it is included; `link` gives the address of a file that a text names."""
+    """Return the page of the header `name`; `link` gives the address of a file that a text names."""
     reader = _Reader(source.encode())
     opening = reader.opening()
     parts = [f"# {name.removeprefix('assay/')}", f'```cpp\n#include "{name}"\n```', _prose(opening, link)]
@@ -62,6 +63,7 @@ class _Reader:
         self._source = source
         self._root = Parser(_CPP).parse(source).root_node
         self._entries: list[_Entry] = []
+        self._announced: set[str] = set()  # public classes that are defined outside of theirs
 
     def opening(self) -> list[str]:
         """Return the lines of the comment that opens the header."""
@@ -90,7 +92,7 @@ class _Reader:
                 text = _uncommented(self._text(node))
                 if begins == last and entry.declarations:  # stands behind a declaration
                     entry.declarations[-1] += f"  // {text.strip()}"
-                elif not text.startswith("NOLINT"):
+                elif begins != last and not text.startswith("NOLINT"):
                     if entry.declarations or begins > last + 1:
                         entry = self._begun(level)
                     entry.comment.append(text)
@@ -121,6 +123,8 @@ class _Reader:
         body = inner and inner.child_by_field_name("body")
         if inner is None or body is None:
             text = self._declaration(node)
+            if announced := re.fullmatch(r"(?:class|struct) (\w+);", text):
+                self._announced.add(announced[1])
             if text:
                 entry.declarations.append(text)
             return entry
@@ -128,6 +132,9 @@ class _Reader:
         if name is None:
             entry.declarations.append(self._cut(node, node.end_byte))
             return entry
+        *outer, last = self._text(name).split("::")
+        if outer and last not in self._announced:
+            return self._begun(level)
         if entry.declarations:
             entry = self._begun(level)
         kind = inner.type.removesuffix("_specifier")
@@ -206,6 +213,13 @@ def _prose(lines: list[str], link: Link) -> str:
             before = next((text for text in reversed(shown) if re.match(r"\S", text)), "")
             if not re.match(r"(-|\d+\.) ", before):
                 shown.append("")  # a list that follows a line of text
+        if (
+            re.match(r"\S", line)
+            and not re.match(r"(-|\d+\.) ", line)
+            and shown
+            and re.match(r"\s+\S", shown[-1])
+        ):
+            shown.append("")  # text that follows a list, whose lines are indented
         shown.append(_escaped(line, link))
     if in_code:
         while shown and not shown[-1]:

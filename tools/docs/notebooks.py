@@ -1,7 +1,7 @@
 """A notebook as a page: run in an empty folder, and shown with what it prints.
 
-As a program it runs the notebooks that it is given and writes their pages below build/notebooks, from which pages.py
-takes them: `make docs` runs a notebook again only when it has changed.
+As a program it runs the notebooks that it is given and writes their pages below build/notebooks, from which
+pages.py takes them: `make docs` runs a notebook again only when it has changed.
 """
 
 import os
@@ -39,19 +39,27 @@ def run(path: Path) -> Shown:
     """Run a notebook and return its page; an error in a cell is raised."""
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     notebook.cells.insert(0, nbformat.v4.new_code_cell(_SETTINGS))  # type: ignore[no-untyped-call]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "NO_COLOR": "1",
+    }
     with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(notebook, timeout=240, resources={"metadata": {"path": folder}}).execute(env=environment)
+        NotebookClient(notebook, timeout=240, resources={"metadata": {"path": folder}}).execute(
+            env=environment
+        )
     del notebook.cells[0]
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "text" in output:
-                output["text"] = strip_ansi(output["text"])
+                output["text"] = strip_ansi(output["text"])  # type: ignore[no-untyped-call]
     resources = {"output_files_dir": "pictures", "unique_key": path.stem}
     markdown, written = MarkdownExporter().from_notebook_node(notebook, resources=resources)  # type: ignore[no-untyped-call]
     # Of data frames: the theme has styles of its own.
     markdown = re.sub(r"<style scoped>.*?</style>\n", "", markdown, flags=re.DOTALL)
-    markdown = markdown.replace(' border="1" class="dataframe"', "").replace(' style="text-align: right;"', "")
+    markdown = markdown.replace(' border="1" class="dataframe"', "").replace(
+        ' style="text-align: right;"', ""
+    )
     return Shown(
         f"{markdown}\n\nThis page is [{path.name}]({path.name}) as it ran when the site was built.\n",
         dict(written["outputs"]),

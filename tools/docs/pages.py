@@ -1,27 +1,27 @@
-"""What MkDocs does not do by itself for this site: pages from outside docs/, and a navigation that nobody keeps.
+"""What MkDocs does not do by itself: pages from outside docs/, and a navigation that nobody keeps.
 
 - The README is the start page, as it stands. CONTRIBUTING and CHANGELOG are pages too.
-- A folder's navigation is what its README.md links to, in its order; a heading `## ...` begins a section. MkDocs
-  warns of pages that no README names, and `--strict` makes that an error.
+- A folder's navigation is what its README.md links to, in its order; a heading `## ...` begins a section.
+  MkDocs warns of pages that no README names, and `--strict` makes that an error.
 - A link to a file of the repository that is not a page leads to a page that shows the file.
 - Each public C++ header is a page (headers.py).
 - Notebooks are shown with what they printed when notebooks.py ran them.
 - A page of the course shows the picture that `make pictures` drew of its lesson.
 """
 
-import logging
-import os
 import posixpath
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import headers
-import notebooks
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+
+import headers
+import notebooks
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -36,20 +36,27 @@ GROUPS = {  # of public headers: what `cmake --install` installs
 }
 INTERNAL = re.compile(r"_test_|^test_|model")
 FIXTURE = {"fixture.h", "keep.h"}
-LANGUAGES = {"py": "python", "toml": "toml", "json": "json", "sh": "sh", "txt": "text", "cpp": "cpp", "h": "cpp"}
+LANGUAGES = {
+    "py": "python",
+    "toml": "toml",
+    "json": "json",
+    "sh": "sh",
+    "txt": "text",
+    "cpp": "cpp",
+    "h": "cpp",
+}
 _LINK = re.compile(r"(?<=\]\()([^)#\s]+)(#[^)\s]*)?(?=\))")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
-Navigation = list[dict[str, "str | Navigation"] | str]
-_log = logging.getLogger("mkdocs.hooks.pages")
+Navigation = list[Any]  # pages, and dicts of a title to a page or to a navigation
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not below docs/, and make the navigation."""
-    for source, page in PAGES.items():
-        files.append(_generated(config, page, (ROOT / source).read_text()))
-    for page, text in headerpages_of().items():
-        files.append(_generated(config, page, text))
+    for source, name in PAGES.items():
+        files.append(_generated(config, name, (ROOT / source).read_text()))
+    for name, text in header_pages().items():
+        files.append(_generated(config, name, text))
     for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
         shown = notebooks.read(ROOT / "docs" / notebook.src_uri)
         page = _generated(config, notebook.src_uri.removesuffix("ipynb") + "md", shown.markdown)
@@ -113,12 +120,17 @@ def listed(folder: str) -> Navigation:
     return [item for item in whole if isinstance(item, str) or all(item.values())]
 
 
-def headerpages_of() -> dict[str, str]:
+def header_pages() -> dict[str, str]:
     """Return the Markdown of each public header, and of the page that lists them."""
     public = _public_headers()
-    by_name = {f"assay/{group}/{path.name}": _header_page(group, path) for group in public for path in public[group]}
+    by_name = {
+        f"assay/{group}/{path.name}": _header_page(group, path) for group in public for path in public[group]
+    }
     pages = {}
-    index = ["# C++ headers", "What `cmake --install` installs for your own programs, from the comments of the headers."]
+    index = [
+        "# C++ headers",
+        "What `cmake --install` installs for your own programs, from the comments of the headers.",
+    ]
     for group, paths in public.items():
         index.append(f"## {GROUPS[group]}")
         rows = ["| header | |", "|---|---|"]
@@ -145,7 +157,9 @@ def source_page(source: str) -> str:
     listing = subprocess.run(
         ["git", "ls-files", "--", source], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    return f"# {source}\n\n" + "\n\n".join(f"## {Path(name).relative_to(source)}\n\n{_code(ROOT / name)}" for name in listing)
+    return f"# {source}\n\n" + "\n\n".join(
+        f"## {Path(name).relative_to(source)}\n\n{_code(ROOT / name)}" for name in listing
+    )
 
 
 def rewritten(markdown: str, page: str) -> str:
@@ -230,5 +244,8 @@ def _header_page(group: str, path: Path) -> str:
 def _headers_navigation() -> Navigation:
     return [
         "cpp/README.md",
-        *({GROUPS[group]: [{path.name: _header_page(group, path)} for path in paths]} for group, paths in _public_headers().items()),
+        *(
+            {GROUPS[group]: [{path.name: _header_page(group, path)} for path in paths]}
+            for group, paths in _public_headers().items()
+        ),
     ]

@@ -15,12 +15,16 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-_BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL
+)
 
 
 def files() -> dict[str, str]:
     """Return the files that the tutorial has its reader write, with their texts."""
-    return {found["title"]: found["text"] for found in _BLOCK.finditer(TUTORIAL.read_text()) if found["title"]}
+    return {
+        found["title"]: found["text"] for found in _BLOCK.finditer(TUTORIAL.read_text()) if found["title"]
+    }
 
 
 def commands() -> Iterator[list[str]]:
@@ -44,7 +48,7 @@ def main() -> None:
         for words in commands():
             print("$", shlex.join(words), flush=True)
             # A plan may have nothing to forecast from: the tutorial says so.
-            subprocess.run(words, cwd=folder, env=environment, check=words[1] != "plan")  # noqa: S603
+            subprocess.run(words, cwd=folder, env=environment, check=words[1] != "plan")
         for name in pictures():
             shutil.copy(Path(folder, "figures", name), DOCS / "tutorial" / name)
 
