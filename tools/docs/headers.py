@@ -24,6 +24,7 @@ _NOT_SHOWN = {
     "static_assert_declaration",
     "using_declaration",
 }
+_TOP = 2  # the level of headings for what stands in a namespace
 
 Link = Callable[[str], str | None]
 
@@ -78,7 +79,7 @@ class _Reader:
         """Return what the header declares for others, in its order."""
         nodes = self._root.children
         start = next((place for place, node in enumerate(nodes) if node.type != "comment"), len(nodes))
-        self._walk(nodes[start:], 2, public=True)
+        self._walk(nodes[start:], _TOP, public=True)
         return [entry for entry in self._entries if entry.title or entry.declarations or entry.comment]
 
     def _walk(self, nodes: list[Node], level: int, *, public: bool) -> None:
@@ -123,6 +124,9 @@ class _Reader:
         body = inner and inner.child_by_field_name("body")
         if inner is None or body is None:
             text = self._declaration(node)
+            if re.search(r"[\w>]::~?\w+\(", text.split("\n")[-1]) and "{" not in text and level == _TOP:
+                entry.comment.clear()  # of a member, which its class has declared if it is public
+                return self._begun(level)
             if announced := re.fullmatch(r"(?:class|struct) (\w+);", text):
                 self._announced.add(announced[1])
             if text:
@@ -134,6 +138,7 @@ class _Reader:
             return entry
         *outer, last = self._text(name).split("::")
         if outer and last not in self._announced:
+            entry.comment.clear()
             return self._begun(level)
         if entry.declarations:
             entry = self._begun(level)
@@ -175,10 +180,10 @@ def _body(node: Node) -> list[Node]:
 
 
 def _specifiers(node: Node) -> Iterator[Node]:
-    """Yield the class that a node defines, if it does: alone, or as a template."""
+    """Yield the class that a node defines, if it does: alone, as a template, or within another class."""
     if node.type in _SPECIFIERS:
         yield node
-    elif node.type == "template_declaration":
+    elif node.type in {"template_declaration", "field_declaration", "declaration"}:
         for child in node.children:
             yield from _specifiers(child)
 
