@@ -76,6 +76,24 @@ calibration: build ## Prove verdicts by simulation, then try them in real trials
 	$(VENV)/python benchmarks/planted.py
 	$(VENV)/python benchmarks/revisions.py
 
+.PHONY: docs
+docs: build/docs/index.html ## Build the documentation's site, with notebooks run: build/docs/index.html.
+
+NOTEBOOKS := $(wildcard docs/guide/notebooks/*.ipynb)
+
+.PHONY: build/docs/index.html
+build/docs/index.html: $(NOTEBOOKS:docs/guide/notebooks/%.ipynb=build/notebooks/%/page.md)
+	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs --quiet build --strict
+	@echo "site: build/docs/index.html"
+
+build/notebooks/%/page.md: docs/guide/notebooks/%.ipynb | packages .venv/.ready quickstart-programs
+	$(VENV)/python tools/docs/notebooks.py $<
+
+.PHONY: pictures
+pictures: build ## Draw the documentation's pictures anew from runs on this host, which should be quiet.
+	$(VENV)/python tools/docs/tutorial.py
+	$(VENV)/python tools/docs/course.py
+
 .PHONY: wheel
 wheel: packages .venv/.ready ## Build a wheel with the programs and their libraries inside: build/dist/*.whl.
 	rm -rf build/wheel/dist build/dist
