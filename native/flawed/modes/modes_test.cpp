@@ -166,7 +166,7 @@ TEST(modes, nominal_time_is_what_was_asked_for) {
 }
 
 TEST(modes, half_the_processors_leaves_the_others_idle) {
-  trial::request request = asked(4);
+  const trial::request request = asked(4);
   const std::size_t all = host::placement(request.pinning, 4).processors().size();
   const auto report = with({flaw::half_the_processors}, request);
   std::set<unsigned> used;
@@ -223,7 +223,7 @@ TEST(modes, say_what_is_wrong_with_a_list) {
 }
 
 TEST(modes, of_several_threads_are_not_replayable_where_success_decides) {
-  trial::request request = asked(2);
+  const trial::request request = asked(2);
   EXPECT_THAT(with({flaw::effective_updates}, request).not_replayable_because,
               HasSubstr("depends"));
   EXPECT_EQ(with({flaw::never_inserts}, request).not_replayable_because, "");
