@@ -45,6 +45,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     results.memory_use,
     workload.overloaded,
     workload.starved,
+    workload.updates_without_effect,
     trials.unfair,
     trials.generation,
 )
