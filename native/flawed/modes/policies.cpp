@@ -59,8 +59,7 @@ void updates_by_turns::decide(std::size_t i) {
     if (!update) {
       kind = operation::find;
     } else if (!is_update(kind)) {
-      // Which one is drawn: a key is a random number.
-      kind = (self_.batch.keys[i] & 1) != 0 ? operation::insert : operation::erase;
+      kind = engine_() >> 63 != 0 ? operation::insert : operation::erase;
     }
   }
   if (!is_update(kind) || !rules_.by_success) return;

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "assay/random/splitmix64.h"
+#include "assay/random/xoshiro256pp.h"
 #include "assay/subject/any_map.h"
 #include "assay/trial/latency.h"
 #include "assay/trial/worker.h"
@@ -17,6 +19,9 @@
 #include "assay/workload/mix.h"
 
 namespace assay::flawed {
+
+// Of a thread's seed, beside those of workload/streams.h.
+inline constexpr std::uint64_t choice_stream = 100;
 
 // Every insert becomes an erase. Synchrobench decides by the sign of a number which of the two is
 // next, and in the directory of the lock-free tree that number is unsigned.
@@ -74,7 +79,8 @@ class updates_by_turns : public handle_in_front {
       : handle_in_front(std::move(own)),
         self_(self),
         rules_(rules),
-        updates_percent_(updates_percent) {}
+        updates_percent_(updates_percent),
+        engine_(random::derive_seed(self.seed, choice_stream)) {}
 
   progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
                    const task& task, tally& sums) override;
@@ -90,6 +96,7 @@ class updates_by_turns : public handle_in_front {
   trial::worker& self_;
   turns rules_;
   double updates_percent_;
+  random::xoshiro256pp engine_;        // which update a search becomes
   std::optional<std::uint64_t> last_;  // the key whose insert succeeded, until an erase does
   double operations_ = 0;
   double effective_ = 0;

@@ -1,9 +1,10 @@
 """Every rule. `guide/ID.md` explains each: what it sees, why it matters, what to do."""
 
-from assay.audit import design, host, results, trials, validations, workload
+from assay.audit import design, flaws, host, results, trials, validations, workload
 from assay.audit.types import Evidence, Rule
 
 DESIGN_RULES: tuple[Rule[Evidence], ...] = (
+    flaws.flawed_on_purpose,
     design.too_few_blocks,
     design.family_too_large,
     design.short_trials,
@@ -43,6 +44,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     host.fixed_layout,
     host.one_layout,
     results.memory_use,
+    flaws.mix_not_performed,
     workload.overloaded,
     workload.starved,
     workload.updates_without_effect,

@@ -25,6 +25,7 @@ from assay.compare.changes import Changes, changes
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
+from assay.experiment.flaws import marked
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -74,6 +75,7 @@ def compare(sides: Sequence[Side]) -> Compared:
             )
     for side in sides:
         _check_metric(first, side)
+        _check_flaws(first, side)
     analyses = {side.held_in: summarise(side.trials, side.experiment) for side in sides}
     samples: list[NDArray[np.float64]] = []
     everywhere: list[NDArray[np.float64]] = []
@@ -147,6 +149,16 @@ def _check_metric(first: Side, side: Side) -> None:
         raise AssayError(
             f"{metric} is in {units[0] or 'no unit'} for {first.name} but in {units[1] or 'no unit'} for "
             f"{side.name}; give both the same unit in [subjects.NAME.extract]"
+        )
+
+
+def _check_flaws(first: Side, side: Side) -> None:
+    """Refuse to compare trials that mislead on purpose with others, unless one experiment has both."""
+    if side.held_in != first.held_in and side.flaws() != first.flaws():
+        flawed, other = (first, side) if first.flaws() else (side, first)
+        raise AssayError(
+            f"{flawed.name} is {marked(flawed.flaws())}, and {other.name} is not so: they are compared only"
+            " within one experiment that says [pitfall] deliberate = true"
         )
 
 

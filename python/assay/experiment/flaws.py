@@ -25,6 +25,37 @@ Flaw = Literal[
 ]
 """Those of the program `assay-pitfalls`, which says more of each: `assay-pitfalls --flaws`."""
 
+WHAT: Mapping[str, str] = {
+    "never_inserts": "every update is an erase, so that the map empties and searches end at its root",
+    "one_seed": "all threads draw the same keys and operations from one seed, one after the other",
+    "effective_updates": (
+        "an insert must succeed before an erase is tried, and an erase before an insert: no thread updates at"
+        " random"
+    ),
+    "alternating_keys": "an erase takes the key that its thread inserted last, which its caches still hold",
+    "failed_updates_as_searches": (
+        "updates that change nothing are counted as searches, and others are made up for them: the map meets"
+        " another mix than was asked for"
+    ),
+    "insert_only_prefill": (
+        "the prefill inserts keys and erases none: the map has a shape that updates at random do not leave it"
+    ),
+    "single_threaded_prefill": (
+        "one thread fills the map for all: its memory lies near this thread, in the order of its inserts"
+    ),
+    "no_prefill": "the map is empty when the measurement begins, and its size changes all the time",
+    "power_of_two_range": (
+        "the key range is rounded up to a power of two, and the low bits of a number are its key"
+    ),
+    "clock_every_operation": "the clock is read after every operation, which is part of what is measured",
+    "nominal_time": "operations are divided by the time that was asked for, not by the time that passed",
+    "half_the_processors": "all threads share one half of the processors, and the other half is idle",
+    "latency_from_start": (
+        "latency counts from when an operation began, not from when it was due: nobody sees that it waited"
+    ),
+}
+"""Flaw -> what is misleading about it, as a clause."""
+
 NAMES: tuple[str, ...] = get_args(Flaw)
 PROGRAM = "assay-pitfalls"
 """Runs the trials that have flaws; `assay-trial` has none."""
@@ -60,5 +91,5 @@ def lesson_of(flaw: str) -> str:
 
 
 def marked(flaws: tuple[str, ...]) -> str:
-    """Return in words what a trial with flaws is; empty of an honest one."""
+    """Return in words what trials with flaws are; empty of honest ones."""
     return f"flawed on purpose: {listed(list(flaws))}" if flaws else ""

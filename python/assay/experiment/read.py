@@ -519,9 +519,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
             raise MistakeError(at if number is None else (*at, number), why)
 
 
-def _check_flaws(
-    experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
-) -> None:
+def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
     """Check that a trial misleads only where the experiment says that it does so on purpose."""
     if not (flaws := flaws_of(settings)):
         return

@@ -24,7 +24,7 @@ from pydantic import (
 
 from assay.experiment import placeholders
 from assay.experiment.events import Simulate, is_simulated
-from assay.experiment.flaws import PitfallTable, flaws_of
+from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
@@ -552,6 +552,11 @@ class Experiment(Part):
         """Return all flaws that trials of any condition have, each once."""
         conditions = map(self.settings, self.conditions())
         return tuple(dict.fromkeys(flaw for settings in conditions for flaw in flaws_of(settings)))
+
+    @property
+    def mark(self) -> str:
+        """Return in words that trials mislead on purpose, and how; empty where none does."""
+        return marked(self.flaws())
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""

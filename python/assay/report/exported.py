@@ -17,9 +17,15 @@ def export_for(
     """Return the JSON of a campaign for a tool's own scripts, and in words what its times are.
 
     Raises:
-        AssayError: another tool measured it, its main metric is not a time or a rate, or no trial is valid.
+        AssayError: another tool measured it, it misleads on purpose, its main metric is not a time or a rate,
+            or no trial is valid.
     """
     experiment = store.experiment(campaign.id)
+    if experiment.mark:
+        raise AssayError(
+            f"campaign {campaign.id} is {experiment.mark}, which the JSON of {tool} has no place to say;"
+            " export it as csv"
+        )
     metric = experiment.comparison.metric
     common = common_unit(experiment, metric)
     if common is None or common[0] == "bytes":

@@ -19,7 +19,13 @@ NAMED_AT_MOST = 4
 
 
 def headline(report: Report) -> str:
-    """Return what the verdicts come to, in a sentence."""
+    """Return what the verdicts come to, in a sentence, after one that says whether trials mislead."""
+    said = _headline(report)
+    mark = report.experiment.mark
+    return f"{mark[:1].upper()}{mark[1:]}. {said}" if mark else said
+
+
+def _headline(report: Report) -> str:
     analysis = report.analysis
     if report.experiment.varied:
         return sentence(report)

@@ -44,6 +44,8 @@ class Change:
 def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment]:
     """Return the history of an experiment, and its latest form.
 
+    Campaigns that mislead on purpose in other ways than the latest are left out.
+
     Raises:
         AssayError: the store has no campaign of it with a trial that has ended, and that can be read.
     """
@@ -58,7 +60,9 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
             f"{store.path} has no campaign of {show(experiment)} with a trial;"
             f" {nearest(experiment, [*known])}"
         )
-    return history(campaigns), campaigns[-1].experiment
+    latest = campaigns[-1].experiment
+    alike = [campaign for campaign in campaigns if campaign.experiment.flaws() == latest.flaws()]
+    return history(alike), latest
 
 
 def headline(of: History, experiment: Experiment) -> str:

@@ -66,6 +66,8 @@ def _beginning(report: Report) -> Iterator[Text]:
     if report.experiment.overrides:
         ran.append(printable(f"; run with {' '.join(report.experiment.overrides)}"))
     yield ran
+    if mark := report.experiment.mark:
+        yield Text(mark, "bold red")
     if campaign.stopped:
         yield Text(printable(f"It ended early: {campaign.stopped}."))
     if not report.experiment.varied:

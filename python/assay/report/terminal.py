@@ -34,6 +34,8 @@ def print_report(report: Report, console: Console) -> None:
             f"{'; run with ' * bool(overrides)}{overrides}."
         )
     )
+    if mark := report.experiment.mark:
+        console.print(_text(mark, "bold red"))
     console.print()
     console.print(_text("Findings", "bold") if report.findings else "Findings: none.")
     for finding in report.findings:

@@ -20,6 +20,7 @@ FIXED = {
     "reason": "t.reason",
     "started_at": "t.started_at",
     "wall_s": "t.wall_s",
+    "flaws": "json_extract(p.request, '$.flaws')",
 }
 """The columns that every view begins with, and what they are made of."""
 
