@@ -154,7 +154,8 @@ def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
     "updates-without-effect",
     "Updates change nothing",
     f"{ANOMALIES}, sections 4.5.1 and 6.3",
-    "In {conditions} updates change the map less than {limit} as often as random keys would, {worst} at worst.",
+    "In {conditions} updates change the map less than {limit} as often as random keys would, {worst} at"
+    " worst.",
     "Look at what draws the keys: an array that is too short repeats them, and so do flawed engines.",
     limit=0.2,
     below=True,

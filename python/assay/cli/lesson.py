@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.lessons import Lesson, Outcome, Run
     from assay.report import Report
+    from assay.store import Store
 
 LESSONS_STORE = Path("results/lessons.sqlite")
 
@@ -91,13 +92,14 @@ def _carried_out(
             with carried_out(opened, campaign, quiet=quiet) as number:
                 reports.append(gather(opened, number))
                 record(reports[-1], opened)
-        runs: list[Run] = [_run(report, opened) for report in reports]
+        runs: list[Run] = [as_run(report, opened) for report in reports]
         outcome = lesson.outcome(runs)
         pages = [write_page(report, opened) for report in reports]
     return outcome, [report.campaign.id for report in reports], pages
 
 
-def _run(report: "Report", store: Any) -> "Run":
+def as_run(report: "Report", store: "Store") -> "Run":
+    """Return a reported campaign as a lesson judges it."""
     from assay.lessons import Run
 
     return Run(

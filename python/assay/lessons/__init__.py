@@ -1,4 +1,4 @@
-"""The course: each lesson runs a flawed measurement beside an honest one, and shows the rule that catches it."""
+"""The course: a flawed measurement beside an honest one in each lesson, and the rule that catches it."""
 
 from assay.lessons.catalog import LESSONS, PARTS
 from assay.lessons.lesson import Lesson, LessonError, find

@@ -43,7 +43,7 @@ LESSONS = _numbered(
         LOOP,
         "mix-not-performed",
         levels(
-            "inserts as a share of all operations", metric("insert_throughput", over="throughput"), times=1.5
+            "inserts as a share of all operations", metric("insert_throughput", over="throughput"), times=0.5
         ),
         ("flaws",),
         _CERTAIN,
@@ -70,7 +70,7 @@ LESSONS = _numbered(
         "clock-every-operation",
         LOOP,
         "flawed-on-purpose",
-        levels("operations a second, in millions", metric("throughput"), times=0.7, per=1e6),
+        levels("processor time of an operation, in ns", metric("processor_ns_per_operation"), times=1.4),
         ("flaws",),
         _CERTAIN,
     ),
@@ -140,7 +140,7 @@ LESSONS = _numbered(
         "hardware-numbers",
         NUMBERS,
         "generation",
-        levels("operations a second, in millions", metric("throughput"), times=0.8, per=1e6),
+        levels("processor time of an operation, in ns", metric("processor_ns_per_operation"), times=1.2),
         ("rdrand",),
         _CERTAIN,
     ),

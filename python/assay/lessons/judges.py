@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import mean, stdev
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
 from assay.analysis import (
     CONFIDENCE,
@@ -138,12 +138,13 @@ def first_blocks(blocks: int) -> Judge:
         early = cut(run, blocks)
         naive = naive_differences(early)
         honest = summarise(run.trials, run.experiment).comparisons
+        most = run.experiment.design.blocks.most
         found = [comparison for comparison in honest if comparison.all_groups.verdict in ("faster", "slower")]
         caught, clean = tuple(_named(rule, early.findings())), not _named(rule, run.findings())
         return Outcome(
-            f"identical code; after {blocks} blocks, with each comparison tested alone (t-test, p < 5%), {naive} of"
-            f" {len(honest)} are called different; after all {run.experiment.design.blocks.most} blocks, as one"
-            f" family, {len(found)}.",
+            f"identical code; after {blocks} blocks, with each comparison tested alone (t-test, p < 5%),"
+            f" {naive} of {len(honest)} are called different; after all {most} blocks,"
+            f" as one family, {len(found)}.",
             naive > len(found),
             caught,
             clean,
@@ -232,7 +233,7 @@ def p_of_t(sample: Sequence[float]) -> float:
     if len(sample) < 2 or (deviation := stdev(sample)) == 0:
         return 1.0
     statistic = mean(sample) / (deviation / math.sqrt(len(sample)))
-    return float(2 * student.sf(abs(statistic), len(sample) - 1))
+    return float(2 * stdtr(len(sample) - 1, -abs(statistic)))
 
 
 def peeked(differences: Sequence[float], least: int = 3) -> int | None:
@@ -256,9 +257,9 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
     caught = tuple(_named(rule, cut(run, max(1, first)).findings()))
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
     return Outcome(
-        f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every pair calls"
-        f" {flawed:.0%} of them different, typically after {first} pairs; who tests once, as planned,"
-        f" {honest:.0%}.",
+        f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every"
+        f" pair calls {flawed:.0%} of them different, typically after {first} pairs; who tests once, as"
+        f" planned, {honest:.0%}.",
         flawed > 2 * honest and flawed > 1 - CONFIDENCE,
         caught,
         not _named(rule, run.findings()),
@@ -289,7 +290,8 @@ def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
     caught = tuple(_named(rule, audit_foreign(saved)))
     return Outcome(
         f"{counted(naive, 'process', 'processes')} ran the same code, each with a 95% interval from its own"
-        f" {len(series[0]) if series else 0} repetitions: {share:.0%} of pairs of these intervals do not even overlap.",
+        f" {len(series[0]) if series else 0} repetitions: {share:.0%} of pairs of these intervals do not even"
+        " overlap.",
         share > 2 * (1 - CONFIDENCE),
         caught,
         not _named(rule, run.findings()),
@@ -314,7 +316,8 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     named = [("first", (logs[: len(logs) // 2],)), ("second", (logs[len(logs) // 2 :],))]
     caught = tuple(_named(rule, audit_foreign(_as_foreign(named, 2, randomised=False))))
     return Outcome(
-        f"identical code: its second half of trials has {claim:.4g} times the throughput of its first half, which ran before;"
+        f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
+        " other half;"
         f" by turns in random order it is {by_turns:.4g} times.",
         abs(math.log(claim)) > abs(math.log(by_turns)),
         caught,
@@ -335,7 +338,7 @@ def student_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
     if len(values) < 2:
         return None
-    half = student.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    half = stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * stdev(values) / math.sqrt(len(values))
     center = mean(values)
     return Interval(center - half, center + half, CONFIDENCE)
 
@@ -353,9 +356,10 @@ def two_modes(rule: str, runs: Sequence[Run]) -> Outcome:
     if not all(sides):
         return Outcome("nothing could be measured.", False, caught, clean)
     flawed, honest = map(distance_to_mean, sides)
-    said = f"the mean of {len(sides[0])} trials is {number(mean(sides[0]) / 1e6)}M operations a second, and the nearest"
+    center = number(mean(sides[0]))
     return Outcome(
-        f"{said} trial is {flawed:.0%} away from it; of the version with one mode {honest:.0%}.",
+        f"the mean of {counted(sides[0], 'trial')} is {center} ns an operation, and the nearest"
+        f" trial is {flawed:.0%} away from it; of the version with one mode {honest:.0%}.",
         flawed > 0.1 and flawed > honest,
         caught,
         clean,

@@ -55,7 +55,7 @@ class Lesson:
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """Its experiments: one with both versions, or that of the flawed version and that of the honest one."""
+        """Its experiments: one with both versions, or one for each, the flawed version first."""
         alone = COURSE / f"{self.stem}.toml"
         if alone.exists():
             return (alone,)

@@ -1,4 +1,4 @@
-"""What a lesson found: how far the flawed measurement is from the honest one, and what the audit says of each."""
+"""What a lesson found: how far the flawed version is from the honest one, and what the audit says of each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
