@@ -427,3 +427,15 @@ def test_conditions_have_no_verdicts_of_their_own(side: MakeSide) -> None:
     whole = side("a", flat)
     conditions = [condition_side(whole, f"subject={name},threads=1") for name in ("one", "two")]
     assert compare(conditions).changes == ()
+
+
+FLAWED = SOURCE.replace('[trial]\n', '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n')
+
+
+def test_campaigns_that_mislead_on_purpose_are_compared_with_none_that_does_not(side: MakeSide) -> None:
+    honest, flawed = side("honest", flat), side("flawed", flat, source=FLAWED)
+    for sides in ([honest, flawed], [flawed, honest]):
+        with pytest.raises(AssayError, match="flawed is flawed on purpose: never_inserts, and honest is not"):
+            compare(sides)
+    assert compare([flawed, side("again", flat, source=FLAWED, seed=2)]).comparisons
+

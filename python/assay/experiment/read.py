@@ -112,6 +112,14 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         pitfall=document.pitfall,
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
+        reported=tuple(
+            other.model_copy(
+                update={
+                    "level": level_of(("reported", index, "level"), comparison.factor, other.level, factors)
+                }
+            )
+            for index, other in enumerate(document.reported)
+        ),
     )
     for index, rule in enumerate(experiment.validations):
         _check_validation(index, rule, factors)

@@ -37,6 +37,7 @@ from assay.experiment.types import (
     Pattern,
     RepeatMs,
     Repetitions,
+    Reported,
     Seed,
     Tool,
     Until,
@@ -194,3 +195,5 @@ class Document(Table):
     """Rules that every result must pass."""
     charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())
     """Charts that the report has beside its own."""
+    reported: Annotated[tuple[Reported, ...], Listed] = ()
+    """What others report of the levels that are compared."""

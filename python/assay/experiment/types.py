@@ -393,6 +393,16 @@ class Chart(Table):
         return self
 
 
+class Reported(Table):
+    """What somebody else reports of a level of the compared factor: one [[reported]]."""
+
+    level: Any
+    says: NonEmptyWord
+    """In words, with what it was measured on."""
+    source: NonEmptyWord
+    """Where it stands."""
+
+
 def _by_level(levels: Any) -> Any:
     """Return level -> settings, of the pairs that JSON has because its keys are strings."""
     if not isinstance(levels, list):
@@ -498,6 +508,7 @@ class Experiment(Part):
         ab: how revisions are built, where they are compared.
         revisions: those that are compared by the factor `revision`; None where they are not.
         pitfall: whether it misleads on purpose; only then trials may have flaws.
+        reported: what others report of levels of the compared factor, to stand beside the verdicts.
         overrides: options of the command line that changed what the file says, such as `--blocks 4`.
     """
 
@@ -521,6 +532,7 @@ class Experiment(Part):
     pitfall: PitfallTable = PitfallTable()
     validations: tuple[Validation, ...] = ()
     charts: tuple[Chart, ...] = ()
+    reported: tuple[Reported, ...] = ()
     digests: dict[str, str] = Field(default_factory=dict)
     overrides: tuple[str, ...] = ()
 
@@ -556,7 +568,8 @@ class Experiment(Part):
     @property
     def mark(self) -> str:
         """Return in words that trials mislead on purpose, and how; empty where none does."""
-        return marked(self.flaws())
+        deliberate = "misleads on purpose" if self.pitfall.deliberate else ""
+        return marked(self.flaws()) or deliberate
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""

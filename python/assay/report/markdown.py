@@ -42,6 +42,7 @@ def summary(report: Report) -> str:
             ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
             _verdicts(report),
         ),
+        *_reported(report),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
         text(origin),
     ]
@@ -54,6 +55,13 @@ def _sensitivity(report: Report) -> Iterator[str]:
         yield text(sensitivity.name_of(condition))
         yield table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
         yield "\n".join(map(text, sensitivity.about(condition)))
+
+
+def _reported(report: Report) -> Iterator[str]:
+    """Yield the table of what others report, where the experiment says so."""
+    if report.experiment.reported:
+        headings = [report.analysis.factor, f"here, over {report.analysis.baseline}", "reported", "where"]
+        yield table(headings, ([*row] for row in words.reported(report)))
 
 
 def _verdicts(report: Report) -> Iterator[list[str]]:

@@ -81,6 +81,7 @@ def campaign_files(
         sensitivity_headings=sensitivity.HEADINGS,
         trust=trust(report),
         picture=picture(report),
+        reported=list(words.reported(report)),
         unit=unit_in(report.experiment, report.analysis.metric),
         anchor_of=anchor_of,
         unfolded=UNFOLDED,

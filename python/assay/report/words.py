@@ -24,6 +24,21 @@ def interval(value: Interval | None) -> str:
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
+def reported(report: Report) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what others report of a level: the level, its ratios here, what they say, and where it stands."""
+    for other in report.experiment.reported:
+        ratios = [
+            comparison.ratio
+            for comparison in report.analysis.comparisons
+            if comparison.level == other.level and comparison.ratio is not None
+        ]
+        here = "no ratio"
+        if ratios:
+            low, high = ratio(min(ratios)), ratio(max(ratios))
+            here = low if low == high else f"{low} to {high} in {counted(ratios, 'context')}"
+        yield str(other.level), here, other.says, other.source
+
+
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     """Return the median where it is typical of the values, else in one word why it is not.
 

@@ -764,3 +764,19 @@ def test_a_program_that_ignores_what_it_was_asked_for_gives_no_valid_trial(
     else:
         assert outcome.status == "invalid"
         assert outcome.reason == f"the result has no {missing}, which the request asked for"
+
+
+@pytest.mark.parametrize("asked", [[], ["one_seed"]])
+@pytest.mark.parametrize("had", [[], ["one_seed"], ["never_inserts"]])
+def test_a_trial_misleads_exactly_as_it_was_asked_to(
+    tmp_path: Path, stop: StopSignals, asked: list[str], had: list[str]
+) -> None:
+    def flaws(names: list[str]) -> dict[str, object]:
+        return {"flaws": names} if names else {}
+
+    result = json.dumps({**json.loads(VALID), **flaws(had)})
+    trial = planned(script(tmp_path / "subject", f"print({result!r})"))
+    calibrate = script(tmp_path / "calibrate", f"print({CALIBRATION!r})")
+    outcome = only(LocalExecutor(calibrate, stop), replace(trial, request={**REQUEST, **flaws(asked)}))
+    assert outcome.status == ("valid" if asked == had else "invalid")
+    assert ("flawed on purpose" in outcome.reason) == (asked != had)

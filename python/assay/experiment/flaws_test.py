@@ -1,0 +1,98 @@
+"""Trials that mislead on purpose: who may ask for them, and where they run."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import programs
+from assay.errors import AssayError
+from assay.experiment import Experiment, parse
+from assay.experiment.flaws import NAMES, WHAT, flaws_of, lesson_of, marked
+from assay.plan.make_plan import make_plan
+
+DELIBERATE = "[pitfall]\ndeliberate = true\n"
+HARNESSES = '[factors.harness]\nhonest = {}\nflawed = { flaws = ["never_inserts", "one_seed"] }\n'
+
+
+def experiment(text: str = HARNESSES, pitfall: str = DELIBERATE, subject: str = "bt_map") -> Experiment:
+    """Return an experiment of one thread."""
+    trial = (
+        f'[trial]\nsubject = "{subject}"\nthreads = 1\nkey_range = 100\nmix = {{ insert = 50, erase = 50 }}\n'
+    )
+    return parse(f"{pitfall}{trial}{text}", Path("pitfall.toml"))
+
+
+def test_flaws_are_refused_with_place_and_lesson_unless_they_are_deliberate() -> None:
+    with pytest.raises(AssayError) as refused:
+        experiment(pitfall="")
+    message = str(refused.value)
+    assert message.startswith(
+        "pitfall.toml:8: factors.harness.flawed.flaws: never_inserts misleads on purpose"
+    )
+    assert "the lesson never-inserts" in message
+    assert "\n" not in message
+    with pytest.raises(AssayError, match="the lesson an-empty-tree"):
+        experiment(pitfall='[pitfall]\nlesson = "an-empty-tree"\n')
+    assert experiment().flaws() == ("never_inserts", "one_seed")
+
+
+@pytest.mark.parametrize(
+    ("flaws", "why"),
+    [('["never_insert"]', "never_inserts"), ('["one_seed", "one_seed"]', "twice"), ('"one_seed"', "list")],
+)
+def test_a_list_of_flaws_has_known_names_each_once(flaws: str, why: str) -> None:
+    with pytest.raises(AssayError, match=why):
+        experiment(f"[factors.harness]\nhonest = {{}}\nflawed = {{ flaws = {flaws} }}\n")
+
+
+def test_programs_of_ones_own_have_no_flaws_of_ours() -> None:
+    with pytest.raises(AssayError, match="a program of your own"):
+        experiment(f'{HARNESSES}[subjects.mine]\nprogram = "./mine"\n', subject="mine")
+
+
+def test_trials_with_flaws_run_in_a_program_of_their_own_and_others_as_before() -> None:
+    plan = make_plan(experiment(), 1, lambda _: "/bin/assay-trial", 1000)
+    for trial in plan.trials:
+        flawed = trial.levels["harness"] == "flawed"
+        assert trial.program == ("/bin/assay-pitfalls" if flawed else "/bin/assay-trial")
+        assert ("flaws" in trial.request) == flawed
+        assert flaws_of(trial.request) == (("never_inserts", "one_seed") if flawed else ())
+
+
+def test_no_flaws_make_an_honest_trial() -> None:
+    honest = experiment('[factors.flaws]\nhonest = []\nflawed = ["one_seed"]\n')
+    trials = make_plan(honest, 1, lambda _: "/bin/assay-trial", 1000).trials
+    assert {trial.program for trial in trials if trial.levels["flaws"] == "honest"} == {"/bin/assay-trial"}
+    settings = "[factors]\nbatch = [1, 2]\n"
+    assert experiment(settings, pitfall="").mark == ""
+    assert experiment(settings).mark == "misleads on purpose"
+
+
+def test_a_stored_experiment_keeps_that_it_misleads() -> None:
+    before = experiment()
+    after = Experiment.model_validate_json(before.model_dump_json())
+    assert (after.pitfall, after.flaws()) == (before.pitfall, before.flaws())
+    assert after.mark == "flawed on purpose: never_inserts and one_seed" == marked(before.flaws())
+
+
+def test_the_program_has_the_flaws_that_experiments_may_name() -> None:
+    program = programs.find("assay-pitfalls")
+    answer = subprocess.run([program, "--flaws"], capture_output=True, check=True)
+    listed: list[dict[str, Any]] = json.loads(answer.stdout)
+    assert tuple(flaw["name"] for flaw in listed) == NAMES == tuple(WHAT)
+    assert all(flaw["description"] and flaw["source"] for flaw in listed)
+
+
+def test_what_others_report_is_of_a_level_that_is_compared() -> None:
+    reported = '[[reported]]\nlevel = "{}"\nsays = "about 100 times"\nsource = "a paper"\n'
+    (other,) = experiment(HARNESSES + reported.format("flawed")).reported
+    assert (other.level, other.says, other.source) == ("flawed", "about 100 times", "a paper")
+    with pytest.raises(AssayError, match="flawed"):
+        experiment(HARNESSES + reported.format("flaw"))
+
+
+def test_a_lesson_is_named_after_its_flaw() -> None:
+    assert lesson_of("never_inserts") == "never-inserts"
