@@ -11,6 +11,7 @@ from assay.audit import FOREIGN_RULES, RULES
 from assay.campaign import Campaign, plan_trials
 from assay.cli.lesson import as_run
 from assay.experiment import parse
+from assay.experiment.flaws import NAMES, lesson_of
 from assay.lessons import LESSONS, PARTS, Lesson, lacking, told
 from assay.lessons import machine as lessons_machine
 from assay.report import gather
@@ -70,6 +71,10 @@ def test_every_lesson_has_its_files_and_nothing_else_is_there() -> None:
     assert [*dict.fromkeys(lesson.part for lesson in LESSONS)] == [*PARTS]
 
 
+def test_each_flaw_has_a_lesson_of_its_name() -> None:
+    assert {lesson_of(flaw) for flaw in NAMES} <= {lesson.name for lesson in LESSONS}
+
+
 def test_the_index_lists_each_lesson_with_its_rule() -> None:
     index = (COURSE / "README.md").read_text()
     rules = {rule.id for rule in RULES} | {rule.id for rule in FOREIGN_RULES}
@@ -86,7 +91,7 @@ def test_a_lesson_is_told_with_its_page(assay: Assay) -> None:
     listed = assay("lesson", "list").stdout
     assert "1  never-inserts" in listed
     ran = assay("lesson", "short-array", "--quiet", "--seed", "1").stdout
-    assert ran.startswith("Lesson 13: Numbers that come round again\n")
+    assert ran.startswith("Lesson 14: Numbers that come round again\n")
     assert "Caught by  updates-without-effect:" in ran
     page = Path(re.findall(r"(?m)^page: (.*)$", ran)[0])
     assert page.name.endswith(".html")
@@ -99,8 +104,8 @@ def test_json_has_the_numbers(assay: Assay) -> None:
 
 def test_an_unknown_lesson_lists_the_course(assay: Assay) -> None:
     unknown = assay("lesson", "99", expect=2)
-    assert "29  looking" in unknown.stdout
-    assert unknown.stderr == "error: there is no lesson 99; they are numbered 1 to 29\n"
+    assert "30  looking" in unknown.stdout
+    assert unknown.stderr == "error: there is no lesson 99; they are numbered 1 to 30\n"
     assert "did you mean looking?" in assay("lesson", "lookin", expect=2).stderr
 
 
@@ -108,5 +113,5 @@ def test_a_machine_that_lacks_something_is_told_so(assay: Assay, monkeypatch: py
     monkeypatch.setattr(lessons_machine, "NEEDS", {"rdrand": lambda: "a processor with RDRAND"})
     refused = assay("lesson", "hardware-numbers", expect=2)
     assert refused.stderr == (
-        "error: lesson 14, hardware-numbers, needs a processor with RDRAND, which is not here\n"
+        "error: lesson 15, hardware-numbers, needs a processor with RDRAND, which is not here\n"
     )

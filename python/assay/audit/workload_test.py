@@ -106,3 +106,13 @@ def test_a_mix_of_a_map_without_searches_is_noted(operation: str) -> None:
         assert not searched_for_nothing(kinds, mix=mix)
     assert searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all"}])
     assert not searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all", "mix": {"find": 100}}])
+
+
+@pytest.mark.parametrize(("effective", "shown"), [(9.0, None), (1.0, "10%"), (0.0, "0%")])
+def test_updates_that_change_nothing_are_a_warning(effective: float, shown: str | None) -> None:
+    updates = {"insert_throughput": 10.0, "erase_throughput": 10.0, "effective_update_throughput": effective}
+    found = findings(sometimes(metrics={**METRICS, **updates})).get("updates-without-effect", [])
+    assert [finding.where for finding in found] == (
+        [(f"subject=other, threads=2: {shown}",)] if shown else []
+    )
+    assert all(finding.severity == "warning" for finding in found)

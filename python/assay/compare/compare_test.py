@@ -429,7 +429,7 @@ def test_conditions_have_no_verdicts_of_their_own(side: MakeSide) -> None:
     assert compare(conditions).changes == ()
 
 
-FLAWED = SOURCE.replace('[trial]\n', '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n')
+FLAWED = SOURCE.replace("[trial]\n", '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n')
 
 
 def test_campaigns_that_mislead_on_purpose_are_compared_with_none_that_does_not(side: MakeSide) -> None:
@@ -438,4 +438,3 @@ def test_campaigns_that_mislead_on_purpose_are_compared_with_none_that_does_not(
         with pytest.raises(AssayError, match="flawed is flawed on purpose: never_inserts, and honest is not"):
             compare(sides)
     assert compare([flawed, side("again", flat, source=FLAWED, seed=2)]).comparisons
-

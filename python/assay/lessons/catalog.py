@@ -102,6 +102,14 @@ LESSONS = _numbered(
         _CERTAIN,
     ),
     (
+        "single-threaded-prefill",
+        LOOP,
+        "flawed-on-purpose",
+        levels("milliseconds of prefill", metric("prefill_ms"), times=1.1),
+        ("flaws", "two processors"),
+        _BY_CHANCE,
+    ),
+    (
         "latency-from-start",
         LOOP,
         "flawed-on-purpose",
