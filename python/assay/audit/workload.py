@@ -175,4 +175,4 @@ def updates_without_effect(evidence: Evidence, trial: StoredTrial) -> float | No
     if "effective_update_throughput" not in trial.metrics:
         return None
     share = inserts / (inserts + erases)
-    return trial.metrics["effective_update_throughput"] / updates / (2 * share * (1 - share))
+    return float(trial.metrics["effective_update_throughput"] / updates / (2 * share * (1 - share)))

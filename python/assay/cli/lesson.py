@@ -57,12 +57,16 @@ def lesson(
         raise
     if missing := lacking(chosen.needs):
         raise AssayError(f"lesson {chosen.number}, {chosen.name}, needs {listed(missing)}, which is not here")
-    outcome, numbers, pages = _carried_out(chosen, seed, store, quiet=quiet)
+    outcome, reports, pages = _carried_out(chosen, seed, store, quiet=quiet)
     if as_json:
+        numbers = [report.campaign.id for report in reports]
         print_json({**_described(chosen), **_measured(outcome), "campaigns": numbers, "pages": pages})
     else:
         for line in told(chosen, outcome):
             typer.echo(line)
+        busy = [finding for report in reports for finding in report.findings if finding.rule == "busy-host"]
+        if busy:
+            typer.echo(f"busy: {busy[0].message} Take the lesson again on a quiet host.")
         for page in pages:
             typer.echo(f"page: {page}")
         if chosen.number < len(LESSONS):
@@ -73,8 +77,8 @@ def lesson(
 
 def _carried_out(
     lesson: "Lesson", seed: int | None, path: Path, *, quiet: bool
-) -> "tuple[Outcome, list[int], list[Path]]":
-    """Run the campaigns of a lesson; return what they show, their numbers and their pages."""
+) -> "tuple[Outcome, list[Report], list[Path]]":
+    """Run the campaigns of a lesson; return what they show, their reports and their pages."""
     from assay.campaign import Campaign, plan_trials
     from assay.cli.run import carried_out
     from assay.experiment import overridden
@@ -95,7 +99,7 @@ def _carried_out(
         runs: list[Run] = [as_run(report, opened) for report in reports]
         outcome = lesson.outcome(runs)
         pages = [write_page(report, opened) for report in reports]
-    return outcome, [report.campaign.id for report in reports], pages
+    return outcome, reports, pages
 
 
 def as_run(report: "Report", store: "Store") -> "Run":
