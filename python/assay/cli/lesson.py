@@ -41,7 +41,7 @@ def lesson(
 
     Example: `assay lesson 1`
     """
-    from assay.lessons import LESSONS, LessonError, find, lacking, told
+    from assay.lessons import LESSONS, LessonError, find, lacking
 
     if which == "list":
         if as_json:
@@ -62,17 +62,24 @@ def lesson(
         numbers = [report.campaign.id for report in reports]
         print_json({**_described(chosen), **_measured(outcome), "campaigns": numbers, "pages": pages})
     else:
-        for line in told(chosen, outcome):
-            typer.echo(line)
-        busy = [finding for report in reports for finding in report.findings if finding.rule == "busy-host"]
-        if busy:
-            typer.echo(f"busy: {busy[0].message} Take the lesson again on a quiet host.")
-        for page in pages:
-            typer.echo(f"page: {page}")
-        if chosen.number < len(LESSONS):
-            typer.echo(f"next: assay lesson {chosen.number + 1}")
+        _tell(chosen, outcome, reports, pages)
     if not outcome.taught:
         raise typer.Exit(1)
+
+
+def _tell(lesson: "Lesson", outcome: "Outcome", reports: "Sequence[Report]", pages: "Sequence[Path]") -> None:
+    """Print what a lesson showed, and what to do next."""
+    from assay.lessons import LESSONS, told
+
+    for line in told(lesson, outcome):
+        typer.echo(line)
+    busy = [finding for report in reports for finding in report.findings if finding.rule == "busy-host"]
+    if busy:
+        typer.echo(f"busy: {busy[0].message} Take the lesson again on a quiet host.")
+    for page in pages:
+        typer.echo(f"page: {page}")
+    if lesson.number < len(LESSONS):
+        typer.echo(f"next: assay lesson {lesson.number + 1}")
 
 
 def _carried_out(
