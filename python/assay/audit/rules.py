@@ -49,6 +49,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     workload.short_array,
     workload.overloaded,
     workload.starved,
+    workload.updates_without_effect,
     trials.unfair,
     trials.generation,
 )

@@ -200,3 +200,31 @@ def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
         and (name.endswith("_longest_ns") or (name.endswith("_throughput") and value == 0))
     ]
     return max(waits, default=None)
+
+
+@limited(
+    "updates-without-effect",
+    "Updates change nothing",
+    f"{ANOMALIES}, sections 4.5.1 and 6.3",
+    "In {conditions} updates change the map less than {limit} as often as random keys would, {worst} at"
+    " worst.",
+    "Look at what draws the keys: an array that is too short repeats them, and so do flawed engines.",
+    limit=0.2,
+    below=True,
+)
+@typical
+def updates_without_effect(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how often an update changed something, over how often it would with random keys.
+
+    None of roles, which have mixes of their own, and where either kind of update is not asked for.
+    """
+    settings = evidence.settings(trial)
+    mix = settings.get("mix", {})
+    inserts, erases = mix.get("insert", 0), mix.get("erase", 0)
+    updates = trial.metrics.get("insert_throughput", 0) + trial.metrics.get("erase_throughput", 0)
+    if "roles" in settings or not (inserts and erases and updates):
+        return None
+    if "effective_update_throughput" not in trial.metrics:
+        return None
+    share = inserts / (inserts + erases)
+    return float(trial.metrics["effective_update_throughput"] / updates / (2 * share * (1 - share)))

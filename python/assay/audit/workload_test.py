@@ -135,3 +135,13 @@ def test_an_array_that_a_thread_uses_more_than_once(array: int, draws: str, foun
         place for finding in findings(change, trial=trial).get("short-array", []) for place in finding.where
     ]
     assert where == found or len(where) == found
+
+
+@pytest.mark.parametrize(("effective", "shown"), [(9.0, None), (1.0, "10%"), (0.0, "0%")])
+def test_updates_that_change_nothing_are_a_warning(effective: float, shown: str | None) -> None:
+    updates = {"insert_throughput": 10.0, "erase_throughput": 10.0, "effective_update_throughput": effective}
+    found = findings(sometimes(metrics={**METRICS, **updates})).get("updates-without-effect", [])
+    assert [finding.where for finding in found] == (
+        [(f"subject=other, threads=2: {shown}",)] if shown else []
+    )
+    assert all(finding.severity == "warning" for finding in found)

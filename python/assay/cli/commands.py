@@ -23,6 +23,7 @@ from assay.cli import (
     export,
     host,
     import_,
+    lesson,
     new,
     plan,
     race,
@@ -63,6 +64,7 @@ app.command("compare", cls=Command)(compare.compare)
 app.command("trend", cls=Command)(trend.trend)
 app.command("explore", cls=Command)(explore.explore)
 app.command("engines", cls=Command)(engines.engines)
+app.command("lesson", cls=Command)(lesson.lesson)
 app.command("clocks", cls=Command)(clocks.clocks)
 app.command("check", cls=Command)(check.check)
 app.command("query", cls=Command)(browse.query)

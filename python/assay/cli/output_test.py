@@ -57,6 +57,8 @@ COMMANDS = {
     "engines": ["wyrand", "--numbers", "1000"],
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
+    "lesson list": [],
+    "lesson": ["short-array", "--quiet"],
     "clocks": ["--for", "1us"],
     "host check": [],
     "host tune": ["--dry-run"],

@@ -1,0 +1,416 @@
+"""How lessons are judged: the naive claim and the honest one, from the same kind of stored trials.
+
+Pure functions. Where the flaw is in the measurement, the two versions are levels of one experiment, and a
+number is compared over the pairs of its groups. Where it is in the analysis, the naive claim is made here of
+honest trials.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from statistics import mean, stdev
+
+import numpy as np
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
+
+from assay.analysis import (
+    CONFIDENCE,
+    Interval,
+    median,
+    median_interval,
+    ratios_of_pairs,
+    sign_flips,
+    summarise,
+)
+from assay.audit import audit_foreign
+from assay.experiment.types import Blocks
+from assay.findings import Finding
+from assay.foreign.types import Benchmark, ForeignRun, Measure
+from assay.lessons.lesson import Judge
+from assay.lessons.outcome import FLAWED, HONEST, VERSION, Outcome, Run
+from assay.store.types import StoredTrial
+from assay.words import counted, in_percent, number, ratio
+
+Number = Callable[[StoredTrial], float | None]
+"""From a trial to a number of it; None where it has none."""
+
+
+def metric(name: str, over: str = "", less: str = "") -> Number:
+    """Return what gives a metric of a valid trial, less another one or as a share of it."""
+
+    def of(trial: StoredTrial) -> float | None:
+        if trial.status != "valid" or name not in trial.metrics:
+            return None
+        value = trial.metrics[name]
+        if less:
+            return value - trial.metrics[less] if less in trial.metrics else None
+        if over:
+            return value / trial.metrics[over] if trial.metrics.get(over) else None
+        return value
+
+    return of
+
+
+def updates_share(trial: StoredTrial) -> float | None:
+    """Return the share of a valid trial's updates that changed something."""
+    if trial.status != "valid":
+        return None
+    updates = trial.metrics.get("insert_throughput", 0) + trial.metrics.get("erase_throughput", 0)
+    return trial.metrics.get("effective_update_throughput", 0) / updates if updates else None
+
+
+def invalid(trial: StoredTrial) -> float:
+    """Return 1 for a trial that does not count, 0 for a valid one."""
+    return float(trial.status != "valid")
+
+
+def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
+    """Return a judge of two versions by a number of their trials.
+
+    Args:
+        what: the number in words, with its unit.
+        of: from a trial to the number.
+        times: the ratio of flawed to honest from which on the effect shows; below 1 it shows from there down.
+        per: what a unit of `what` is, such as 1e6 for millions.
+    """
+
+    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
+        flawed, honest = ([of(trial) for trial in trials] for trials in _versions(runs))
+        pairs = [
+            a / b for a, b in zip(flawed, honest, strict=False) if a is not None and b is not None and b > 0
+        ]
+        values = [[value for value in side if value is not None] for side in (flawed, honest)]
+        caught, clean = _of_versions(rule, runs)
+        if not all(values):
+            return Outcome(f"{what}: nothing could be measured.", False, caught, clean)
+        ours, theirs = map(median, values)
+        told = f"{what}: {number(ours / per)} with the flaw, {number(theirs / per)} without it"
+        if not pairs:
+            shows = ours > theirs if times > 1 else ours < theirs
+            return Outcome(f"{told}.", shows, caught, clean, ours, theirs)
+        typical, interval = median(pairs), median_interval(pairs)
+        shows = typical >= times if times > 1 else typical <= times
+        return Outcome(
+            f"{told}: {ratio(typical)} times{_within(interval)}.",
+            shows,
+            caught,
+            clean,
+            ours,
+            theirs,
+            typical,
+            interval,
+        )
+
+    return judge
+
+
+def spread(what: str, of: Number) -> Judge:
+    """Return a judge of how far two versions' trials lie apart: the standard deviation over the mean."""
+
+    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
+        sides = [
+            [value for trial in trials if (value := of(trial)) is not None] for trials in _versions(runs)
+        ]
+        caught, clean = _of_versions(rule, runs)
+        if any(len(side) < 2 or mean(side) <= 0 for side in sides):
+            return Outcome(f"{what}: too few trials.", False, caught, clean)
+        flawed, honest = (stdev(side) / mean(side) for side in sides)
+        said = f"{what} differs between trials by {in_percent(flawed):.3g}% with the flaw,"
+        return Outcome(
+            f"{said} {in_percent(honest):.3g}% without it (standard deviation).",
+            flawed > honest,
+            caught,
+            clean,
+            flawed,
+            honest,
+            flawed / honest if honest else None,
+        )
+
+    return judge
+
+
+def first_blocks(blocks: int) -> Judge:
+    """Return a judge of what is claimed after a few blocks, by what all blocks say."""
+
+    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
+        [run] = runs
+        early = cut(run, blocks)
+        naive = naive_differences(early)
+        honest = summarise(run.trials, run.experiment).comparisons
+        most = run.experiment.design.blocks.most
+        found = [comparison for comparison in honest if comparison.all_groups.verdict in ("faster", "slower")]
+        caught, clean = tuple(_named(rule, early.findings())), not _named(rule, run.findings())
+        return Outcome(
+            f"identical code; after {blocks} blocks, with each comparison tested alone (t-test, p < 5%),"
+            f" {naive} of {len(honest)} are called different; after all {most} blocks,"
+            f" as one family, {len(found)}.",
+            naive > len(found),
+            caught,
+            clean,
+            naive,
+            len(found),
+        )
+
+    return judge
+
+
+def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge what three blocks say of identical code, by what all of them say."""
+    [run] = runs
+    differences = _differences(run)
+    few = [math.exp(mean(differences[i : i + 3])) for i in range(0, len(differences) - 2, 3)]
+    caught, clean = tuple(_named(rule, cut(run, 3).findings())), not _named(rule, run.findings())
+    if not few:
+        return Outcome("too few pairs could be measured.", False, caught, clean)
+    low, high = min(few), max(few)
+    return Outcome(
+        f"identical code; campaigns of 3 blocks give ratios from {ratio(low)} to {ratio(high)}, all"
+        f" {counted(differences, 'block')} together {ratio(math.exp(mean(differences)))}.",
+        high / low > 1 + run.experiment.comparison.smallest_effect_percent / 100,
+        caught,
+        clean,
+        high / low,
+        math.exp(abs(mean(differences))),
+    )
+
+
+def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge trials in one layout of memory by those in layouts of their own: how far they lie apart."""
+    caught, clean = _of_versions(rule, runs)
+    ratios = [
+        [
+            math.log(value)
+            for values in ratios_of_pairs(run.trials, run.experiment, analysis)
+            for value in values
+        ]
+        for run, analysis in ((run, summarise(run.trials, run.experiment)) for run in runs)
+    ]
+    if any(len(logs) < 2 for logs in ratios):
+        return Outcome("too few pairs could be measured.", False, caught, clean)
+    told = [
+        f"{ratio(math.exp(mean(logs)))} with a deviation of {in_percent(stdev(logs)):.3g}%" for logs in ratios
+    ]
+    return Outcome(
+        f"the ratio of the two trees is {told[0]} in one layout, and {told[1]} where each trial has its own.",
+        stdev(ratios[0]) < stdev(ratios[1]),
+        caught,
+        clean,
+        math.exp(mean(ratios[0])),
+        math.exp(mean(ratios[1])),
+    )
+
+
+def cut(run: Run, blocks: int) -> Run:
+    """Return a campaign as if it had been planned with the first few blocks alone."""
+    design = run.experiment.design.model_copy(update={"blocks": Blocks(most=blocks)})
+    return replace(
+        run,
+        experiment=run.experiment.model_copy(update={"design": design}),
+        trials=[trial for trial in run.trials if trial.block < blocks],
+    )
+
+
+def naive_differences(run: Run) -> int:
+    """Return how many levels differ from the baseline where each is tested alone, by Student's t on pairs."""
+    baseline = run.experiment.comparison.against()
+    factor, name = run.experiment.comparison.factor, run.experiment.comparison.metric
+    logs: dict[object, dict[int, float]] = {}
+    for trial in run.trials:
+        if trial.status == "valid" and trial.metrics.get(name, 0) > 0:
+            logs.setdefault(trial.levels[factor], {})[trial.block] = math.log(trial.metrics[name])
+    against = {str(level): of for level, of in logs.items()}.get(str(baseline), {})
+    differences = (
+        [of[block] - against[block] for block in of if block in against]
+        for level, of in logs.items()
+        if str(level) != str(baseline)
+    )
+    return sum(p_of_t(sample) < 1 - CONFIDENCE for sample in differences)
+
+
+def p_of_t(sample: Sequence[float]) -> float:
+    """Return the p-value of Student's t-test that the mean is 0; 1 where it cannot be tested."""
+    if len(sample) < 2 or (deviation := stdev(sample)) == 0:
+        return 1.0
+    statistic = mean(sample) / (deviation / math.sqrt(len(sample)))
+    return float(2 * stdtr(len(sample) - 1, -abs(statistic)))
+
+
+def peeked(differences: Sequence[float], least: int = 3) -> int | None:
+    """Return after how many pairs somebody stops who tests after every one; None where they never do."""
+    counts = range(least, len(differences) + 1)
+    return next((count for count in counts if p_of_t(differences[:count]) < 1 - CONFIDENCE), None)
+
+
+def looking(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge looking until something is significant, by the pairs of identical code with signs drawn anew.
+
+    Where code is identical, each sign is as likely as the other.
+    """
+    [run] = runs
+    differences = _differences(run)
+    draws = np.random.default_rng(run.experiment.design.seed).choice((-1.0, 1.0), (REPLAYS, len(differences)))
+    replays = [np.abs(differences) * signs for signs in draws]
+    early = [stop for replay in replays if (stop := peeked([*replay])) is not None]
+    once = sum(float(sign_flips([replay]).p[0]) < 1 - CONFIDENCE for replay in replays)
+    first = int(median(early)) if early else len(differences)
+    caught = tuple(_named(rule, cut(run, max(1, first)).findings()))
+    flawed, honest = len(early) / REPLAYS, once / REPLAYS
+    return Outcome(
+        f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every"
+        f" pair calls {flawed:.0%} of them different, typically after {first} pairs; who tests once, as"
+        f" planned, {honest:.0%}.",
+        flawed > 2 * honest and flawed > 1 - CONFIDENCE,
+        caught,
+        not _named(rule, run.findings()),
+        flawed,
+        honest,
+    )
+
+
+REPLAYS = 300
+
+
+def _differences(run: Run) -> list[float]:
+    of = metric(run.experiment.comparison.metric)
+    pairs = zip(*_versions([run]), strict=False)
+    values = [(of(a), of(b)) for a, b in pairs]
+    return [math.log(a / b) for a, b in values if a and b and a > 0 and b > 0]
+
+
+def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge intervals from repetitions within one process, by processes that ran the same code."""
+    [run] = runs
+    series = [_series(run, trial) for trial in run.trials if trial.status == "valid"]
+    naive = [interval for values in series if (interval := student_interval(values)) is not None]
+    pairs = [*combinations(naive, 2)]
+    apart = sum(a.high < b.low or b.high < a.low for a, b in pairs)
+    share = apart / len(pairs) if pairs else 0.0
+    saved = _as_foreign([("flawed", (series[0],) if series else ())], 1, randomised=True)
+    caught = tuple(_named(rule, audit_foreign(saved)))
+    return Outcome(
+        f"{counted(naive, 'process', 'processes')} ran the same code, each with a 95% interval from its own"
+        f" {len(series[0]) if series else 0} repetitions: {share:.0%} of pairs of these intervals do not even"
+        " overlap.",
+        share > 2 * (1 - CONFIDENCE),
+        caught,
+        not _named(rule, run.findings()),
+        share,
+        1 - CONFIDENCE,
+    )
+
+
+def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge a comparison that ran all of the baseline before all of the rest, by turns in random order.
+
+    All trials ran the same code. In the order in which they ran, the first half is what would have been the
+    baseline, and the second half what is compared with it.
+    """
+    [run] = runs
+    of = metric(run.experiment.comparison.metric)
+    in_time = sorted(run.trials, key=lambda trial: trial.started_at)
+    logs = [math.log(value) for trial in in_time if (value := of(trial)) is not None and value > 0]
+    claim = halves(logs)
+    honest = _differences(run)
+    by_turns = math.exp(mean(honest)) if honest else 1.0
+    named = [("first", (logs[: len(logs) // 2],)), ("second", (logs[len(logs) // 2 :],))]
+    caught = tuple(_named(rule, audit_foreign(_as_foreign(named, 2, randomised=False))))
+    return Outcome(
+        f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
+        " other half;"
+        f" by turns in random order it is {by_turns:.4g} times.",
+        abs(math.log(claim)) > abs(math.log(by_turns)),
+        caught,
+        not _named(rule, run.findings()),
+        claim,
+        by_turns,
+        claim / by_turns,
+    )
+
+
+def halves(logs: Sequence[float]) -> float:
+    """Return the ratio of the geometric means of the second half of some logarithms and of the first."""
+    middle = len(logs) // 2
+    return math.exp(mean(logs[middle:]) - mean(logs[:middle])) if middle else 1.0
+
+
+def student_interval(values: Sequence[float]) -> Interval | None:
+    """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
+    if len(values) < 2:
+        return None
+    half = stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * stdev(values) / math.sqrt(len(values))
+    center = mean(values)
+    return Interval(center - half, center + half, CONFIDENCE)
+
+
+def _series(run: Run, trial: StoredTrial) -> list[float]:
+    threads = run.result(trial.id).get("threads", ())
+    return [float(sum(counts)) for counts in zip(*(thread["series"] for thread in threads), strict=False)]
+
+
+def two_modes(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge a mean of values that gather in two places by how far it is from any value."""
+    caught, clean = _of_versions(rule, runs)
+    of = metric(runs[0].experiment.comparison.metric)
+    sides = [[value for trial in run.trials if (value := of(trial)) is not None] for run in runs]
+    if not all(sides):
+        return Outcome("nothing could be measured.", False, caught, clean)
+    flawed, honest = map(distance_to_mean, sides)
+    center = number(mean(sides[0]))
+    return Outcome(
+        f"the mean of {counted(sides[0], 'trial')} is {center} ns an operation, and the nearest"
+        f" trial is {flawed:.0%} away from it; of the version with one mode {honest:.0%}.",
+        flawed > 0.1 and flawed > honest,
+        caught,
+        clean,
+        flawed,
+        honest,
+    )
+
+
+def distance_to_mean(values: Sequence[float]) -> float:
+    """Return how far the value nearest to the mean of all is away from it, as a share of the mean."""
+    center = mean(values)
+    return min(abs(value - center) for value in values) / abs(center) if center else 0.0
+
+
+def _as_foreign(
+    samples: Iterable[tuple[str, tuple[Sequence[float], ...]]], processes: int, *, randomised: bool
+) -> ForeignRun:
+    """Return what a harness would have saved that keeps these samples."""
+    benchmarks = tuple(
+        Benchmark(name, {}, processes, (Measure("throughput", "op/s", tuple(map(tuple, of_processes))),))
+        for name, of_processes in samples
+    )
+    return ForeignRun("the flawed harness", "", benchmarks, randomised)
+
+
+def _versions(runs: Sequence[Run]) -> tuple[list[StoredTrial], list[StoredTrial]]:
+    """Return the flawed and the honest trials: of one campaign, or of one each."""
+    if len(runs) == 1:
+        return runs[0].of(FLAWED), runs[0].of(HONEST)
+    flawed, honest = ([*run.trials] for run in runs)
+    return flawed, honest
+
+
+def _of_versions(rule: str, runs: Sequence[Run]) -> tuple[tuple[Finding, ...], bool]:
+    """Return what a rule says of the flawed version, and whether it is silent about the honest one."""
+    found = [_named(rule, run.findings()) for run in runs]
+    if len(runs) == 2:
+        return tuple(found[0]), not found[1]
+    [findings] = found
+    return tuple(_about(findings, FLAWED)), not _about(findings, HONEST)
+
+
+def _about(findings: Iterable[Finding], version: str) -> list[Finding]:
+    return [
+        finding for finding in findings if any(f"{VERSION}={version}" in place for place in finding.where)
+    ]
+
+
+def _named(rule: str, findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.rule == rule]
+
+
+def _within(interval: Interval | None) -> str:
+    return "" if interval is None else f" ({ratio(interval.low)} to {ratio(interval.high)})"

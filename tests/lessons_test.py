@@ -1,0 +1,117 @@
+"""Every lesson of the course, at a reduced size: its effect, and the rule that tells two versions apart."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay.audit import FOREIGN_RULES, RULES
+from assay.campaign import Campaign, plan_trials
+from assay.cli.lesson import as_run
+from assay.experiment import parse
+from assay.experiment.flaws import NAMES, lesson_of
+from assay.lessons import LESSONS, PARTS, Lesson, lacking, told
+from assay.lessons import machine as lessons_machine
+from assay.report import gather
+from assay.runner.process import StopSignals
+from assay.store import Store
+from conftest import ROOT, Assay
+
+COURSE = ROOT / "docs" / "course"
+LONGEST_MS = 100
+AS_LONG_AS_IT_IS = {"overload", "memory-not-freed"}
+"""The effect of these needs time."""
+FEWEST = {"two-modes": 12, "too-few-blocks": 12, "many-comparisons": 9, "looking": 10, "fixed-layout": 2}
+BLOCKS = 3
+OF_TIMES = "two-modes"
+"""Its rule looks at times, which a busy host may gather in several places too."""
+
+
+def reduced(lesson: Lesson, text: str) -> str:
+    """Return an experiment with fewer and shorter trials."""
+    if lesson.name not in AS_LONG_AS_IT_IS:
+        text = re.sub(r"(duration_ms|warm_up_ms) = ([\d_]+)", _shorter, text)
+    return re.sub(
+        r"(?m)^blocks = \d+", f"blocks = {FEWEST.get(lesson.name, BLOCKS)}\nrepeat = 0\nseed = 1", text
+    )
+
+
+def _shorter(setting: "re.Match[str]") -> str:
+    return f"{setting[1]} = {min(LONGEST_MS, int(setting[2].replace('_', '')))}"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_teaches_what_it_says(lesson: Lesson, tmp_path: Path) -> None:
+    if missing := lacking(lesson.needs):
+        pytest.skip(f"needs {missing}")
+    experiments = [parse(reduced(lesson, file.read_text()), file) for file in lesson.files]
+    with Store.open(tmp_path / "store.sqlite") as store, StopSignals() as stop:
+        runs = []
+        for experiment in experiments:
+            campaign = Campaign(store, experiment, plan_trials(experiment))
+            number = campaign.carry_out(stop, Console(quiet=True), lambda _: None)
+            runs.append(as_run(gather(store, number), store))
+        outcome = lesson.outcome(runs)
+    assert outcome.caught, outcome
+    if lesson.name != OF_TIMES:
+        assert outcome.clean, outcome
+    if lesson.certain:
+        assert outcome.shows, outcome
+    lines = [*told(lesson, outcome)]
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+
+
+def test_every_lesson_has_its_files_and_nothing_else_is_there() -> None:
+    files = {path.name for lesson in LESSONS for path in (lesson.page, *lesson.files)}
+    assert files | {"README.md"} == {path.name for path in COURSE.iterdir()}
+    assert len(LESSONS) >= 24
+    assert [*dict.fromkeys(lesson.part for lesson in LESSONS)] == [*PARTS]
+
+
+def test_each_flaw_has_a_lesson_of_its_name() -> None:
+    assert {lesson_of(flaw) for flaw in NAMES} <= {lesson.name for lesson in LESSONS}
+
+
+def test_the_index_lists_each_lesson_with_its_rule() -> None:
+    index = (COURSE / "README.md").read_text()
+    rules = {rule.id for rule in RULES} | {rule.id for rule in FOREIGN_RULES}
+    for lesson in LESSONS:
+        assert lesson.rule in rules
+        row = f"| {lesson.number} | [{lesson.title}]({lesson.stem}.md) | [{lesson.rule}]("
+        assert row in index
+        text = lesson.page.read_text()
+        assert f"assay lesson {lesson.number}\n" in text
+        assert f"[{lesson.rule}](../guide/audit/{lesson.rule}.md)" in text
+
+
+def test_a_lesson_is_told_with_its_page(assay: Assay) -> None:
+    listed = assay("lesson", "list").stdout
+    assert "1  never-inserts" in listed
+    ran = assay("lesson", "short-array", "--quiet", "--seed", "1").stdout
+    assert ran.startswith("Lesson 14: Numbers that come round again\n")
+    assert "Caught by  updates-without-effect:" in ran
+    page = Path(re.findall(r"(?m)^page: (.*)$", ran)[0])
+    assert page.name.endswith(".html")
+
+
+def test_json_has_the_numbers(assay: Assay) -> None:
+    lessons = json.loads(assay("lesson", "--json").stdout)["lessons"]
+    assert [lesson["number"] for lesson in lessons] == [lesson.number for lesson in LESSONS]
+
+
+def test_an_unknown_lesson_lists_the_course(assay: Assay) -> None:
+    unknown = assay("lesson", "99", expect=2)
+    assert "30  looking" in unknown.stdout
+    assert unknown.stderr == "error: there is no lesson 99; they are numbered 1 to 30\n"
+    assert "did you mean looking?" in assay("lesson", "lookin", expect=2).stderr
+
+
+def test_a_machine_that_lacks_something_is_told_so(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lessons_machine, "NEEDS", {"rdrand": lambda: "a processor with RDRAND"})
+    refused = assay("lesson", "hardware-numbers", expect=2)
+    assert refused.stderr == (
+        "error: lesson 15, hardware-numbers, needs a processor with RDRAND, which is not here\n"
+    )
