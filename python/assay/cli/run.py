@@ -103,10 +103,9 @@ def run(
             " --anyway runs it as it is"
         )
     titles = {rule.id: rule.title for rule in RULES}
-    for finding in audit_experiment(loaded, host()):
-        if finding.severity == "error":  # known before hours are spent on it
-            listing = invocation("audit", str(experiment))
-            typer.echo(f"before it runs: {titles[finding.rule]}; more: {listing}", err=True)
+    errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
+    for title in dict.fromkeys(titles[finding.rule] for finding in errors):  # known before hours are spent
+        typer.echo(f"before it runs: {title}; more: {invocation('audit', str(experiment))}", err=True)
     tuned = tuned or isolated
     with _tuned_host(tuned, isolated=isolated):
         report = run_and_report(
