@@ -1,7 +1,7 @@
 """Rules about what the threads of trials were given to do, and whether they could."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from assay.analysis import median
 from assay.audit.known_flaws import KNOWN_FLAWS
@@ -9,8 +9,9 @@ from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES
 from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding
+from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import counted
+from assay.words import condition_name, counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
@@ -81,20 +82,23 @@ def frees_nothing(evidence: Evidence) -> Iterator[Finding]:
     """
     leaking = {*evidence.host.get("leaking", ())}
     factor = evidence.experiment.comparison.factor
-    where: dict[str, None] = {}
-    by_context: dict[tuple[tuple[str, object], ...], dict[str, None]] = defaultdict(dict)
+    contexts: dict[tuple[tuple[str, object], ...], list[Mapping[str, Level]]] = defaultdict(list)
     for condition in evidence.experiment.conditions():
-        context = tuple((name, level) for name, level in condition.items() if name != factor)
-        by_context[context][str(evidence.experiment.settings(condition)["subject"])] = None
-    for subjects in by_context.values():
-        if leaking & subjects.keys() and subjects.keys() - leaking:
-            where |= dict.fromkeys(subject for subject in subjects if subject in leaking)
+        contexts[tuple(level for level in condition.items() if level[0] != factor)].append(condition)
+    where = []
+    for conditions in contexts.values():
+        leak = [
+            condition
+            for condition in conditions
+            if evidence.experiment.settings(condition)["subject"] in leaking
+        ]
+        if len(leak) < len(conditions):
+            where += map(condition_name, leak)
     yield from of_places(
         where,
-        "subjects",
-        f"{counted(where, 'subject')} {'frees' if len(where) == 1 else 'free'} nothing, and"
-        f" {'is' if len(where) == 1 else 'are'} compared with others that do: a part of the difference is"
-        " what freeing costs, and what memory that grows costs later.",
+        "conditions",
+        f"The subject of {counted(where, 'condition')} frees nothing, and is compared with others that do: a"
+        " part of the difference is what freeing costs, and what memory that grows costs later.",
         "Compare subjects that free memory alike, or look at peak_resident_bytes beside throughput.",
     )
 

@@ -108,7 +108,10 @@ def test_a_mix_of_a_map_without_searches_is_noted(operation: str) -> None:
     assert not searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all", "mix": {"find": 100}}])
 
 
-@pytest.mark.parametrize(("leaking", "found"), [([], ()), (["other"], ("other",)), (["base", "other"], ())])
+OTHER = ("subject=other, threads=1", "subject=other, threads=2")
+
+
+@pytest.mark.parametrize(("leaking", "found"), [([], ()), (["other"], OTHER), (["base", "other"], ())])
 def test_a_subject_frees_nothing_beside_one_that_does(leaking: list[str], found: tuple[str, ...]) -> None:
     rule_findings = [
         finding

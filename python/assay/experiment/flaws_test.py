@@ -10,8 +10,7 @@ import pytest
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
-from assay.experiment.flaws import NAMES, WHAT, flaws_of, lesson_of, marked
-from assay.plan.make_plan import make_plan
+from assay.experiment.flaws import NAMES, WHAT, lesson_of, marked
 
 DELIBERATE = "[pitfall]\ndeliberate = true\n"
 HARNESSES = '[factors.harness]\nhonest = {}\nflawed = { flaws = ["never_inserts", "one_seed"] }\n'
@@ -53,19 +52,7 @@ def test_programs_of_ones_own_have_no_flaws_of_ours() -> None:
         experiment(f'{HARNESSES}[subjects.mine]\nprogram = "./mine"\n', subject="mine")
 
 
-def test_trials_with_flaws_run_in_a_program_of_their_own_and_others_as_before() -> None:
-    plan = make_plan(experiment(), 1, lambda _: "/bin/assay-trial", 1000)
-    for trial in plan.trials:
-        flawed = trial.levels["harness"] == "flawed"
-        assert trial.program == ("/bin/assay-pitfalls" if flawed else "/bin/assay-trial")
-        assert ("flaws" in trial.request) == flawed
-        assert flaws_of(trial.request) == (("never_inserts", "one_seed") if flawed else ())
-
-
-def test_no_flaws_make_an_honest_trial() -> None:
-    honest = experiment('[factors.flaws]\nhonest = []\nflawed = ["one_seed"]\n')
-    trials = make_plan(honest, 1, lambda _: "/bin/assay-trial", 1000).trials
-    assert {trial.program for trial in trials if trial.levels["flaws"] == "honest"} == {"/bin/assay-trial"}
+def test_a_pitfall_without_flaws_is_marked_too() -> None:
     settings = "[factors]\nbatch = [1, 2]\n"
     assert experiment(settings, pitfall="").mark == ""
     assert experiment(settings).mark == "misleads on purpose"
