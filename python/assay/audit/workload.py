@@ -85,7 +85,7 @@ def frees_nothing(evidence: Evidence) -> Iterator[Finding]:
     contexts: dict[tuple[tuple[str, object], ...], list[Mapping[str, Level]]] = defaultdict(list)
     for condition in evidence.experiment.conditions():
         contexts[tuple(level for level in condition.items() if level[0] != factor)].append(condition)
-    where = []
+    where: list[str] = []
     for conditions in contexts.values():
         leak = [
             condition
