@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t very_many = 1'000'000;
-constexpr auto very_long = 3s;
+constexpr auto very_long = 2s;
 constexpr std::uint64_t many_awakenings = 1000;
 constexpr std::uint64_t long_ns = 300'000'000;
 

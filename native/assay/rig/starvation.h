@@ -4,7 +4,7 @@
 //     ...                               // threads use the map for a while
 //     starving.end().told               // "a thread was inside insert(3) for 4.1 s, ..."
 //
-// It is beyond doubt only if the others have completed a million operations meanwhile, for three
+// It is beyond doubt only if the others have completed a million operations meanwhile, for two
 // seconds, and the thread did not merely wait for a processor, as with more threads than processors
 // it may: it was asleep all the time and nobody woke it, or it was woken a thousand times in vain,
 // or it used a processor for a third of a second. A std::mutex wakes its threads in turn, and each
