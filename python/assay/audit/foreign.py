@@ -2,17 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
+from assay.audit.sources import REASONABLE_TIME, WRONG_DATA
 from assay.audit.types import rule
 from assay.findings import Finding, Severity
-from assay.foreign import Benchmark, ForeignRun, Loop
+from assay.foreign import Benchmark, ForeignRun
 from assay.words import counted
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
-_KEPT = (0.5, 2.0)
-"""Of its first size, between which shares a structure has kept it: full instead of half full is twice."""
-_FEW = 0.05
-"""Share of updates below which these have no effect: about half have in a steady state."""
 
 
 @rule("failed-benchmarks", "Benchmarks failed", "docs/guide/foreign.md")
@@ -81,69 +77,6 @@ def no_samples(run: ForeignRun) -> Iterator[Finding]:
     )
 
 
-@rule("size-not-kept", "The structure did not keep its size", f"{ANOMALIES}, sections 4.5.1 and 4.8")
-def size_not_kept(run: ForeignRun) -> Iterator[Finding]:
-    """Find runs of a harness for sets whose structure emptied, or whose updates changed nothing."""
-    changed = {
-        benchmark.title: loop
-        for benchmark in run.benchmarks
-        for loop in benchmark.loops
-        if _changed_its_size(loop) or _without_effect(loop)
-    }
-    if changed:
-        yield Finding(
-            f"In {len(changed)} of {counted(run.benchmarks, 'benchmark')} what was measured is not what was"
-            " asked for: operations on an emptied structure, and updates that change nothing, are cheap"
-            " searches.",
-            tuple(f"{title}: {_what_became_of(loop)}" for title, loop in changed.items()),
-            {"benchmarks": len(changed), "of": len(run.benchmarks)},
-            "Believe no throughput of these. Let inserts and erases be drawn at random in equal shares, fill"
-            f" to half of the key range, and look at the size at the end; or {_OURS}, which checks the"
-            " contents.",
-            "error",
-        )
-
-
-@rule("misleading-loop", "The loop misleads in known ways", f"{ANOMALIES}, sections 4 and 5")
-def misleading_loop(run: ForeignRun) -> Iterator[Finding]:
-    """Find what the loop of a harness for sets is known to do, as far as its output tells."""
-    reasons = dict.fromkeys(
-        reason for benchmark in run.benchmarks for loop in benchmark.loops for reason in loop.misleads
-    )
-    if reasons:
-        yield Finding(
-            f"{run.tool} measures in ways that are known to change throughput, up to a hundred times.",
-            tuple(reasons),
-            {"ways": len(reasons)},
-            f"Compare only runs that share all of them, and no absolute figure; or {_OURS}.",
-        )
-
-
-@rule("not-validated", "Nothing tells that the contents were right", f"{ANOMALIES}, sections 4.5.4 and 4.8")
-def not_validated(run: ForeignRun) -> Iterator[Finding]:
-    """Find runs of a harness for sets that compare less than the keys themselves."""
-
-    def checked(by: str) -> list[Benchmark]:
-        return [
-            benchmark for benchmark in run.benchmarks if any(loop.checked == by for loop in benchmark.loops)
-        ]
-
-    yield from _of(
-        checked(""),
-        run,
-        "{have} no result of a check of the contents: a broken structure can be fast.",
-        "Build the harness with its validation, and keep all that it prints.",
-    )
-    yield from _of(
-        checked("number of keys"),
-        run,
-        "{have} nothing but the number of keys checked: a structure that loses one key and holds another"
-        " twice passes.",
-        f"Check a sum of the keys as well; or {_OURS}, which checks keys and values.",
-        severity="note",
-    )
-
-
 @rule("no-host-facts", "The file tells nothing of its host", "docs/guide/foreign.md")
 def no_host_facts(run: ForeignRun) -> Iterator[Finding]:
     """Find runs that tell nothing of machine and build."""
@@ -193,35 +126,10 @@ FOREIGN_RULES = (
     one_process,
     fixed_order,
     no_samples,
-    size_not_kept,
-    misleading_loop,
-    not_validated,
     no_host_facts,
     unfit_host,
     no_calibration,
 )
-
-
-def _changed_its_size(loop: Loop) -> bool:
-    if not loop.size_before or loop.size_after is None:
-        return False
-    least, most = _KEPT
-    return not least < loop.size_after / loop.size_before < most
-
-
-def _without_effect(loop: Loop) -> bool:
-    if not loop.updates or loop.effective_updates is None:
-        return False
-    return loop.effective_updates < _FEW * loop.updates
-
-
-def _what_became_of(loop: Loop) -> str:
-    said = []
-    if _changed_its_size(loop):
-        said.append(f"{loop.size_before} keys at the start, {loop.size_after} at the end")
-    if _without_effect(loop):
-        said.append(f"{loop.effective_updates} of {loop.updates} updates changed it")
-    return ", ".join(said)
 
 
 def _samples(benchmark: Benchmark) -> Iterator[int]:

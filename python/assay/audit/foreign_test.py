@@ -1,11 +1,9 @@
 """Rules about what another tool measured."""
 
-from dataclasses import replace
-
 import pytest
 
 from assay.audit import audit_foreign
-from assay.foreign import Benchmark, ForeignRun, Loop, Measure, Summary
+from assay.foreign import Benchmark, ForeignRun, Measure, Summary
 
 FACTS = {"host_name": "vm"}
 
@@ -60,42 +58,3 @@ def test_what_the_file_tells_of_its_host() -> None:
     host: dict[str, str | bool] = {"library_build_type": "debug", "cpu_scaling_enabled": True}
     found = [finding.rule for finding in audit_foreign(ForeignRun("Google Benchmark", "", two, True, host))]
     assert found == ["unfit-host", "unfit-host", "no-calibration"]
-
-
-def of_a_set(*loops: Loop) -> ForeignRun:
-    """Return a run of a harness for sets."""
-    rates = tuple((1e6,) for _ in loops)
-    benchmark = Benchmark("tree", {}, len(loops), (Measure("throughput", "op/s", rates),), loops=loops)
-    return ForeignRun("Synchrobench", "", (benchmark,), True, FACTS)
-
-
-KEPT = Loop(size_before=1000, size_after=980, updates=400, effective_updates=200, checked="sum of keys")
-
-
-def test_a_loop_that_keeps_its_size_and_is_checked_has_no_finding_of_its_own() -> None:
-    assert not rules(of_a_set(KEPT, KEPT)).keys() & {"size-not-kept", "misleading-loop", "not-validated"}
-
-
-@pytest.mark.parametrize(
-    ("loop", "said"),
-    [
-        (replace(KEPT, size_after=0), "tree: 1000 keys at the start, 0 at the end"),
-        (replace(KEPT, effective_updates=3), "tree: 3 of 400 updates changed it"),
-    ],
-)
-def test_a_structure_that_emptied_or_was_not_updated_is_an_error(loop: Loop, said: str) -> None:
-    (finding,) = (
-        finding for finding in audit_foreign(of_a_set(KEPT, loop)) if finding.rule == "size-not-kept"
-    )
-    assert (finding.severity, finding.where) == ("error", (said,))
-
-
-def test_known_ways_of_a_loop_are_listed_once() -> None:
-    loop = replace(KEPT, misleads=("one thread fills the set",))
-    (finding,) = (f for f in audit_foreign(of_a_set(loop, loop)) if f.rule == "misleading-loop")
-    assert finding.where == ("one thread fills the set",)
-
-
-@pytest.mark.parametrize(("checked", "severity"), [("", "warning"), ("number of keys", "note")])
-def test_what_a_harness_did_not_check(checked: str, severity: str) -> None:
-    assert rules(of_a_set(replace(KEPT, checked=checked)))["not-validated"] == severity

@@ -11,7 +11,6 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     design.oversubscribed,
     design.unpinned,
     workload.mix_without_finds,
-    workload.frees_nothing,
     workload.rejected_engine,
     workload.not_replayable,
 )
@@ -46,7 +45,6 @@ RULES: tuple[Rule[Evidence], ...] = (
     host.one_layout,
     results.memory_use,
     flaws.mix_not_performed,
-    workload.short_array,
     workload.overloaded,
     workload.starved,
     workload.updates_without_effect,

@@ -1,17 +1,15 @@
 """Rules about what the threads of trials were given to do, and whether they could."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from assay.analysis import median
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES
 from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding
-from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted
+from assay.words import counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
@@ -71,60 +69,6 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
         " ends these trials as valid.",
         f"Give find a share of the mix, or check the map itself: `assay check {', '.join(maps[:1])}`.",
         "note",
-    )
-
-
-@rule("frees-nothing", "A compared subject never frees memory", f"{ANOMALIES}, section 5")
-def frees_nothing(evidence: Evidence) -> Iterator[Finding]:
-    """Find comparisons of subjects one of which never frees what it erases, and another does.
-
-    Which do was noted when the campaign began; a program that does not say is taken to free.
-    """
-    leaking = {*evidence.host.get("leaking", ())}
-    factor = evidence.experiment.comparison.factor
-    contexts: dict[tuple[tuple[str, object], ...], list[Mapping[str, Level]]] = defaultdict(list)
-    for condition in evidence.experiment.conditions():
-        contexts[tuple(level for level in condition.items() if level[0] != factor)].append(condition)
-    where: list[str] = []
-    for conditions in contexts.values():
-        leak = [
-            condition
-            for condition in conditions
-            if evidence.experiment.settings(condition)["subject"] in leaking
-        ]
-        if len(leak) < len(conditions):
-            where += map(condition_name, leak)
-    yield from of_places(
-        where,
-        "conditions",
-        f"The subject of {counted(where, 'condition')} frees nothing, and is compared with others that do: a"
-        " part of the difference is what freeing costs, and what memory that grows costs later.",
-        "Compare subjects that free memory alike, or look at peak_resident_bytes beside throughput.",
-    )
-
-
-@rule("short-array", "An array of numbers repeats within a trial", f"{ANOMALIES}, section 6.1")
-def short_array(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions whose threads use up their array of random numbers and begin it again."""
-    where = []
-    for condition, trials in evidence.valid_by_condition.items():
-        settings = evidence.settings(trials[0])
-        array = settings.get("engine", {}).get("array")
-        throughputs = [trial.metrics["throughput"] for trial in trials if "throughput" in trial.metrics]
-        if not array or not throughputs:
-            continue
-        draws = 2 if settings.get("draws") == "two" else 1
-        seconds = settings["duration_ms"] / 1000
-        used = draws * median(throughputs) * seconds / settings["threads"] / array
-        if used > 1:
-            where.append(f"{condition}: {used:.3g} times")
-    yield from of_places(
-        where,
-        "conditions",
-        f"In {counted(where, 'condition')} a thread uses its array of random numbers more than once:"
-        " the same operations on the same keys come again in the same order, which caches and branch"
-        " predictors learn.",
-        "Make the array longer than what a trial draws, or draw in place: leave `array` out.",
     )
 
 

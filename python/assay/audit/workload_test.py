@@ -108,38 +108,6 @@ def test_a_mix_of_a_map_without_searches_is_noted(operation: str) -> None:
     assert not searched_for_nothing(MAPS, mix=mix, roles=[{"name": "all", "mix": {"find": 100}}])
 
 
-OTHER = ("subject=other, threads=1", "subject=other, threads=2")
-
-
-@pytest.mark.parametrize(("leaking", "found"), [([], ()), (["other"], OTHER), (["base", "other"], ())])
-def test_a_subject_frees_nothing_beside_one_that_does(leaking: list[str], found: tuple[str, ...]) -> None:
-    rule_findings = [
-        finding
-        for finding in audit_experiment(experiment(), HOST | {"leaking": leaking})
-        if finding.rule == "frees-nothing"
-    ]
-    assert [finding.where for finding in rule_findings] == ([found] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("array", "draws", "found"),
-    [
-        (2_000_000, "one", []),
-        (2_000_000, "two", []),
-        (1_000_000, "two", ["subject=base, threads=1: 2 times", "subject=other, threads=1: 2 times"]),
-        (400_000, "one", 4),
-    ],
-)
-def test_an_array_that_a_thread_uses_more_than_once(array: int, draws: str, found: list[str] | int) -> None:
-    """A thread draws a million operations: 1e6 a second for one second, or half of them with two threads."""
-    trial = f'engine = {{ name = "pcg64", array = {array} }}\ndraws = "{draws}"'
-    change = lambda *_: {"metrics": {**METRICS, "throughput": 1e6}}  # noqa: E731
-    where = [
-        place for finding in findings(change, trial=trial).get("short-array", []) for place in finding.where
-    ]
-    assert where == found or len(where) == found
-
-
 @pytest.mark.parametrize(("effective", "shown"), [(9.0, None), (1.0, "10%"), (0.0, "0%")])
 def test_updates_that_change_nothing_are_a_warning(effective: float, shown: str | None) -> None:
     updates = {"insert_throughput": 10.0, "erase_throughput": 10.0, "effective_update_throughput": effective}

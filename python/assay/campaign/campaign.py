@@ -21,7 +21,7 @@ from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
 from assay.runner.simulate import announcement, wanted
-from assay.runner.subjects import known_of, listings
+from assay.runner.subjects import kinds, listings
 from assay.store import Store
 from assay.versions import Repository
 
@@ -115,7 +115,7 @@ class Campaign:
                     show(f"{subject} runs in one layout: {reason}")
                 known = {
                     **host(),
-                    **known_of(experiment, listed),
+                    "subjects": kinds(experiment, listed),
                     "one_layout": fixed,
                     "commit": commit,
                 }

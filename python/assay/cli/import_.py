@@ -25,8 +25,8 @@ def import_(
     """Store what another tool measured, without a verdict.
 
     FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
-    json), XML of Catch2 (--reporter xml), the folder target/criterion of Criterion.rs, or all that runs of
-    Setbench, Synchrobench or ASCYLIB printed. Several may be named; a mistake in one of them imports none.
+    json), XML of Catch2 (--reporter xml), or the folder target/criterion of Criterion.rs. Several may be
+    named; a mistake in one of them imports none.
 
     The audit says what the results lack, and a page shows them beside what Assay measured. They have no
     verdict and are compared with nothing. A file that is in the store already is not imported again.

@@ -63,7 +63,6 @@ def listed_subjects(
                     "variant_of": variant_of,
                     "ours": of_ours,
                     "holds_nothing": entry["holds_nothing"],
-                    "leaks": entry["leaks"],
                     "max_threads": entry["max_threads"],
                     "keys": list(dict.fromkeys(key for key, _ in entry["types"])),
                     "values": list(dict.fromkeys(value for _, value in entry["types"])),

@@ -11,13 +11,7 @@ from assay.errors import AssayError
 
 
 def entry(name: str, description: str, *operations: str, **more: Any) -> dict[str, Any]:
-    plain = {
-        "structure": "map",
-        "max_threads": None,
-        "types": [["uint64", "uint64"]],
-        "holds_nothing": False,
-        "leaks": False,
-    }
+    plain = {"structure": "map", "max_threads": None, "types": [["uint64", "uint64"]], "holds_nothing": False}
     return plain | {"name": name, "description": description, "operations": ["insert", *operations]} | more
 
 

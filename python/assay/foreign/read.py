@@ -10,13 +10,11 @@ from assay.foreign.google_benchmark import google_benchmark
 from assay.foreign.hyperfine import hyperfine
 from assay.foreign.jmh import jmh
 from assay.foreign.pyperf import pyperf
-from assay.foreign.set_harness import read_set_harness
 from assay.foreign.types import ForeignRun
 
 _HOW = (
     "import what these write: Google Benchmark --benchmark_out=FILE, Catch2 --reporter xml, "
-    "hyperfine --export-json FILE, pyperf -o FILE, Criterion.rs target/criterion, JMH -rf json, "
-    "or the whole output of Setbench, Synchrobench or ASCYLIB"
+    "hyperfine --export-json FILE, pyperf -o FILE, Criterion.rs target/criterion, JMH -rf json"
 )
 
 _OBJECTS: tuple[tuple[frozenset[str], Callable[[Place], ForeignRun]], ...] = (
@@ -54,29 +52,15 @@ def read(path: Path) -> ForeignRun:
     if path.is_dir() or path.name in FILES:
         return criterion([(parse(_text(file), str(file)), _identity(file)) for file in files])
     text = _text(path)
-    run = _reader(text)(text, str(path))
+    run = read_catch2(text, str(path)) if text.startswith("<") else _read_json(text, str(path))
     if not run.benchmarks:
         fail(str(path), "", "holds no benchmark", "let the tool run at least one")
     return run
 
 
-def _reader(text: str) -> Callable[[str, str], ForeignRun]:
-    match text[:1]:
-        case "<":
-            return read_catch2
-        case "{" | "[":
-            return _read_json
-        case _:
-            return _read_text
-
-
-def _read_text(text: str, source: str) -> ForeignRun:
-    return read_set_harness(text, source) or fail(
-        source, "", "is not a result of a tool that Assay knows", _HOW
-    )
-
-
 def _read_json(text: str, source: str) -> ForeignRun:
+    if text[:1] not in {"{", "["}:
+        fail(source, "", "is neither JSON nor XML, so no result of a tool that Assay knows", _HOW)
     document = parse(text, source)
     content = document.value
     fields = content.keys() if isinstance(content, dict) else set[str]()

@@ -46,26 +46,6 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """What one run of a harness for concurrent sets tells of its loop, which decides what its rate is worth.
-
-    Attributes:
-        size_before, size_after: keys when measuring began and when it had ended; None where it is not told.
-        updates: inserts and erases that were tried; None where it is not told.
-        effective_updates: those that changed the set.
-        checked: what the harness itself compares at the end; empty if nothing.
-        misleads: what its loop does that misleads, a clause each.
-    """
-
-    size_before: int | None = None
-    size_after: int | None = None
-    updates: int | None = None
-    effective_updates: int | None = None
-    checked: str = ""
-    misleads: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Benchmark:
     """One benchmark of a file.
 
@@ -75,7 +55,6 @@ class Benchmark:
         measures: the one that the tool's own comparison looks at first; there may be none if it failed.
         failure: why it failed, in the tool's words.
         test_case: the test case that it is in, which alone can be chosen; empty where the tool has none.
-        loops: of each process, where a harness for concurrent sets measured it.
     """
 
     name: str
@@ -84,7 +63,6 @@ class Benchmark:
     measures: tuple[Measure, ...]
     failure: str = ""
     test_case: str = ""
-    loops: tuple[Loop, ...] = ()
 
     @property
     def title(self) -> str:

@@ -44,26 +44,15 @@ def subjects_of(program: Path) -> Listing:
     return _listing(Program(table="program", path=program), [], None)
 
 
-def known_of(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, Any]:
-    """Return what the audit has to know of the measured subjects, as far as their programs say so.
-
-    Returns:
-        `subjects`: subject -> what it is: a map, a multimap, a queue, or nothing; `leaking`: those that never
-        free what they erase.
-    """
+def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
+    """Return measured subject -> what it is: a map, a multimap, a queue, or nothing; of those that say so."""
     own = {name: entry for listing in listed.values() for name, entry in listing.items()}
     ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
-    entries = {
-        subject: (own if subject in experiment.programs else ours).get(subject, {})
-        for subject in sorted(experiment.subjects())
-    }
     return {
-        "subjects": {
-            subject: "nothing" if entry.get("holds_nothing") else entry["structure"]
-            for subject, entry in entries.items()
-            if entry.get("structure") in {"map", "multimap", "queue"}
-        },
-        "leaking": [subject for subject, entry in entries.items() if entry.get("leaks") is True],
+        subject: "nothing" if entry.get("holds_nothing") else entry["structure"]
+        for subject in sorted(experiment.subjects())
+        for entry in [(own if subject in experiment.programs else ours).get(subject, {})]
+        if entry.get("structure") in {"map", "multimap", "queue"}
     }
 
 
