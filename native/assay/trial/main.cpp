@@ -1,7 +1,11 @@
 // The program of every map: reads one request from standard input, runs it, and prints one result.
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "assay/host/environment.h"
@@ -27,6 +31,7 @@ nlohmann::json list_of_subjects() {
                     {"structure", to_string(subject.structure)},
                     {"max_threads", nullptr},
                     {"holds_nothing", subject.holds_nothing},
+                    {"reclaims", subject.reclaims},
                     {"operations", nlohmann::json::array()},
                     {"types", nlohmann::json::array()}});
     auto& entry = list.back();
@@ -50,6 +55,15 @@ nlohmann::json list_of_engines() {
                     {"shared", engine.shared}});
   }
   return list;
+}
+
+// Numbers of an engine as trials draw them, 8 bytes each, the lowest first, until nobody reads on.
+void write_numbers(const std::string& engine, std::uint64_t seed) {
+  const auto numbers = assay::random::make_number_source({.name = engine}, seed);
+  std::array<std::uint64_t, 4096> block{};
+  do {
+    numbers->fill(block);
+  } while (std::fwrite(block.data(), sizeof block[0], block.size(), stdout) == block.size());
 }
 
 void run_one_trial() {
@@ -76,6 +90,10 @@ int main(int argc, char** argv) {
   app.add_flag("--events", events, "Print the events that libpfm knows here and exit");
   bool engines = false;
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
+  std::string draw;
+  app.add_option("--draw", draw, "Write numbers of this engine, 8 bytes each, until nobody reads");
+  std::uint64_t seed = 1;
+  app.add_option("--seed", seed, "Of --draw");
   app.set_version_flag("--version", assay::host::version_of("assay-trial"));
   return input::run(app, argc, argv, [&] {
     if (list) {
@@ -84,6 +102,8 @@ int main(int argc, char** argv) {
       input::print(assay::host::known_events());
     } else if (engines) {
       input::print(list_of_engines());
+    } else if (!draw.empty()) {
+      write_numbers(draw, seed);
     } else {
       run_one_trial();
     }

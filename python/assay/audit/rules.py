@@ -12,6 +12,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     workload.mix_without_finds,
     workload.rejected_engine,
     workload.not_replayable,
+    workload.reclamation_differs,
 )
 """Those that can tell from the experiment alone, before it runs."""
 
@@ -43,6 +44,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     host.fixed_layout,
     host.one_layout,
     results.memory_use,
+    workload.array_repeats,
     workload.overloaded,
     workload.starved,
     trials.unfair,

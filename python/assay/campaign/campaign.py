@@ -19,7 +19,7 @@ from assay.runner.build import run_builds, run_cleanups
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
-from assay.runner.subjects import kinds, listings
+from assay.runner.subjects import kinds, listings, reclamations
 from assay.store import Store
 from assay.versions import Repository
 
@@ -112,6 +112,7 @@ class Campaign:
                 known = {
                     **host(),
                     "subjects": kinds(experiment, listed),
+                    "reclaims": reclamations(experiment, listed),
                     "one_layout": fixed,
                     "commit": commit,
                 }
