@@ -92,7 +92,7 @@ def test_a_lesson_is_told_with_its_page(assay: Assay) -> None:
     assert "1  never-inserts" in listed
     ran = assay("lesson", "short-array", "--quiet", "--seed", "1").stdout
     assert ran.startswith("Lesson 14: Numbers that come round again\n")
-    assert "Caught by  short-array:" in ran
+    assert "Caught by  array-repeats:" in ran
     page = Path(re.findall(r"(?m)^page: (.*)$", ran)[0])
     assert page.name.endswith(".html")
 

@@ -3,13 +3,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/host/environment.h"
 #include "assay/input/command_line.h"
@@ -19,6 +26,7 @@
 #include "assay/judge/speed.h"
 #include "assay/judge/streams.h"
 #include "assay/random/engine.h"
+#include "assay/random/registered_engine.h"
 
 namespace {
 
@@ -32,19 +40,87 @@ constexpr std::uint64_t most = 1'000'000'000;
 
 struct request {
   assay::random::engine_choice engine;
+  bool from_file = false;
   std::uint64_t seed = 0;
   std::uint64_t numbers = 0;
   std::set<std::string> parts;
 };
+
+// Numbers of a file, from the first on for every seed.
+class from_file final : public assay::random::number_source {
+ public:
+  from_file(std::shared_ptr<const std::vector<std::uint64_t>> numbers, int bits)
+      : numbers_(std::move(numbers)), bits_(bits) {}
+
+  void fill(std::span<std::uint64_t> block) override {
+    for (auto& number : block) number = (*numbers_)[next_++ % numbers_->size()];
+  }
+  [[nodiscard]] int bits() const override { return bits_; }
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> numbers_;
+  std::size_t next_ = 0;
+  int bits_;
+};
+
+// Makes an engine of a file of numbers of `bits` bits, the lowest byte first, and returns its name.
+std::string register_file(const std::string& path, int bits) {
+  static_assert(std::endian::native == std::endian::little);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::invalid_argument("cannot be read");
+  std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto count = bytes.size() / (static_cast<std::size_t>(bits) / 8);
+  if (count < fewest) throw std::invalid_argument("has fewer than 1000 numbers");
+  std::vector<std::uint64_t> narrow(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(&narrow[i], &bytes[i * static_cast<std::size_t>(bits) / 8],
+                static_cast<std::size_t>(bits) / 8);
+  }
+  std::vector<std::uint64_t> wide = narrow;
+  if (bits == 32) {
+    wide.resize(count / 2);
+    for (std::size_t i = 0; i < wide.size(); ++i)
+      wide[i] = narrow[2 * i] | narrow[2 * i + 1] << 32U;
+  }
+  const auto maker = [](std::vector<std::uint64_t> numbers, int width) {
+    return [width, shared = std::make_shared<const std::vector<std::uint64_t>>(std::move(numbers))](
+               const assay::random::engine_choice&, std::uint64_t,
+               const std::shared_ptr<assay::random::entropy>&) {
+      return std::make_unique<from_file>(shared, width);
+    };
+  };
+  assay::random::register_engine({.name = "file",
+                                  .description = "numbers of a file",
+                                  .source = "",
+                                  .state_bits = bits,
+                                  .bits = bits,
+                                  .available = true,
+                                  .replayable = true,
+                                  .shared = false},
+                                 maker(std::move(narrow), bits), maker(std::move(wide), 64));
+  return "file";
+}
 
 request parse(const json& object) {
   const input::json_node node(object, "");
   node.require_keys({"protocol", "engine", "seed", "numbers", "parts"});
   node.at("protocol").require(1);
   const input::json_node engine = node.at("engine");
-  engine.require_keys({"name"}, {"reseed_every"});
   request found;
-  found.engine.name = engine.at("name").text();
+  if (engine.has("file")) {
+    engine.require_keys({"file", "bits"});
+    const auto width = engine.at("bits").whole_number(32, 64);
+    if (width != 32 && width != 64) engine.at("bits").refuse("must be 32 or 64");
+    found.from_file = true;
+    try {
+      found.engine.name = register_file(engine.at("file").text(), static_cast<int>(width));
+    } catch (const std::invalid_argument& error) {
+      engine.at("file").refuse(error.what());
+    }
+  } else {
+    engine.require_keys({"name"}, {"reseed_every"});
+    found.engine.name = engine.at("name").text();
+  }
   if (engine.has("reseed_every")) {
     found.engine.reseed_every = engine.at("reseed_every").whole_number(1, UINT64_MAX);
   }
@@ -84,7 +160,9 @@ json cells_of(const judge::cell_counts& found) {
 
 json keys_of(const request& asked) {
   json list = json::array();
-  const std::uint64_t operations = std::min(asked.numbers, judge::most_thorough);
+  // An operation takes up to two numbers of 64 bits, and a file has no more than it has.
+  const std::uint64_t available = asked.from_file ? asked.numbers / 4 : asked.numbers;
+  const std::uint64_t operations = std::min(available, judge::most_thorough);
   for (const auto& each : judge::examine_keys(asked.engine, asked.seed, operations)) {
     json entry = {
         {"draws", each.draws == assay::workload::draws::one ? "one" : "two"},

@@ -9,4 +9,4 @@ using absl_btree_shared_mutex = locked_map<absl::btree_map<K, V>, std::shared_mu
 
 static const assay::subject_template<absl_btree_shared_mutex> registered{
     "absl_btree_shared_mutex",
-    "absl::btree_map behind one std::shared_mutex; every operation is atomic"};
+    "absl::btree_map behind one std::shared_mutex; every operation is atomic", "at once"};

@@ -8,4 +8,4 @@ struct absl_btree_unsynchronised : locked_map<absl::btree_map<K, V>, no_lock> {
 };
 
 static const assay::subject_template<absl_btree_unsynchronised> registered{
-    "absl_btree_unsynchronised", "absl::btree_map without any lock, for one thread"};
+    "absl_btree_unsynchronised", "absl::btree_map without any lock, for one thread", "at once"};

@@ -41,7 +41,8 @@ class arithmetic {
 
 static const assay::subject<arithmetic<1000>> registered_1000{
     "arithmetic_1000",
-    "no map at all: 1,000 dependent steps of arithmetic (multiply, add) an operation"};
+    "no map at all: 1,000 dependent steps of arithmetic (multiply, add) an operation", "nothing"};
 static const assay::subject<arithmetic<1030>> registered_1030{
     "arithmetic_1030",
-    "arithmetic_1000 with 1,030 steps: 3% more of the same work, apart from the trial loop's own"};
+    "arithmetic_1000 with 1,030 steps: 3% more of the same work, apart from the trial loop's own",
+    "nothing"};

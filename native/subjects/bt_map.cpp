@@ -8,9 +8,11 @@ using optimistic = bt_subject<K, V, assay::bt::optimistic>;
 static const assay::subject_template<optimistic> registered{
     "bt_map",
     "assay::bt_map: the multiway search tree of Bonnichsen (BT-tree) with optimistic locks, "
-    "reclaiming by epochs"};
+    "reclaiming by epochs",
+    "epochs"};
 
 // A policy for comparison: numbers alone.
 using under_mutex = bt_subject<std::uint64_t, std::uint64_t, assay::bt::coarse<std::mutex>>;
 static const assay::subject<under_mutex> registered_mutex{
-    "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex"};
+    "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex",
+    "epochs"};

@@ -19,9 +19,10 @@ using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
 
 static const subject<numbers<optimistic_replacing, assay::bt_settings>> replacing{
-    "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it"};
+    "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it",
+    "epochs"};
 static const subject<numbers<under_spin_lock, assay::bt_settings>> spin{
-    "bt_map_spin", "bt_map of which each operation is a critical section of a spin lock"};
+    "bt_map_spin", "bt_map of which each operation is a critical section of a spin lock", "epochs"};
 
 template <class K, class V>
 using small_optimistic = bt_subject<K, V, optimistic, small_nodes>;
@@ -34,8 +35,8 @@ using small_subject = subject_template<Map, std::uint64_t, std::string>;
 template <template <class, class> class Map>
 using small_subject = subject<Map<std::uint64_t, std::uint64_t>>;
 #endif
-static const small_subject<small_optimistic> small{"bt_map_6", "bt_map with nodes of 6"};
+static const small_subject<small_optimistic> small{"bt_map_6", "bt_map with nodes of 6", "epochs"};
 static const small_subject<small_optimistic_replacing> small_replacing{
-    "bt_map_replacing_6", "bt_map_replacing with nodes of 6"};
+    "bt_map_replacing_6", "bt_map_replacing with nodes of 6", "epochs"};
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
-    "bt_map_spin_6", "bt_map_spin with nodes of 6"};
+    "bt_map_spin_6", "bt_map_spin with nodes of 6", "epochs"};

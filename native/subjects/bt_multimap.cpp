@@ -52,4 +52,4 @@ class bt_multimap {
 };
 
 static const assay::bag_subject<bt_multimap, std::uint32_t> registered{
-    "bt_multimap", "assay::bt_map as a multimap: its keys are keys with values"};
+    "bt_multimap", "assay::bt_map as a multimap: its keys are keys with values", "epochs"};

@@ -60,6 +60,7 @@ class bronson_avl_tree {
 const assay::subject_template<bronson_avl_tree> registered{
     "cds_bronson_avl_tree",
     "libcds's Bronson AVL tree: optimistic, locks for updates, reclaiming by buffered user-space "
-    "RCU; walked by searches"};
+    "RCU; walked by searches",
+    "RCU"};
 
 }  // namespace

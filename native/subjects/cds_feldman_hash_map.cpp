@@ -33,4 +33,4 @@ using feldman = cds_map<cds::container::FeldmanHashMap<cds::gc::HP, K, V, feldma
 
 static const assay::subject_template<feldman, std::uint64_t, std::uint32_t> registered{
     "cds_feldman_hash_map",
-    "libcds's hash trie after Feldman et al., reclaiming by hazard pointers"};
+    "libcds's hash trie after Feldman et al., reclaiming by hazard pointers", "hazard pointers"};

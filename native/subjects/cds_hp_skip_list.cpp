@@ -27,4 +27,5 @@ class hp_skip_list : public skip_list_map<K, V> {
 };
 
 static const assay::subject_template<hp_skip_list> registered{
-    "cds_hp_skip_list", "libcds's lock-free skip list, reclaiming by hazard pointers"};
+    "cds_hp_skip_list", "libcds's lock-free skip list, reclaiming by hazard pointers",
+    "hazard pointers"};

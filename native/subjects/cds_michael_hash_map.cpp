@@ -33,4 +33,5 @@ class michael_hash_map : public michael<K, V> {
 
 static const assay::subject_template<michael_hash_map> registered{
     "cds_michael_hash_map",
-    "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers"};
+    "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers",
+    "hazard pointers"};

@@ -52,4 +52,5 @@ class ms_priority_queue {
 static const assay::bag_subject<ms_priority_queue> registered{
     "cds_ms_priority_queue",
     "libcds's bounded binary heap with a lock for each node, after Hunt, Michael, Parthasarathy "
-    "and Scott (1996)"};
+    "and Scott (1996)",
+    "at once"};

@@ -11,4 +11,5 @@ class skip_list : public cds_map<cds::container::SkipListMap<cds_rcu, K, V>> {
 };
 
 static const assay::subject_template<skip_list> registered{
-    "cds_rcu_skip_list", "libcds's lock-free skip list, reclaiming by buffered user-space RCU"};
+    "cds_rcu_skip_list", "libcds's lock-free skip list, reclaiming by buffered user-space RCU",
+    "RCU"};

@@ -57,4 +57,5 @@ class skip_list_queue {
 static const assay::bag_subject<skip_list_queue> registered{
     "cds_skip_list_queue",
     "libcds's lock-free skip list as a queue, of which the first entry is taken, reclaiming by "
-    "buffered user-space RCU"};
+    "buffered user-space RCU",
+    "RCU"};

@@ -27,4 +27,5 @@ class split_list_map : public split_list<K, V> {
 
 static const assay::subject_template<split_list_map> registered{
     "cds_split_list_map",
-    "libcds's split-ordered list, a growing lock-free hash map, reclaiming by hazard pointers"};
+    "libcds's split-ordered list, a growing lock-free hash map, reclaiming by hazard pointers",
+    "hazard pointers"};

@@ -11,7 +11,7 @@ template <class K, class V>
 using lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
 static const assay::subject_template<lock_free_tree> registered{
     "natarajan_mittal_bst",
-    "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs"};
+    "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs", "epochs"};
 
 // For comparison: numbers alone.
 class leaking_lock_free_tree
@@ -20,7 +20,8 @@ class leaking_lock_free_tree
   static constexpr bool leaks = true;
 };
 static const assay::subject<leaking_lock_free_tree> registered_leaking{
-    "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing"};
+    "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing",
+    "never"};
 
 // assay-flawed has it as natarajan_leaks, where it does not say that it leaks.
 template <class K, class V>
@@ -32,4 +33,5 @@ static const assay::subject_template<tree_as_published, std::uint64_t> registere
     "natarajan_mittal_bst_as_published",
     "natarajan_mittal_bst where an erase retires its own two nodes only, "
     "and leaks the rest of what "
-    "it removes"};
+    "it removes",
+    "epochs, in part never"};

@@ -7,4 +7,4 @@ template <class K, class V>
 using std_map_mutex = locked_map<std::map<K, V>, std::mutex>;
 
 static const assay::subject_template<std_map_mutex> registered{
-    "std_map_mutex", "std::map behind one std::mutex; every operation is atomic"};
+    "std_map_mutex", "std::map behind one std::mutex; every operation is atomic", "at once"};

@@ -57,4 +57,4 @@ class std_map_mutex_twice {
 
 static const assay::subject_template<std_map_mutex_twice> registered{
     "std_map_mutex_twice",
-    "std_map_mutex doing every operation twice, in two trees behind one std::mutex"};
+    "std_map_mutex doing every operation twice, in two trees behind one std::mutex", "at once"};

@@ -133,4 +133,5 @@ class std_map_versioned {
 static const assay::subject_template<std_map_versioned> registered{
     "std_map_versioned",
     "std::map behind one std::mutex, whose range, size and snapshot are atomic and begin again "
-    "after every update, so that they may starve"};
+    "after every update, so that they may starve",
+    "at once"};

@@ -45,11 +45,12 @@ class std_multimap {
 template <class K, class V>
 using under_mutex = std_multimap<K, V, std::mutex>;
 static const assay::bag_subject<under_mutex> registered{
-    "std_multimap_mutex", "std::multimap behind one std::mutex; every operation is atomic"};
+    "std_multimap_mutex", "std::multimap behind one std::mutex; every operation is atomic",
+    "at once"};
 
 template <class K, class V>
 struct unsynchronised : std_multimap<K, V, no_lock> {
   static constexpr unsigned max_threads = 1;
 };
 static const assay::bag_subject<unsynchronised> registered_unsynchronised{
-    "std_multimap_unsynchronised", "std::multimap without any lock, for one thread"};
+    "std_multimap_unsynchronised", "std::multimap without any lock, for one thread", "at once"};

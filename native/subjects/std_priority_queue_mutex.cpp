@@ -41,4 +41,5 @@ class std_priority_queue_mutex {
 };
 
 static const assay::bag_subject<std_priority_queue_mutex> registered{
-    "std_priority_queue_mutex", "std::priority_queue, a binary heap, behind one std::mutex"};
+    "std_priority_queue_mutex", "std::priority_queue, a binary heap, behind one std::mutex",
+    "at once"};

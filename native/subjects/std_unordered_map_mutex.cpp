@@ -8,4 +8,4 @@ using std_unordered_map_mutex = locked_map<std::unordered_map<K, V>, std::mutex>
 
 static const assay::subject_template<std_unordered_map_mutex> registered{
     "std_unordered_map_mutex",
-    "std::unordered_map behind one std::mutex; every operation is atomic"};
+    "std::unordered_map behind one std::mutex; every operation is atomic", "at once"};

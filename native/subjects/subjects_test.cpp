@@ -31,6 +31,10 @@ bool has(const subject_entry& subject, operation kind) {
   return std::ranges::find(subject.operations, kind) != subject.operations.end();
 }
 
+TEST(subjects, say_how_they_reclaim) {
+  for (const auto& subject : registry()) EXPECT_NE(subject.reclaims, "") << subject.name;
+}
+
 class every_subject
     : public ::testing::TestWithParam<std::tuple<std::string, unsigned, key_layout>> {};
 

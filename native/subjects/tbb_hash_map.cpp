@@ -44,4 +44,5 @@ class tbb_hash_map {
 static const assay::subject_template<tbb_hash_map> registered{
     "tbb_hash_map",
     "oneTBB's concurrent_hash_map: chained buckets with a lock for each bucket and element; its "
-    "size is not atomic"};
+    "size is not atomic",
+    "at once"};

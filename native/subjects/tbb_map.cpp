@@ -111,6 +111,7 @@ class tbb_map {
 
 const assay::subject_template<tbb_map> registered{
     "tbb_map",
-    "oneTBB's concurrent_map, a skip list: an erase has the map to itself and takes linear time"};
+    "oneTBB's concurrent_map, a skip list: an erase has the map to itself and takes linear time",
+    "at once"};
 
 }  // namespace

@@ -35,4 +35,5 @@ class tbb_priority_queue {
 static const assay::bag_subject<tbb_priority_queue> registered{
     "tbb_priority_queue",
     "oneTBB's concurrent_priority_queue: a binary heap on which one thread carries out what the "
-    "others ask for"};
+    "others ask for",
+    "at once"};

@@ -12,7 +12,8 @@ using ticket_tree = assay::ticket_bst<K, V, assay::reclaim::epochs>;
 static const assay::subject_template<ticket_tree> registered{
     "ticket_bst",
     "the external search tree with versioned locks of David, Guerraoui and Trigonakis (BST-TK), "
-    "reclaiming by epochs"};
+    "reclaiming by epochs",
+    "epochs"};
 
 // For comparison: numbers alone.
 class leaking_ticket_tree
@@ -21,9 +22,9 @@ class leaking_ticket_tree
   static constexpr bool leaks = true;
 };
 static const assay::subject<leaking_ticket_tree> registered_leaking{
-    "ticket_bst_leaking", "ticket_bst without reclamation: it frees nothing"};
+    "ticket_bst_leaking", "ticket_bst without reclamation: it frees nothing", "never"};
 
 template <class K, class V>
 using hazard_ticket_tree = assay::ticket_bst<K, V, assay::reclaim::hazard_pointers>;
 static const assay::subject_template<hazard_ticket_tree> registered_hazard{
-    "ticket_bst_hazard", "ticket_bst, reclaiming by hazard pointers"};
+    "ticket_bst_hazard", "ticket_bst, reclaiming by hazard pointers", "hazard pointers"};

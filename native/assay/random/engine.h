@@ -56,6 +56,9 @@ struct engine_choice {
   // takes 8 bytes: 10 million are 80 MB a thread, far more than caches hold.
   std::optional<std::uint64_t> array{};
   std::optional<std::uint64_t> reseed_every{};  // numbers from one draw of new entropy to the next
+  // Where that entropy comes from: "rdseed", "rdrand", "kernel", or an engine, of which each source
+  // has one of its own. Empty: whatever this machine has, see system_entropy().
+  std::string reseed_from{};
 
   friend bool operator==(const engine_choice&, const engine_choice&) = default;
 };
@@ -90,9 +93,11 @@ class number_source {
 // this many numbers, however they are divided into calls, from 64 bits of `fresh` masked by one
 // more draw of the engine; an array of one is drawn once, reseeding.
 //
+// With `reseed_from`, entropy comes from there and not from `fresh`.
+//
 // Throws unknown_engine if there is no such engine or the processor lacks it, and
-// std::invalid_argument for an array or an interval of 0, and for reseeding an engine that has no
-// state of its own.
+// std::invalid_argument for an array or an interval of 0, for reseeding an engine that has no
+// state of its own, and for entropy that this machine does not have.
 [[nodiscard]] std::unique_ptr<number_source> make_number_source(const engine_choice& choice,
                                                                 std::uint64_t seed,
                                                                 entropy& fresh = system_entropy());

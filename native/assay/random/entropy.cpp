@@ -62,6 +62,17 @@ std::string first_to_answer::source() const {
   return text;
 }
 
+// Nothing else answers if RDSEED does not: it is waited for longer.
+std::unique_ptr<entropy> entropy_named(std::string_view name) {
+  const auto alone = [](const entropy_way& way) {
+    return std::make_unique<first_to_answer>(std::vector{way});
+  };
+  if (name == "rdseed" && has_rdseed()) return alone({"RDSEED", try_rdseed, 100'000});
+  if (name == "rdrand" && has_rdrand()) return alone({"RDRAND", try_rdrand, 10});
+  if (name == "kernel") return alone({"getrandom", try_getrandom, 10});
+  return nullptr;
+}
+
 entropy& system_entropy() {
   static first_to_answer system(ways_of_this_machine());
   return system;

@@ -8,6 +8,7 @@
 #define ASSAY_RANDOM_ENTROPY_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,10 @@ class first_to_answer final : public entropy {
  private:
   std::vector<entropy_way> ways_;
 };
+
+// One way alone: "rdseed", "rdrand" or "kernel". None: there is no other name, or the processor
+// lacks it.
+[[nodiscard]] std::unique_ptr<entropy> entropy_named(std::string_view name);
 
 // RDSEED, else RDRAND, as far as the processor has them, else the kernel's cryptographic generator.
 [[nodiscard]] entropy& system_entropy();

@@ -1,96 +1,21 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "assay/input/edit_distance.h"
 #include "assay/random/engine.h"
 #include "assay/random/engines.h"
-#include "assay/random/widened.h"
+#include "assay/random/registered_engine.h"
+#include "assay/random/splitmix64.h"
 
 namespace assay::random {
 namespace {
-
-// An engine's stream in blocks, one number after the other.
-template <class Engine>
-class one_by_one {
- public:
-  explicit one_by_one(std::uint64_t seed) : engine_(seed) {}
-
-  // A local copy of the state stays in registers; the member would be written back after every
-  // number, as the compiler cannot know that the block does not overlap it. A state that no
-  // registers hold (mt19937_64's 2.5 KB) would only be copied twice.
-  void fill(std::span<std::uint64_t> numbers) {
-    if constexpr (sizeof(Engine) <= 64) {
-      Engine engine = engine_;
-      for (auto& number : numbers) number = engine();
-      engine_ = engine;
-    } else {
-      for (auto& number : numbers) number = engine_();
-    }
-  }
-
- private:
-  Engine engine_;
-};
-
-// Some engines fill blocks themselves, faster.
-template <class Engine>
-concept filling =
-    requires(Engine& engine, std::span<std::uint64_t> numbers) { engine.fill(numbers); };
-template <class Engine>
-using stream_of = std::conditional_t<filling<Engine>, Engine, one_by_one<Engine>>;
-
-// A stream that starts anew, from new entropy, after a given count of numbers.
-template <class Stream>
-class reseeded {
- public:
-  reseeded(std::uint64_t seed, std::uint64_t every, entropy& fresh)
-      : stream_(seed), every_(every), left_(every), fresh_(&fresh) {}
-
-  void fill(std::span<std::uint64_t> numbers) {
-    while (!numbers.empty()) {
-      if (left_ == 0) reseed();
-      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, numbers.size()));
-      stream_.fill(numbers.first(size));
-      numbers = numbers.subspan(size);
-      left_ -= size;
-    }
-  }
-
- private:
-  // Masked by the stream's own next number, a seed is no worse than the better of the two.
-  void reseed() {
-    std::array<std::uint64_t, 1> own{};
-    stream_.fill(own);
-    stream_ = Stream(own[0] ^ fresh_->draw());
-    left_ = every_;
-  }
-
-  Stream stream_;
-  std::uint64_t every_;
-  std::uint64_t left_;  // until the next reseeding
-  entropy* fresh_;
-};
-
-template <class Stream>
-class in_place final : public number_source {
- public:
-  template <class... From>
-  explicit in_place(int bits, From&&... from) : stream_(std::forward<From>(from)...), bits_(bits) {}
-
-  void fill(std::span<std::uint64_t> numbers) override { stream_.fill(numbers); }
-  [[nodiscard]] int bits() const override { return bits_; }
-
- private:
-  Stream stream_;
-  int bits_;
-};
 
 class from_array final : public number_source {
  public:
@@ -115,51 +40,58 @@ class from_array final : public number_source {
   int bits_;
 };
 
-// A source of `Engine`'s numbers, drawn as they are asked for.
-template <class Engine>
-std::unique_ptr<number_source> make_in_place(int bits, const engine_choice& choice,
-                                             std::uint64_t seed, entropy& fresh) {
-  using stream = stream_of<Engine>;
-  if (!choice.reseed_every) return std::make_unique<in_place<stream>>(bits, seed);
-  return std::make_unique<in_place<reseeded<stream>>>(bits, seed, *choice.reseed_every, fresh);
-}
+// Facts and makers of every engine, in the same order: this library's, then those that a program adds.
+struct catalogue_of_all {
+  std::vector<engine_facts> facts;
+  std::vector<source_maker> narrow;
+  std::vector<source_maker> wide;
 
-using maker = std::unique_ptr<number_source> (*)(const engine_choice&, std::uint64_t, entropy&);
-
-template <class E>
-std::unique_ptr<number_source> make_narrow(const engine_choice& choice, std::uint64_t seed,
-                                           entropy& fresh) {
-  return make_in_place<E>(E::bits, choice, seed, fresh);
-}
-
-template <class E>
-std::unique_ptr<number_source> make_wide(const engine_choice& choice, std::uint64_t seed,
-                                         entropy& fresh) {
-  if constexpr (E::bits == 64) {
-    return make_narrow<E>(choice, seed, fresh);
-  } else {
-    return make_in_place<widened<E>>(64, choice, seed, fresh);
+  void add(const engine_facts& engine, source_maker of_its_bits, source_maker of_64_bits) {
+    facts.push_back(engine);
+    narrow.push_back(std::move(of_its_bits));
+    wide.push_back(std::move(of_64_bits));
   }
-}
-
-// The catalogue: facts and makers of every engine, in the same order.
-template <class... Engines>
-struct catalogue_of {
-  std::array<engine_facts, sizeof...(Engines)> facts{facts_of<Engines>()...};
-  std::array<maker, sizeof...(Engines)> narrow{make_narrow<Engines>...};
-  std::array<maker, sizeof...(Engines)> wide{make_wide<Engines>...};
 };
 template <class... Engines>
-catalogue_of<Engines...> make_catalogue(engine_list<Engines...>) {
-  return {};
+catalogue_of_all make_catalogue(engine_list<Engines...>) {
+  catalogue_of_all all;
+  (all.add(facts_of<Engines>(), detail::make_narrow<Engines>, detail::make_wide<Engines>), ...);
+  return all;
 }
 
-const auto& catalogue() {
-  static const auto all = make_catalogue(every_engine{});
+catalogue_of_all& catalogue() {
+  static auto all = make_catalogue(every_engine{});
   return all;
 }
 
 std::string quoted(std::string_view name) { return '"' + std::string(name) + '"'; }
+
+// Numbers of an engine as entropy: of another stream than the one that it reseeds.
+class drawn_entropy final : public entropy {
+ public:
+  drawn_entropy(const std::string& name, std::uint64_t seed)
+      : numbers_(make_wide_number_source({.name = name}, derive_seed(seed, stream))), name_(name) {}
+
+  std::uint64_t draw() override {
+    std::array<std::uint64_t, 1> number{};
+    numbers_->fill(number);
+    return number[0];
+  }
+  [[nodiscard]] std::string source() const override { return name_; }
+
+ private:
+  static constexpr std::uint64_t stream = 0x7265'7365'6564;  // any that no thread has
+
+  std::unique_ptr<number_source> numbers_;
+  std::string name_;
+};
+
+std::shared_ptr<entropy> entropy_of(const engine_choice& choice, std::uint64_t seed,
+                                    entropy& fresh) {
+  if (choice.reseed_from.empty()) return {std::shared_ptr<void>(), &fresh};  // it is not owned
+  if (std::shared_ptr<entropy> named = entropy_named(choice.reseed_from)) return named;
+  return std::make_shared<drawn_entropy>(choice.reseed_from, seed);
+}
 
 template <class Makers>
 std::unique_ptr<number_source> make(const Makers& makers, const engine_choice& choice,
@@ -167,7 +99,7 @@ std::unique_ptr<number_source> make(const Makers& makers, const engine_choice& c
   const engine_facts& engine = find_engine(choice.name);
   check(choice, engine);
   const auto index = static_cast<std::size_t>(&engine - engines().data());
-  auto source = makers[index](choice, seed, fresh);
+  auto source = makers[index](choice, seed, entropy_of(choice, seed, fresh));
   if (!choice.array) return source;
   return std::make_unique<from_array>(*source, *choice.array);
 }
@@ -186,6 +118,13 @@ std::unique_ptr<number_source> make_wide_number_source(const engine_choice& choi
 
 std::span<const engine_facts> engines() { return catalogue().facts; }
 
+void register_engine(const engine_facts& engine, source_maker narrow, source_maker wide) {
+  if (std::ranges::find(engines(), engine.name, &engine_facts::name) != engines().end()) {
+    throw std::logic_error("there are two engines " + quoted(engine.name));
+  }
+  catalogue().add(engine, std::move(narrow), std::move(wide));
+}
+
 const engine_facts& find_engine(std::string_view name) {
   const auto all = engines();
   const auto found = std::ranges::find(all, name, &engine_facts::name);
@@ -203,6 +142,28 @@ const engine_facts& find_engine(std::string_view name) {
   throw unknown_engine("there is no engine " + quoted(name) + "; did you mean " + meant + "?");
 }
 
+namespace {
+
+void check_entropy(const std::string& from) {
+  if (from.empty() || entropy_named(from) != nullptr) return;
+  if (from == "rdseed" || from == "rdrand") {
+    throw std::invalid_argument("reseed_from: this processor does not have " + from +
+                                "; use \"kernel\"");
+  }
+  const auto all = engines();
+  const auto found = std::ranges::find(all, from, &engine_facts::name);
+  if (found == all.end()) {
+    throw std::invalid_argument("reseed_from: " + quoted(from) +
+                                " is none of rdseed, rdrand, kernel, and no engine");
+  }
+  if (found->state_bits == 0 || found->shared) {
+    throw std::invalid_argument("reseed_from: " + from +
+                                " gives each thread no stream of its own; use another engine");
+  }
+}
+
+}  // namespace
+
 void check(const engine_choice& choice, const engine_facts& engine) {
   if (!engine.available) {
     throw unknown_engine("this processor does not have the engine " + quoted(engine.name));
@@ -212,7 +173,10 @@ void check(const engine_choice& choice, const engine_facts& engine) {
     throw std::invalid_argument("array: must hold at least one number; leave it out to draw " +
                                 name + " in place");
   }
-  if (!choice.reseed_every) return;
+  if (!choice.reseed_every) {
+    if (choice.reseed_from.empty()) return;
+    throw std::invalid_argument("reseed_from: belongs to reseed_every; leave it out");
+  }
   if (choice.reseed_every == 0) {
     throw std::invalid_argument("reseed_every: must be at least one number; leave it out to draw " +
                                 name + " from one seed");
@@ -224,14 +188,19 @@ void check(const engine_choice& choice, const engine_facts& engine) {
     throw std::invalid_argument("reseed_every: all threads draw from the one state of " + name +
                                 ", which none of them can seed anew; leave it out");
   }
+  check_entropy(choice.reseed_from);
 }
 
 std::string not_replayable_because(const engine_choice& choice, unsigned threads) {
   const engine_facts& facts = find_engine(choice.name);
   if (!facts.replayable) return choice.name + " draws from the hardware, which takes no seed";
   if (choice.reseed_every) {
-    return choice.name + " is reseeded every " + std::to_string(*choice.reseed_every) +
-           " numbers with entropy from " + system_entropy().source();
+    const auto named = entropy_named(choice.reseed_from);
+    if (choice.reseed_from.empty() || named != nullptr) {
+      return choice.name + " is reseeded every " + std::to_string(*choice.reseed_every) +
+             " numbers with entropy from " +
+             (named == nullptr ? system_entropy() : *named).source();
+    }
   }
   if (facts.shared && threads > 1) {
     return "all threads draw from the one state of " + choice.name +

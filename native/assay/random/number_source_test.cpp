@@ -14,6 +14,7 @@
 #include "assay/random/engine.h"
 #include "assay/random/engines.h"
 #include "assay/random/engines_test_types.h"
+#include "assay/random/registered_engine.h"
 
 namespace assay::random {
 namespace {
@@ -218,6 +219,72 @@ TEST(replayable, unless_the_numbers_are_of_the_hardware_or_of_all_threads) {
   EXPECT_THAT(not_replayable_because({.name = "pcg64", .reseed_every = 1'000'000}, 1),
               AllOf(HasSubstr("pcg64 is reseeded every 1000000 numbers"),
                     HasSubstr(system_entropy().source())));
+  EXPECT_THAT(
+      not_replayable_because({.name = "pcg64", .reseed_every = 10, .reseed_from = "kernel"}, 1),
+      HasSubstr("entropy from getrandom"));
+  EXPECT_THAT(
+      not_replayable_because({.name = "pcg64", .reseed_every = 10, .reseed_from = "mm3"}, 2),
+      IsEmpty());
+}
+
+TEST(reseed_from, an_engine_gives_the_same_numbers_for_the_same_seed_and_others_than_before) {
+  const engine_choice reseeded{.name = "pcg64", .reseed_every = 10, .reseed_from = "mm3"};
+  const auto numbers = [](const engine_choice& choice, std::uint64_t seed) {
+    return numbers_of(*make_number_source(choice, seed), 100);
+  };
+  const auto first = numbers(reseeded, 7);
+  const auto plain = numbers({.name = "pcg64"}, 7);
+  EXPECT_EQ(numbers(reseeded, 7), first);
+  EXPECT_NE(numbers(reseeded, 8), first);
+  EXPECT_TRUE(std::equal(first.begin(), first.begin() + 10, plain.begin()));
+  EXPECT_NE(first, plain);
+  auto other = reseeded;
+  other.reseed_from = "wyrand";
+  EXPECT_NE(numbers(other, 7), first);
+}
+
+TEST(reseed_from, the_kernel_gives_other_numbers_every_time) {
+  const engine_choice reseeded{.name = "pcg64", .reseed_every = 10, .reseed_from = "kernel"};
+  EXPECT_NE(numbers_of(*make_number_source(reseeded, 7), 100),
+            numbers_of(*make_number_source(reseeded, 7), 100));
+}
+
+TEST(reseed_from, what_gives_no_seeds_is_refused) {
+  const auto checked = [](const std::string& from) {
+    return [from] {
+      check({.name = "pcg64", .reseed_every = 10, .reseed_from = from}, find_engine("pcg64"));
+    };
+  };
+  EXPECT_THAT(checked("nowhere"), ThrowsMessage<std::invalid_argument>(
+                                      HasSubstr("\"nowhere\" is none of rdseed, rdrand, kernel")));
+  EXPECT_THAT(checked("c_rand"),
+              ThrowsMessage<std::invalid_argument>(HasSubstr("no stream of its own")));
+  EXPECT_THAT([] { check({.name = "pcg64", .reseed_from = "kernel"}, find_engine("pcg64")); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("belongs to reseed_every")));
+}
+
+class counting_engine {
+ public:
+  static constexpr std::string_view name = "counting_engine";
+  static constexpr std::string_view description = "counts from its seed on";
+  static constexpr std::string_view source = "this test";
+  static constexpr int state_bits = 64;
+  static constexpr int bits = 32;
+  explicit counting_engine(std::uint64_t seed) : next_(seed) {}
+  std::uint64_t operator()() { return next_++ & UINT32_MAX; }
+
+ private:
+  std::uint64_t next_;
+};
+TEST(registered_engine, is_drawn_from_by_its_name_as_every_other) {
+  const registered_engine<counting_engine> registered;
+  EXPECT_EQ(find_engine("counting_engine").bits, 32);
+  EXPECT_THAT(numbers_of(*make_number_source({.name = "counting_engine"}, 5), 3),
+              ElementsAre(5, 6, 7));
+  EXPECT_THAT(numbers_of(*make_wide_number_source({.name = "counting_engine"}, 5), 1),
+              ElementsAre(5 + (std::uint64_t{6} << 32U)));
+  EXPECT_THAT([] { const registered_engine<counting_engine> again; },
+              ThrowsMessage<std::logic_error>(HasSubstr("two engines \"counting_engine\"")));
 }
 
 }  // namespace

@@ -19,6 +19,10 @@
 //     static const assay::subject<my_map> registered{
 //         "my_map", "what it is, in a few words"};
 //
+// A third text says how it frees what was erased, so that a comparison of maps that do so
+// differently is noticed: "at once", "epochs", "hazard pointers", "RCU", "never", or other words;
+// "nothing" if there is nothing to free.
+//
 // Linked with assay::trial, which brings main(), that is a whole trial program. Keys and values are
 // std::uint64_t; a trial's keys are never 0 and always below 2^63. See assay/maps/concept.h for
 // what each function promises, and for more that a handle may offer: what it offers can be asked
@@ -117,6 +121,7 @@ struct subject_entry {
   bool leaks = false;                            // on purpose
   bool takes_any_key = true;                     // also 0, and those from 2^63 on
   std::vector<std::uint64_t> reserved_values{};  // numbers that it keeps for itself
+  std::string reclaims{};                        // how it frees what was erased; empty: unknown
   assay::structure structure = assay::structure::map;
 
   // Throw bad_request if it cannot hold the types of key and value, with what it does hold.
@@ -259,12 +264,18 @@ template <template <class, class> class Map, class... Keys>
   return entry;
 }
 
+// With how it reclaims: as was said, or as follows from a map that leaks.
+[[nodiscard]] inline subject_entry reclaiming(subject_entry entry, std::string_view reclaims) {
+  entry.reclaims = reclaims.empty() && entry.leaks ? "never" : reclaims;
+  return entry;
+}
+
 // Registers `Map` when constructed, which is meant to happen before main().
 template <class Map>
 class subject {
  public:
-  subject(std::string_view name, std::string_view description) {
-    register_subject(describe_subject<Map>(name, description));
+  subject(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
+    register_subject(reclaiming(describe_subject<Map>(name, description), reclaims));
   }
 };
 
@@ -272,12 +283,16 @@ class subject {
 template <template <class, class> class Map, class... Keys>
 class subject_template {
  public:
-  subject_template(std::string_view name, std::string_view description) {
+  subject_template(std::string_view name, std::string_view description,
+                   std::string_view reclaims = {}) {
     if constexpr (sizeof...(Keys) == 0) {
-      register_subject(describe_subject_template<Map, std::uint64_t, std::uint32_t, std::string>(
-          name, description));
+      register_subject(
+          reclaiming(describe_subject_template<Map, std::uint64_t, std::uint32_t, std::string>(
+                         name, description),
+                     reclaims));
     } else {
-      register_subject(describe_subject_template<Map, Keys...>(name, description));
+      register_subject(
+          reclaiming(describe_subject_template<Map, Keys...>(name, description), reclaims));
     }
   }
 };
@@ -286,11 +301,12 @@ class subject_template {
 template <template <class, class> class Bag, class... Numbers>
 class bag_subject {
  public:
-  bag_subject(std::string_view name, std::string_view description) {
+  bag_subject(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
     if constexpr (sizeof...(Numbers) == 0) {
-      register_subject(describe_bag<Bag, std::uint64_t, std::uint32_t>(name, description));
+      register_subject(
+          reclaiming(describe_bag<Bag, std::uint64_t, std::uint32_t>(name, description), reclaims));
     } else {
-      register_subject(describe_bag<Bag, Numbers...>(name, description));
+      register_subject(reclaiming(describe_bag<Bag, Numbers...>(name, description), reclaims));
     }
   }
 };

@@ -1,7 +1,11 @@
 #include "assay/trial/program.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "assay/host/environment.h"
 #include "assay/host/usage.h"
@@ -22,6 +26,7 @@ nlohmann::json list_of_subjects() {
                     {"structure", to_string(subject.structure)},
                     {"max_threads", nullptr},
                     {"holds_nothing", subject.holds_nothing},
+                    {"reclaims", subject.reclaims},
                     {"operations", nlohmann::json::array()},
                     {"types", nlohmann::json::array()}});
     auto& entry = list.back();
@@ -47,6 +52,15 @@ nlohmann::json list_of_engines() {
   return list;
 }
 
+// Numbers of an engine as trials draw them, 8 bytes each, the lowest first, until nobody reads on.
+void write_numbers(const std::string& engine, std::uint64_t seed) {
+  const auto numbers = random::make_number_source({.name = engine}, seed);
+  std::array<std::uint64_t, 4096> block{};
+  do {
+    numbers->fill(block);
+  } while (std::fwrite(block.data(), sizeof block[0], block.size(), stdout) == block.size());
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run_one_trial) {
@@ -56,6 +70,10 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
   app.add_flag("--events", events, "Print the events that libpfm knows here and exit");
   bool engines = false;
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
+  std::string draw;
+  app.add_option("--draw", draw, "Write numbers of this engine, 8 bytes each, until nobody reads");
+  std::uint64_t seed = 1;
+  app.add_option("--seed", seed, "Of --draw");
   app.set_version_flag("--version", host::version_of(app.get_name()));
   return input::run(app, argc, argv, [&] {
     if (list) {
@@ -64,6 +82,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
       input::print(host::known_events());
     } else if (engines) {
       input::print(list_of_engines());
+    } else if (!draw.empty()) {
+      write_numbers(draw, seed);
     } else {
       run_one_trial();
     }

@@ -48,7 +48,7 @@ workload::mix parse_mix(const json_node& node) {
 }
 
 random::engine_choice parse_engine(const json_node& node) {
-  node.require_keys({"name"}, {"array", "reseed_every"});
+  node.require_keys({"name"}, {"array", "reseed_every", "reseed_from"});
   random::engine_choice choice{.name = node.at("name").text()};
   const random::engine_facts* engine = nullptr;
   try {
@@ -70,6 +70,14 @@ random::engine_choice parse_engine(const json_node& node) {
       node.at("reseed_every")
           .refuse("all threads draw from the one state of " + choice.name +
                   ", which none of them can seed anew");
+    }
+  }
+  if (node.has("reseed_from")) {
+    choice.reseed_from = node.at("reseed_from").text();
+    try {
+      check(choice, *engine);
+    } catch (const std::invalid_argument& error) {
+      node.refuse(error.what());
     }
   }
   return choice;

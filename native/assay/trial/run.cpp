@@ -353,7 +353,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
       if (has_searches) search_last_keys(workers[i]);
     });
     threads.run([&](unsigned i) {
-      time_generation(workers[i]);
+      time_generation(workers[i], hints.key, hints.value);
       if (i == 0 && request.latency > 0)
         report.latency = {request.latency, host::clock_cost(host::now_ns)};
     });

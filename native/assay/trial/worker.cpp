@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
+#include "assay/fixture/keep.h"
 #include "assay/fixture/ns_each.h"
 #include "assay/fixture/quantile.h"
 #include "assay/host/clock.h"
+#include "assay/random/splitmix64.h"
 #include "assay/trial/batch_pacer.h"
 #include "assay/workload/operations.h"
 
@@ -307,7 +310,37 @@ void search_last_keys(worker& self) {
   }
 }
 
-void time_generation(worker& self) {
+namespace {
+
+// Numbers of `type` as strings, where they are; those of other types cost nothing to make.
+class string_maker {
+ public:
+  explicit string_maker(const datum& type) {
+    if (type.type == datum::kind::bytes) codec_.emplace(type);
+  }
+  void make(std::uint64_t number) {
+    if (codec_) fixture::keep(codec_->encode(number));
+  }
+  [[nodiscard]] bool makes() const { return codec_.has_value(); }
+
+ private:
+  std::optional<codec<std::string>> codec_;
+};
+
+void make_strings(const workload::operation_batch& batch, string_maker& keys,
+                  string_maker& values) {
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    keys.make(batch.keys[i]);
+    if (batch.kinds[i] == workload::operation::insert) values.make(random::mix64(batch.keys[i]));
+  }
+}
+
+}  // namespace
+
+void time_generation(worker& self, const datum& key, const datum& value) {
+  string_maker keys(key);
+  string_maker values(value);
+  const bool has_strings = keys.makes() || values.makes();
   // As many operations at once as were measured, up to what a closed loop grows to.
   const std::size_t size = self.batch_size.value_or(
       self.arrivals ? open_loop::few : workload::operation_batch::capacity);
@@ -319,6 +352,7 @@ void time_generation(worker& self) {
         [&] {
           for (std::size_t i = 0; i < batches; ++i) {
             self.operations->fill(self.batch, size);
+            if (has_strings) make_strings(self.batch, keys, values);
             self.operations->feedback(self.batch, self.batch.size);
           }
         },

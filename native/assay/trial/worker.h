@@ -16,6 +16,7 @@
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/subject/any_map.h"
+#include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
 #include "assay/subject/witness.h"
 #include "assay/trial/arrivals.h"
@@ -118,8 +119,9 @@ void measure(worker& self, const timetable& times, std::uint64_t salt, const std
 void search_last_keys(worker& self);
 
 // Measures how much processor time an operation takes to generate, with nothing done in between,
-// into `generation_ns`.
-void time_generation(worker& self);
+// into `generation_ns`. Of a map of strings that includes making them, as the loop over the map does:
+// the key of each operation and the value of each insert.
+void time_generation(worker& self, const datum& key = {}, const datum& value = {});
 
 }  // namespace assay::trial
 

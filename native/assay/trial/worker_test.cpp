@@ -687,5 +687,16 @@ TEST(time_generation, finds_that_generating_takes_time) {
   EXPECT_GT(self.generation_ns, 0);
 }
 
+// Kilobytes each: if they were not made, it would take a hundredth of the time, or less.
+TEST(time_generation, makes_strings) {
+  worker self;
+  self.operations = any_operations();
+  time_generation(self);
+  const double of_numbers = self.generation_ns;
+  const datum text{.type = datum::kind::bytes, .least = 4096, .most = 4096};
+  time_generation(self, text);
+  EXPECT_GT(self.generation_ns, 2 * of_numbers);
+}
+
 }  // namespace
 }  // namespace assay::trial

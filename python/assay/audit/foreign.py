@@ -1,11 +1,11 @@
 """Rules about what another tool measured: what its file lacks to rest a conclusion on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from assay.audit.sources import REASONABLE_TIME, WRONG_DATA
+from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
 from assay.audit.types import rule
 from assay.findings import Finding, Severity
-from assay.foreign import Benchmark, ForeignRun
+from assay.foreign import Benchmark, ForeignRun, MapRun
 from assay.words import counted
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
@@ -121,8 +121,159 @@ def no_calibration(run: ForeignRun) -> Iterator[Finding]:
     )
 
 
+_EMPTY = 0.01
+"""Of the elements at the start, what is left in a map that only erases have worked on."""
+_KEPT = (0.5, 2.0)
+"""Elements at the end over those at the start, of a map that keeps its size."""
+
+
+@rule("no-inserts", "Updates erase and never insert", f"{ANOMALIES}, section 4.5.1")
+def no_inserts(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs of maps that erased until nothing was left."""
+    yield from _of(
+        _with_map_run(run, _never_inserts),
+        run,
+        "only erased: once the map is empty an operation finds nothing and returns at once, so the"
+        " throughput is that of an empty map, ten times too high or more.",
+        "Do not use these numbers. In Synchrobench a variable without a sign holds the -1 that means `insert"
+        f" next`: give it a sign. Or {_OURS}, which checks what every operation did.",
+        severity="error",
+    )
+
+
+def _never_inserts(told: MapRun) -> bool:
+    inserted = told.inserts if told.inserted is None else told.inserted
+    if inserted is not None:
+        return inserted == 0 and bool(told.erases)
+    before, after = told.size_before, told.size_after
+    return before is not None and after is not None and after < _EMPTY * before
+
+
+@rule("size-changed", "Maps did not keep their size", f"{ANOMALIES}, section 4.5.1")
+def size_changed(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs that ended with a map of another size than they began with."""
+    yield from _of(
+        _with_map_run(run, _changed_size),
+        run,
+        "ended with less than half or more than twice of the elements of the start: the throughput is a mean"
+        " over maps of many sizes, and depends on how long the run was.",
+        "Begin with the size at which as many inserts as erases succeed: half of the key range where they"
+        " are as frequent.",
+    )
+
+
+def _changed_size(told: MapRun) -> bool:
+    before, after = told.size_before, told.size_after
+    if not before or after is None or _never_inserts(told):
+        return False
+    low, high = _KEPT
+    return not low <= after / before <= high
+
+
+@rule("dependent-updates", "Updates depend on each other", f"{ANOMALIES}, section 4.5.4")
+def dependent_updates(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs whose updates are not drawn one by one."""
+    told = _with_map_run(run, lambda told: bool(told.dependent))
+    ways = {told.dependent for benchmark in run.benchmarks for told in benchmark.map_runs} - {""}
+    yield from _of(
+        told,
+        run,
+        f"{{have}} updates that are not drawn one by one ({' | '.join(sorted(ways))}): the mix that was"
+        " performed is not the one that was asked for.",
+        "Compare no harness that does so with one that does not; -f 0 of Synchrobench changes only what is"
+        f" counted. {_OURS[0].upper()}{_OURS[1:]}.",
+    )
+
+
+@rule(
+    "prefill-by-inserts",
+    "Maps were filled by inserts alone, or nobody knows how",
+    f"{ANOMALIES}, section 4.8",
+)
+def prefill_by_inserts(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs whose map was not filled as it is used."""
+    known = _with_map_run(run, lambda told: told.prefill_inserts is True)
+    ways = {told.prefill for benchmark in known for told in benchmark.map_runs}
+    remedy = "Fill with the mix of updates that is measured (Setbench: -prefill-mixed), by all threads."
+    yield from _of(
+        known,
+        run,
+        f"began with a map that inserts alone had filled ({' | '.join(sorted(ways))}): its shape, and where"
+        " its nodes lie, are not those of a map in use.",
+        remedy,
+    )
+    unknown = _with_map_run(run, lambda told: told.prefill_inserts is None)
+    yield from _of(unknown, run, "{have} nothing in the text about how the map was filled.", remedy)
+
+
+@rule("not-validated", "Nothing was checked", "docs/guide/foreign.md")
+def not_validated(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs whose results nobody compared with the map's contents."""
+    yield from _of(
+        _with_map_run(run, lambda told: not told.validated),
+        run,
+        "did not compare what operations returned with what the map holds at the end: it may have lost keys.",
+        "Build the harness with its check (Setbench: -DUSE_TREE_STATS and a structure that supports it).",
+    )
+
+
+@rule("seeds-not-recorded", "Nobody can draw the same numbers again", f"{ANOMALIES}, section 4.5.2")
+def seeds_not_recorded(run: ForeignRun) -> Iterator[Finding]:
+    """Say that the seeds of threads are not in the text."""
+    unseen = "whether threads drew different keys cannot be seen."
+    remedy = (
+        "Name a seed where the harness takes one (Synchrobench: -S), and look in its source at how each"
+        " thread gets its own: Synchrobench's lock-free tree gives all threads the same."
+    )
+    seeded = _with_map_run(run, lambda told: told.seed is not None)
+    unseeded = _with_map_run(run, lambda told: told.seed is None)
+    told = "{have} the seed of the run in the text, and not those of its threads: " + unseen
+    yield from _of(seeded, run, told, remedy, severity="note")
+    yield from _of(unseeded, run, "{have} no seed in the text: " + unseen, remedy, severity="note")
+
+
+@rule("pinning-not-recorded", "Nobody knows where threads ran", "docs/guide/host.md")
+def pinning_not_recorded(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs whose text does not say to which processors threads were pinned."""
+    yield from _of(
+        _with_map_run(run, lambda told: not told.pinned),
+        run,
+        "{have} nothing in the text about the processors of the threads: two of them may have shared one.",
+        "Pin them and keep the list with the text (Setbench: -pin; else `taskset`).",
+        severity="note",
+    )
+
+
+@rule("range-rounded", "Key ranges were made powers of two", "docs/guide/foreign.md")
+def range_rounded(run: ForeignRun) -> Iterator[Finding]:
+    """Find runs with another key range than was asked for."""
+    yield from _of(
+        _with_map_run(run, lambda told: told.rounded),
+        run,
+        "ran with the next power of two as key range: up to twice as many keys as were asked for.",
+        "Compare only with runs of the same range, which is the parameter key_range here.",
+    )
+
+
+def _with_map_run(run: ForeignRun, holds: Callable[[MapRun], bool]) -> list[Benchmark]:
+    """Return the benchmarks of which something holds in one of their processes."""
+    return [
+        benchmark
+        for benchmark in run.benchmarks
+        if not benchmark.failure and any(map(holds, benchmark.map_runs))
+    ]
+
+
 FOREIGN_RULES = (
     failed_benchmarks,
+    no_inserts,
+    size_changed,
+    dependent_updates,
+    prefill_by_inserts,
+    not_validated,
+    seeds_not_recorded,
+    pinning_not_recorded,
+    range_rounded,
     one_process,
     fixed_order,
     no_samples,

@@ -1,9 +1,11 @@
 """Rules about what another tool measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.audit import audit_foreign
-from assay.foreign import Benchmark, ForeignRun, Measure, Summary
+from assay.foreign import Benchmark, ForeignRun, MapRun, Measure, Summary
 
 FACTS = {"host_name": "vm"}
 
@@ -58,3 +60,68 @@ def test_what_the_file_tells_of_its_host() -> None:
     host: dict[str, str | bool] = {"library_build_type": "debug", "cpu_scaling_enabled": True}
     found = [finding.rule for finding in audit_foreign(ForeignRun("Google Benchmark", "", two, True, host))]
     assert found == ["unfit-host", "unfit-host", "no-calibration"]
+
+
+HONEST = MapRun(
+    size_before=10_000,
+    size_after=10_100,
+    size_expected=10_100,
+    inserts=500,
+    inserted=250,
+    erases=480,
+    erased=150,
+    validated=True,
+    prefill="mixed",
+    prefill_inserts=False,
+    seed=7,
+    pinned=True,
+)
+
+
+def map_rules(told: MapRun) -> dict[str, str]:
+    """Return rule -> severity of what is found of a harness's run, beside what is found of an honest one."""
+    processes = ((1.0, 2.0), (3.0,))
+    tree = Benchmark("tree", {}, 2, (Measure("throughput", "op/s", processes),), map_runs=(HONEST, told))
+    found = rules(ForeignRun("Synchrobench", "", (tree,), True, FACTS))
+    for always in ("no-calibration", "seeds-not-recorded"):
+        assert found.pop(always) == "note"
+    return found
+
+
+def test_an_honest_run_of_a_harness_has_no_finding_of_its_own() -> None:
+    assert map_rules(HONEST) == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        (replace(HONEST, inserts=0, inserted=0), {"no-inserts": "error"}),
+        (replace(HONEST, inserted=0), {"no-inserts": "error"}),
+        (replace(HONEST, inserts=None, inserted=None, size_after=3), {"no-inserts": "error"}),
+        (replace(HONEST, inserts=0, inserted=0, erases=0, erased=0), {}),
+        (replace(HONEST, size_after=4_900), {"size-changed": "warning"}),
+        (replace(HONEST, size_after=20_100), {"size-changed": "warning"}),
+        (replace(HONEST, dependent="failed ones are searches"), {"dependent-updates": "warning"}),
+        (replace(HONEST, prefill_inserts=True), {"prefill-by-inserts": "warning"}),
+        (replace(HONEST, prefill_inserts=None), {"prefill-by-inserts": "warning"}),
+        (replace(HONEST, validated=False), {"not-validated": "warning"}),
+        (replace(HONEST, pinned=False), {"pinning-not-recorded": "note"}),
+        (replace(HONEST, rounded=True), {"range-rounded": "warning"}),
+    ],
+)
+def test_what_a_harness_of_maps_did_or_did_not_tell(told: MapRun, found: dict[str, str]) -> None:
+    assert map_rules(told) == found
+
+
+def test_the_seeds_of_threads_are_never_told() -> None:
+    tree = Benchmark("tree", {}, 1, (Measure("throughput", "op/s", ((1.0, 2.0),)),))
+    for seed, says in (
+        (7, "1 of 1 benchmark has the seed of the run"),
+        (None, "1 of 1 benchmark has no seed"),
+    ):
+        run = ForeignRun(
+            "Setbench", "", (replace(tree, map_runs=(replace(HONEST, seed=seed),)),), True, FACTS
+        )
+        (finding,) = (finding for finding in audit_foreign(run) if finding.rule == "seeds-not-recorded")
+        assert finding.message.startswith(says)
+    assert "seeds-not-recorded" not in rules(ForeignRun("JMH", "", (tree,), True, FACTS))

@@ -13,6 +13,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     workload.mix_without_finds,
     workload.rejected_engine,
     workload.not_replayable,
+    workload.reclamation_differs,
 )
 """Those that can tell from the experiment alone, before it runs."""
 
@@ -45,6 +46,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     host.one_layout,
     results.memory_use,
     flaws.mix_not_performed,
+    workload.array_repeats,
     workload.overloaded,
     workload.starved,
     workload.updates_without_effect,

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
@@ -9,7 +10,7 @@ from assay.audit.sources import ANOMALIES
 from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import counted
+from assay.words import condition_name, counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
@@ -72,6 +73,55 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@rule(
+    "reclamation-differs", "What is compared reclaims memory differently", f"{ANOMALIES}, sections 5 and 7.1"
+)
+def reclamation_differs(evidence: Evidence) -> Iterator[Finding]:
+    """Find subjects that are compared with each other and free what was erased in different ways.
+
+    How a subject does was noted when the campaign began. Of one that does not say, nothing is known, and one
+    that has nothing to free differs from none.
+    """
+    ways = {name: way for name, way in evidence.host.get("reclaims", {}).items() if way != "nothing"}
+    compared = evidence.experiment.comparison.factor
+    found: dict[str, str] = {}
+    for contexts in _by_context(evidence).values():
+        names = {settings["subject"] for settings in contexts if settings["subject"] in ways}
+        if len({ways[name] for name in names}) > 1:
+            found |= {name: ways[name] for name in names}
+    never = [name for name, way in found.items() if way == _NEVER]
+    yield from of_places(
+        [f"{name}: {way}" for name, way in sorted(found.items())],
+        "subjects",
+        f"The levels of {compared} free what was erased in different ways"
+        + (
+            f", and {', '.join(sorted(never))} {'frees' if len(never) == 1 else 'free'} nothing: it saves"
+            " that time and pays for more memory."
+            if never
+            else ": part of the difference between them is that of reclamation."
+        ),
+        "Compare subjects that reclaim alike (`assay list subjects --verbose` says how each does), unless"
+        " reclamation is the question.",
+        "warning" if never else "note",
+    )
+
+
+_NEVER = "never"
+
+
+def _by_context(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
+    """Return name of a context -> the settings of its conditions, which differ in the compared factor."""
+    compared = evidence.experiment.comparison.factor
+    contexts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for condition in evidence.experiment.conditions():
+        context = {name: level for name, level in condition.items() if name != compared}
+        contexts[condition_name(context)].append(evidence.experiment.settings(condition))
+    return contexts
+
+
+_ENTROPY = frozenset({"rdseed", "rdrand", "kernel"})
+
+
 @rule("not-replayable", "Trials cannot be replayed", f"{ANOMALIES}, sections 6.3 and 6.4")
 def not_replayable(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials nobody can repeat exactly."""
@@ -80,7 +130,7 @@ def not_replayable(evidence: Evidence) -> Iterator[Finding]:
         engine = settings.get("engine", {})
         if engine.get("name") == "rdrand":
             where.append(f"{condition}: rdrand draws from the processor")
-        elif "reseed_every" in engine:
+        elif "reseed_every" in engine and engine.get("reseed_from", "kernel") in _ENTROPY:
             where.append(f"{condition}: reseeding draws new entropy")
         elif engine.get("name") == "c_rand" and settings["threads"] > 1:
             where.append(f"{condition}: all threads draw from the one state of rand()")
@@ -91,6 +141,33 @@ def not_replayable(evidence: Evidence) -> Iterator[Finding]:
         "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
         "note",
     )
+
+
+@limited(
+    "array-repeats",
+    "Arrays of numbers repeat within a trial",
+    f"{ANOMALIES}, section 6.1",
+    "In {conditions} a thread of the typical trial reads its array of numbers more than once, {worst} at"
+    " worst: it performs the same operations on the same keys again, which find the map as they left it.",
+    "Make the array longer than what a thread draws in a trial (engine.array), or draw in place.",
+    limit=1,
+    shown=lambda passes: f"{passes:,.1f} times",
+    evidence_name="passes",
+)
+@typical
+def array_repeats(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how often a thread went through its array, from the numbers that its operations drew.
+
+    At least: keys of a distribution other than uniform take more numbers. None without an array.
+    """
+    settings = evidence.settings(trial)
+    array = settings.get("engine", {}).get("array")
+    if array is None or "throughput" not in trial.metrics:
+        return None
+    seconds = (settings.get("warm_up_ms", 0) + _duration_ms(evidence, trial)) / 1000
+    threads = settings.get("threads") or sum(role["threads"] for role in settings["roles"])
+    draws = 2 if settings.get("draws") == "two" else 1
+    return float(trial.metrics["throughput"] * seconds / threads * draws / array)
 
 
 @limited(

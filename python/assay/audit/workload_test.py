@@ -116,3 +116,58 @@ def test_updates_that_change_nothing_are_a_warning(effective: float, shown: str 
         [(f"subject=other, threads=2: {shown}",)] if shown else []
     )
     assert all(finding.severity == "warning" for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("engine", "throughput", "passes"),
+    [
+        ('{ name = "pcg64", array = 500 }', 2000, "2.0 times"),  # 2 threads, 1 s
+        ('{ name = "pcg64", array = 500 }\ndraws = "two"', 2000, "4.0 times"),
+        ('{ name = "pcg64", array = 500 }\nwarm_up_ms = 1000', 2000, "4.0 times"),
+        ('{ name = "pcg64", array = 1000 }', 2000, None),
+        ('{ name = "pcg64" }', 2000, None),
+    ],
+)
+def test_an_array_that_is_read_again_is_a_warning(engine: str, throughput: float, passes: str | None) -> None:
+    change = sometimes(metrics={**METRICS, "throughput": throughput})
+    rule_findings = findings(change, trial=f"engine = {engine}").get("array-repeats", [])
+    assert [finding.where for finding in rule_findings] == (
+        [(f"subject=other, threads=2: {passes}",)] if passes else []
+    )
+    assert all(finding.severity == "warning" for finding in rule_findings)
+
+
+def test_reseeding_from_an_engine_follows_from_the_seed() -> None:
+    engine = '{ name = "pcg64", reseed_every = 1000, reseed_from = "mm2" }'
+    assert "not-replayable" not in findings(trial=f"engine = {engine}")
+    assert "not-replayable" in findings(trial=f"engine = {engine.replace('mm2', 'rdrand')}")
+
+
+@pytest.mark.parametrize(
+    ("reclaims", "severity"),
+    [
+        ({"base": "epochs", "other": "never"}, "warning"),
+        ({"base": "epochs", "other": "hazard pointers"}, "note"),
+        ({"base": "epochs", "other": "epochs"}, None),
+        ({"base": "never", "other": "never"}, None),
+        ({"base": "nothing", "other": "never"}, None),
+        ({"base": "epochs"}, None),
+        ({}, None),
+    ],
+)
+def test_subjects_that_reclaim_differently(reclaims: dict[str, str], severity: str | None) -> None:
+    found = audit_experiment(experiment(), {**HOST, "reclaims": reclaims})
+    severities = [finding.severity for finding in found if finding.rule == "reclamation-differs"]
+    assert severities == ([severity] if severity else [])
+
+
+def test_subjects_that_reclaim_differently_are_named_with_their_ways() -> None:
+    (finding,) = (
+        finding
+        for finding in audit_experiment(
+            experiment(), {**HOST, "reclaims": {"base": "epochs", "other": "never"}}
+        )
+        if finding.rule == "reclamation-differs"
+    )
+    assert finding.where == ("base: epochs", "other: never")
+    assert "other frees nothing" in finding.message

@@ -21,7 +21,7 @@ from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
 from assay.runner.simulate import announcement, wanted
-from assay.runner.subjects import kinds, listings
+from assay.runner.subjects import kinds, listings, reclamations
 from assay.store import Store
 from assay.versions import Repository
 
@@ -116,6 +116,7 @@ class Campaign:
                 known = {
                     **host(),
                     "subjects": kinds(experiment, listed),
+                    "reclaims": reclamations(experiment, listed),
                     "one_layout": fixed,
                     "commit": commit,
                 }

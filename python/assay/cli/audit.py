@@ -70,7 +70,7 @@ def audit(
     from assay.audit import audit_experiment, audit_foreign
     from assay.experiment import check, check_listed, load, overridden
     from assay.runner.machine import host, present_machine
-    from assay.runner.subjects import kinds, listings
+    from assay.runner.subjects import kinds, listings, reclamations
     from assay.store import Store
 
     if experiment is not None and campaign is not None:
@@ -87,7 +87,9 @@ def audit(
         check(loaded, present_machine())
         listed = listings(loaded)
         check_listed(loaded, listed, built=False)
-        of_file = audit_experiment(loaded, {**host(), "subjects": kinds(loaded, listed)})
+        of_file = audit_experiment(
+            loaded, {**host(), "subjects": kinds(loaded, listed), "reclaims": reclamations(loaded, listed)}
+        )
     if loaded is None or store.exists():
         with Store.open(store, create=False) as opened:
             summary, note = _campaign(opened, loaded, campaign)

@@ -25,8 +25,8 @@ def import_(
     """Store what another tool measured, without a verdict.
 
     FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
-    json), XML of Catch2 (--reporter xml), or the folder target/criterion of Criterion.rs. Several may be
-    named; a mistake in one of them imports none.
+    json), XML of Catch2 (--reporter xml), the folder target/criterion of Criterion.rs, or what Setbench,
+    Synchrobench or ASCYLIB printed. Several may be named; a mistake in one of them imports none.
 
     The audit says what the results lack, and a page shows them beside what Assay measured. They have no
     verdict and are compared with nothing. A file that is in the store already is not imported again.
@@ -125,6 +125,7 @@ def as_object(report: "ForeignReport") -> dict[str, Any]:
                 "processes": benchmark.processes,
                 "failure": benchmark.failure,
                 "measures": benchmark.measures,
+                "map_runs": benchmark.map_runs,
             }
             for benchmark in report.run.benchmarks
         ],

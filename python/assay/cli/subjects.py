@@ -67,6 +67,7 @@ def listed_subjects(
                     "keys": list(dict.fromkeys(key for key, _ in entry["types"])),
                     "values": list(dict.fromkeys(value for _, value in entry["types"])),
                     "operations": entry["operations"],
+                    "reclaims": entry.get("reclaims", ""),
                     "description": entry["description"],
                 }
             )
@@ -111,5 +112,6 @@ def _abilities(subject: Subject) -> list[str]:
     return [
         f"keys {', '.join(subject['keys'])}; values {', '.join(subject['values'])}",
         f"operations {', '.join(subject['operations'])}",
+        *([f"reclaims: {subject['reclaims']}"] if subject["reclaims"] else []),
         *([f"at most {counted(threads, 'thread')}"] if threads else []),
     ]

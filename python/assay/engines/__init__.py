@@ -9,6 +9,7 @@ pictures.
 """
 
 from assay.engines.examine import chosen, examine
+from assay.engines.given import judge_numbers, of_file, of_program
 from assay.engines.program import known
 from assay.engines.terminal import print_engines, print_judged
 from assay.engines.types import Judged
@@ -17,7 +18,10 @@ __all__ = [
     "Judged",
     "chosen",
     "examine",
+    "judge_numbers",
     "known",
+    "of_file",
+    "of_program",
     "print_engines",
     "print_judged",
 ]

@@ -33,7 +33,7 @@ def judge(counts: Counts) -> EngineVerdict:
     tests = [
         *_of_bits(counts["bits"]),
         *_of_keys(counts["keys"], counts["mix_percent"]),
-        *_of_streams(counts["streams"], counts["bits"]["bits"]),
+        *(_of_streams(counts["streams"], counts["bits"]["bits"]) if "streams" in counts else ()),
     ]
     adjusted = iter(holm(np.concatenate([p for _, _, p in tests])))
     test_kinds = [
@@ -45,7 +45,8 @@ def judge(counts: Counts) -> EngineVerdict:
     if word == "accepted":
         return EngineVerdict(word, "", "", test_kinds)
     level = REJECTED if word == "rejected" else SUSPECT
-    failing = {tests_of_kind.kind: tests_of_kind.failing(level) for tests_of_kind in test_kinds}
+    failing: dict[Kind, list[Any]] = {kind: [] for kind in Kind}
+    failing |= {tests_of_kind.kind: tests_of_kind.failing(level) for tests_of_kind in test_kinds}
     return EngineVerdict(word, why_of(counts, failing), effect_of(counts, failing), test_kinds)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any, Literal
 
 from assay import programs
@@ -42,6 +43,18 @@ def count(name: str, *, numbers: int, seed: int, reseed_every: int | None, parts
     if reseed_every is not None:
         engine["reseed_every"] = reseed_every
     request = {"protocol": 1, "engine": engine, "seed": seed, "numbers": numbers, "parts": sorted(parts)}
+    counts: Counts = json.loads(_run(given=json.dumps(request)))
+    return counts
+
+
+def count_file(file: Path, *, bits: int, numbers: int) -> Counts:
+    """Count what a file holds: numbers of 32 or 64 bits, the lowest byte first.
+
+    Raises:
+        AssayError: the program refuses, fails, or is missing.
+    """
+    engine = {"file": str(file), "bits": bits}
+    request = {"protocol": 1, "engine": engine, "seed": 0, "numbers": numbers, "parts": ["bits", "keys"]}
     counts: Counts = json.loads(_run(given=json.dumps(request)))
     return counts
 

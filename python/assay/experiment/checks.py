@@ -258,6 +258,25 @@ def _engine_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
     elif "reseed_every" in settings["engine"] and engine.shared:
         why = f"all threads draw from the one state of {name}, which none can seed anew; leave it out"
         yield ("engine", "reseed_every"), why
+    elif why := _entropy_mistake(settings["engine"].get("reseed_from", "kernel"), machine):
+        yield ("engine", "reseed_from"), why
+
+
+_ENTROPY = ("rdseed", "rdrand", "kernel")
+"""Ways to new seeds that are no engines; whether the processor has RDSEED the trial itself finds out."""
+
+
+def _entropy_mistake(name: str, machine: Machine) -> str:
+    """Return why no new seeds come from there; empty where they do."""
+    engine = machine.engines.get(name)
+    if name in _ENTROPY:
+        lacks = name == "rdrand" and engine is not None and not engine.available
+        return 'this processor has no rdrand; use "kernel"' if lacks else ""
+    if engine is None:
+        return f'there is no source "{name}"; {nearest(name, [*_ENTROPY, *machine.engines])}'
+    if not engine.available or not engine.state_bits or engine.shared:
+        return f"{name} gives each thread no stream of its own here; use another engine"
+    return ""
 
 
 def _latest_mistakes(settings: _Settings) -> _Mistakes:

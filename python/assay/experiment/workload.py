@@ -164,6 +164,14 @@ class EngineSetting(Table):
     """Each thread draws this many numbers beforehand and uses them over and over."""
     reseed_every: Annotated[int, Field(ge=1, lt=2**53)] | None = None
     """Numbers after which the engine gets a new seed from hardware or the operating system."""
+    reseed_from: Name | None = None
+    """Where new seeds come from: "rdseed", "rdrand", "kernel", or an engine of which each thread has one."""
+
+    @model_validator(mode="after")
+    def _reseeded(self) -> "EngineSetting":
+        if self.reseed_from is not None and self.reseed_every is None:
+            raise ValueError("reseed_from says where new seeds come from; add reseed_every, or leave it out")
+        return self
 
 
 def _engine(value: Any) -> Any:

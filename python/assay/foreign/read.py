@@ -3,19 +3,26 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from assay.foreign.ascylib import ASCYLIB
 from assay.foreign.catch2 import read_catch2
 from assay.foreign.criterion import FILES, criterion, in_folder
 from assay.foreign.document import Place, fail, parse
 from assay.foreign.google_benchmark import google_benchmark
+from assay.foreign.harness import harness_of, read_harness
 from assay.foreign.hyperfine import hyperfine
 from assay.foreign.jmh import jmh
 from assay.foreign.pyperf import pyperf
+from assay.foreign.setbench import SETBENCH
+from assay.foreign.synchrobench import SYNCHROBENCH
 from assay.foreign.types import ForeignRun
 
 _HOW = (
     "import what these write: Google Benchmark --benchmark_out=FILE, Catch2 --reporter xml, "
-    "hyperfine --export-json FILE, pyperf -o FILE, Criterion.rs target/criterion, JMH -rf json"
+    "hyperfine --export-json FILE, pyperf -o FILE, Criterion.rs target/criterion, JMH -rf json, "
+    "and the text of Setbench, Synchrobench and ASCYLIB"
 )
+
+_HARNESSES = (SETBENCH, SYNCHROBENCH, ASCYLIB)
 
 _OBJECTS: tuple[tuple[frozenset[str], Callable[[Place], ForeignRun]], ...] = (
     (frozenset({"context", "benchmarks"}), google_benchmark),
@@ -52,6 +59,9 @@ def read(path: Path) -> ForeignRun:
     if path.is_dir() or path.name in FILES:
         return criterion([(parse(_text(file), str(file)), _identity(file)) for file in files])
     text = _text(path)
+    if harness := harness_of(text, str(path), _HARNESSES):
+        return read_harness(text, str(path), harness)
+    text = text.strip()
     run = read_catch2(text, str(path)) if text.startswith("<") else _read_json(text, str(path))
     if not run.benchmarks:
         fail(str(path), "", "holds no benchmark", "let the tool run at least one")
@@ -60,7 +70,12 @@ def read(path: Path) -> ForeignRun:
 
 def _read_json(text: str, source: str) -> ForeignRun:
     if text[:1] not in {"{", "["}:
-        fail(source, "", "is neither JSON nor XML, so no result of a tool that Assay knows", _HOW)
+        fail(
+            source,
+            "",
+            "is neither JSON nor XML nor the text of a harness of maps, so no result of a known tool",
+            _HOW,
+        )
     document = parse(text, source)
     content = document.value
     fields = content.keys() if isinstance(content, dict) else set[str]()
@@ -76,7 +91,7 @@ def _read_json(text: str, source: str) -> ForeignRun:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig").strip()
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         fail(str(file), "", "is not text in UTF-8", _HOW)
     except OSError as error:

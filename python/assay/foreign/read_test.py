@@ -240,7 +240,7 @@ def _pyperf(change: Callable[[Any], object]) -> str:
     [
         (
             "benchmark,time\nsum,3\n",
-            "is neither JSON nor XML, so no result of a tool that Assay knows; import",
+            "is neither JSON nor XML nor the text of a harness of maps, so no result of a known tool; import",
         ),
         (
             '{"machine_info": {}, "benchmarks": []}',
@@ -303,3 +303,80 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes | None, messa
         file.write_bytes(content)
     with pytest.raises(ForeignError, match=message):
         read(file)
+
+
+def test_synchrobench_runs_of_the_same_options_are_processes_of_one_benchmark() -> None:
+    run = read(FILES / "synchrobench.txt")
+    (tree,) = run.benchmarks
+    (rate,) = tree.measures
+    assert (run.tool, tree.name, tree.processes) == ("Synchrobench", "BST", 2)
+    assert tree.parameters == {"threads": 2, "key_range": 20000, "initial": 10000, "updates": 10}
+    assert (rate.metric, rate.unit) == ("throughput", "op/s")
+    assert rate.samples == ((8_788_800.0,), (8_656_400.0,))
+    first = tree.map_runs[0]
+    assert (first.inserts, first.inserted, first.erases, first.erased) == (219_800, 109_900, 219_600, 109_750)
+    assert (first.size_before, first.size_after, first.size_expected) == (10_000, 10_150, 10_150)
+    assert (first.validated, first.seed, first.pinned) == (True, 7, False)
+
+
+def test_synchrobench_without_inserts_is_read_as_it_is() -> None:
+    (tree,) = read(FILES / "synchrobench-erases-only.txt").benchmarks
+    (told,) = tree.map_runs
+    assert (told.inserts, told.size_before, told.size_after, told.seed) == (0, 10_000, 0, None)
+    assert tree.parameters["effective"] == 1
+    assert "count as searches" in told.dependent
+
+
+def test_setbench_gives_its_throughput_and_what_failed_its_validation() -> None:
+    run = read(FILES / "setbench.txt")
+    tree, failed = run.benchmarks
+    assert (run.tool, tree.name, tree.processes, failed.processes) == ("Setbench", "some_tree", 2, 1)
+    assert tree.measures[0].samples == ((8_200_000.0,), (8_100_000.0,))
+    assert tree.parameters["reclaim"] == "debra"
+    assert (tree.parameters["insert"], tree.parameters["key_range"]) == ("5", 20000)
+    told = tree.map_runs[0]
+    assert (told.prefill, told.prefill_inserts) == ("PREFILL_MIXED, 2 threads", False)
+    assert (told.validated, told.pinned, told.inserts) == (True, True, 205_000)
+    assert failed.failure.startswith("Validation FAILURE: threadsKeySum=99990000")
+    assert failed.measures == ()
+
+
+def test_ascylib_is_named_after_its_file_and_has_the_shares_that_were_performed() -> None:
+    run = read(FILES / "ascylib.txt")
+    asked, rounded = run.benchmarks
+    assert (run.tool, asked.name) == ("ASCYLIB", "ascylib")
+    assert asked.parameters == {"threads": 2, "initial": 16384, "key_range": 32768, "updates": 10}
+    assert rounded.parameters["updates"] == 12
+    assert [benchmark.map_runs[0].rounded for benchmark in run.benchmarks] == [False, True]
+    assert asked.measures[0].samples == ((8e6,),)
+    assert asked.map_runs[0].inserted == 100_068
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            text_of("synchrobench.txt")[:-300],
+            "line 69: the run that begins in line 41 ends without its results; let the run end before",
+        ),
+        (text_of("setbench.txt")[:500], "line 27: the run that begins in line 2 ends without its results"),
+        (text_of("ascylib.txt").replace("#Mops 8.000", "#Mops x"), "line 11: x is not a throughput; let"),
+        (text_of("ascylib.txt").replace("#Mops 8.000", "#Mops -nan"), "line 11: -nan is not a throughput"),
+        (
+            text_of("synchrobench-erases-only.txt").replace("Nb threads   : 2", "Nb threads   : two"),
+            "line 4: two is not a whole number; let the tool write the file again",
+        ),
+        (
+            text_of("ascylib.txt") + text_of("setbench.txt"),
+            "line 25: a run of Setbench begins, but the one in line 2 is of ASCYLIB; import the output",
+        ),
+    ],
+)
+def test_a_damaged_text_of_a_harness_names_line_mistake_and_remedy(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ForeignError) as error:
+        read(file)
+    assert str(error.value).startswith(f"{file}: {message}")

@@ -46,6 +46,40 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class MapRun:
+    """What a harness of concurrent maps tells of one process beside its throughput; None where it does not.
+
+    Attributes:
+        size_before, size_after: elements when threads began and when they had ended.
+        size_expected: elements at the end, as the results of the operations have it.
+        inserts, inserted: inserts that were tried, and those that found no such key.
+        erases, erased: likewise.
+        validated: whether anything was checked that the results do not follow from.
+        dependent: why updates are not drawn one by one, in a few words; empty where they are.
+        prefill: how the map was filled; empty where nothing tells.
+        prefill_inserts: whether inserts alone filled it.
+        seed: of the run; None where it cannot be drawn again.
+        pinned: whether the text tells where threads ran.
+        rounded: whether the key range was made a power of two.
+    """
+
+    size_before: int | None = None
+    size_after: int | None = None
+    size_expected: int | None = None
+    inserts: int | None = None
+    inserted: int | None = None
+    erases: int | None = None
+    erased: int | None = None
+    validated: bool = False
+    dependent: str = ""
+    prefill: str = ""
+    prefill_inserts: bool | None = None
+    seed: int | None = None
+    pinned: bool = False
+    rounded: bool = False
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """One benchmark of a file.
 
@@ -55,6 +89,7 @@ class Benchmark:
         measures: the one that the tool's own comparison looks at first; there may be none if it failed.
         failure: why it failed, in the tool's words.
         test_case: the test case that it is in, which alone can be chosen; empty where the tool has none.
+        map_runs: of a harness of concurrent maps, what it tells of each process.
     """
 
     name: str
@@ -63,6 +98,7 @@ class Benchmark:
     measures: tuple[Measure, ...]
     failure: str = ""
     test_case: str = ""
+    map_runs: tuple[MapRun, ...] = ()
 
     @property
     def title(self) -> str:

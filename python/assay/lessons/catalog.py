@@ -137,7 +137,7 @@ LESSONS = _numbered(
     (
         "short-array",
         NUMBERS,
-        "short-array",
+        "array-repeats",
         levels("share of updates that changed something", updates_share, times=0.5),
         (),
         _CERTAIN,
@@ -214,7 +214,7 @@ LESSONS = _numbered(
     (
         "memory-not-freed",
         HOST,
-        "frees-nothing",
+        "reclamation-differs",
         levels(
             "memory that the map took, in MiB",
             metric("peak_resident_bytes", less="resident_before_bytes"),

@@ -56,6 +56,17 @@ def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, st
     }
 
 
+def reclamations(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
+    """Return measured subject -> how it frees what was erased, of those that say so."""
+    own = {name: entry for listing in listed.values() for name, entry in listing.items()}
+    ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
+    return {
+        subject: way
+        for subject in sorted(experiment.subjects())
+        if (way := (own if subject in experiment.programs else ours).get(subject, {}).get("reclaims"))
+    }
+
+
 def _listing(program: Program, arguments: list[str], stop: StopSignals | None) -> Listing:
     """Return what a program answers; nothing where it cannot be asked, or answers something else."""
     try:

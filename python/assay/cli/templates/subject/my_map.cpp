@@ -55,5 +55,6 @@ class locked_hash_map {
   std::unordered_map<std::uint64_t, std::uint64_t> entries_;
 };
 
-static const assay::subject<locked_hash_map> registered{"my_map",
-                                                        "std::unordered_map behind one std::mutex"};
+// The name, what it is, and how it frees what was erased: the audit compares that of subjects.
+static const assay::subject<locked_hash_map> registered{
+    "my_map", "std::unordered_map behind one std::mutex", "at once"};

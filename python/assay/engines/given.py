@@ -1,0 +1,153 @@
+"""Numbers of the user's own: an array, a file, or what a program writes to its standard output."""
+
+import shlex
+import subprocess
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.engines.judge import judge
+from assay.engines.program import count_file
+from assay.engines.types import Engine, Judged
+from assay.errors import AssayError
+
+FEWEST = 10_000
+"""Numbers: with fewer most tests say nothing."""
+SILENT_S = 60.0
+"""Seconds that a program may take for all of its numbers, and as much again for each million."""
+_NUMPY = b"\x93NUMPY"
+
+Numbers = NDArray[np.unsignedinteger]
+
+
+def of_file(path: Path, *, numbers: int, bits: int, text: bool) -> Numbers:
+    """Return the first numbers of a file.
+
+    Args:
+        path: of numpy's format (.npy), of decimal numbers, or of binary ones, the lowest byte first.
+        numbers: that are wanted at most.
+        bits: of each number, 32 or 64; an array of .npy has its own.
+        text: whether they are decimal, separated by white space.
+
+    Raises:
+        AssayError: it cannot be read, or holds something else, or too few.
+    """
+    try:
+        if path.open("rb").read(len(_NUMPY)) == _NUMPY:
+            return _of_array(np.load(path, mmap_mode="r", allow_pickle=False), str(path), numbers)
+        size = None if text else numbers * bits // 8
+        with path.open("rb") as file:
+            content = file.read(size)
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be read ({error.strerror}); see that it is a file") from error
+    except ValueError as error:
+        raise AssayError(f"{path}: is no array of numpy's ({error}); save it again by numpy.save") from error
+    return _parsed(content, str(path), numbers=numbers, bits=bits, text=text)
+
+
+def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) -> Numbers:
+    """Return the first numbers that a program writes to its standard output, and end it.
+
+    Args:
+        command: with its arguments; `{seed}` stands for the seed.
+        seed, numbers, bits, text: as for `of_file`.
+
+    Raises:
+        AssayError: it cannot be started, fails, writes too few numbers or something else, or takes too long.
+    """
+    words = [word.replace("{seed}", str(seed)) for word in shlex.split(command)]
+    wanted = numbers * (21 if text else bits // 8)  # a decimal number has up to 20 digits
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except (OSError, IndexError) as error:
+        why = getattr(error, "strerror", None) or "there is no command"
+        raise AssayError(f"--program {command!r}: cannot be started ({why}); see its path") from error
+    late = threading.Event()
+    allowed = SILENT_S * (1 + numbers / 1e6)
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(allowed, end)
+    timer.start()
+    assert process.stdout
+    assert process.stderr
+    try:
+        content = process.stdout.read(wanted)
+        ended_itself = len(content) < wanted
+        if not ended_itself:
+            process.kill()
+        said = process.stderr.read(1000).decode(errors="replace").strip().splitlines()
+        code = process.wait()
+    finally:
+        timer.cancel()
+        process.kill()
+        process.stdout.close()
+        process.stderr.close()
+    if late.is_set():
+        raise AssayError(
+            f"--program {command!r}: has not written {numbers:,} numbers within {allowed:.0f} s; ask for"
+            " fewer (--numbers), and see that it flushes its output"
+        )
+    if ended_itself and code:
+        how = f"exit code {code}" if code > 0 else f"signal {-code}"
+        raise AssayError(
+            f"--program {command!r}: ended with {how}{f' ({said[-1]})' if said else ''}; run it by itself"
+        )
+    return _parsed(content, f"--program {command!r}", numbers=numbers, bits=bits, text=text)
+
+
+def judge_numbers(given: Numbers, title: str) -> Judged:
+    """Judge numbers by all tests but those of several streams; nothing is timed.
+
+    Raises:
+        AssayError: the program that counts refuses, fails, or is missing.
+    """
+    bits = given.dtype.itemsize * 8
+    with TemporaryDirectory(prefix="assay-") as folder:
+        file = Path(folder) / "numbers"
+        given.tofile(file)
+        counts = count_file(file, bits=bits, numbers=len(given))
+    engine = Engine(title, "numbers that were given", bits, bits, True, True, False)
+    return Judged(engine, None, counts=counts, verdict=judge(counts))
+
+
+def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) -> Numbers:
+    if not text:
+        whole = len(content) // (bits // 8) * (bits // 8)
+        return _enough(np.frombuffer(content[:whole], dtype=f"<u{bits // 8}"), place)
+    words = content.split()[:numbers]
+    if content and not content[-1:].isspace() and len(words) > 1:
+        words.pop()  # it may be cut off
+    for position, word in enumerate(words, 1):
+        if not word.isdigit() or int(word) >= 1 << bits:
+            shown = word[:20].decode(errors="replace")
+            raise AssayError(
+                f"{place}: number {position:,} is {shown!r}, not a whole number below 2^{bits}; leave out"
+                " --text if they are binary, or name their --bits"
+            )
+    return _enough(np.array(words, dtype=f"<u{bits // 8}"), place)
+
+
+def _of_array(array: NDArray[np.generic], place: str, numbers: int) -> Numbers:
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype.itemsize not in {4, 8}:
+        raise AssayError(
+            f"{place}: is an array of {array.dtype} with {array.ndim} dimensions; save one of uint64 or"
+            " uint32 with a single one"
+        )
+    size = array.dtype.itemsize
+    return _enough(np.ascontiguousarray(array[:numbers]).astype(f"<i{size}").view(f"<u{size}"), place)
+
+
+def _enough(given: Numbers, place: str) -> Numbers:
+    if len(given) < FEWEST:
+        raise AssayError(
+            f"{place}: has {len(given):,} numbers; {FEWEST:,} are the fewest that tests can judge"
+        )
+    return given

@@ -1,0 +1,86 @@
+"""Numbers of the user's own: where they come from, and what is said of those that cannot be judged."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.engines import judge_numbers, of_file, of_program
+from assay.errors import AssayError
+
+GOOD = np.random.default_rng(1).integers(0, 2**64, 20_000, dtype=np.uint64)
+
+
+def python(code: str) -> str:
+    return shlex.join([sys.executable, "-c", code])
+
+
+WRITES = (
+    "import numpy,sys; sys.stdout.buffer.write(numpy.arange({seed}, 20_000 + {seed}, dtype='u8').tobytes())"
+)
+
+
+def test_a_file_is_binary_text_or_an_array(tmp_path: Path) -> None:
+    file = tmp_path / "numbers"
+    file.write_bytes(GOOD.tobytes() + b"cut")
+    assert (of_file(file, numbers=10**6, bits=64, text=False) == GOOD).all()
+    assert (of_file(file, numbers=15_000, bits=64, text=False) == GOOD[:15_000]).all()
+    assert len(of_file(file, numbers=10**6, bits=32, text=False)) == 2 * len(GOOD)
+    file.write_text("\n".join(map(str, GOOD)) + "\n", encoding="utf-8")
+    assert (of_file(file, numbers=10**6, bits=64, text=True) == GOOD).all()
+    for dtype, bits in (("u8", 64), ("i8", 64), ("u4", 32)):
+        np.save(tmp_path / "array.npy", GOOD.astype(dtype))
+        given = of_file(tmp_path / "array.npy", numbers=10**6, bits=64, text=False)
+        assert given.dtype.itemsize * 8 == bits
+        assert (given == GOOD.astype(f"u{bits // 8}")).all()
+
+
+def test_a_program_is_given_the_seed_and_ended_when_it_has_written_enough() -> None:
+    given = of_program(python(WRITES), seed=7, numbers=20_000, bits=64, text=False)
+    assert given[0] == 7
+    endless = python("import sys\nwhile True: print(5)")
+    assert set(of_program(endless, seed=7, numbers=10_000, bits=64, text=True)) == {5}
+
+
+def test_a_counter_is_rejected_and_good_numbers_are_not() -> None:
+    assert judge_numbers(GOOD, "file").verdict.word == "accepted"  # type: ignore[union-attr]
+    counter = np.arange(20_000, dtype=np.uint64)
+    assert judge_numbers(counter, "file").verdict.word == "rejected"  # type: ignore[union-attr]
+    narrow = GOOD.astype(np.uint32)
+    assert judge_numbers(narrow, "file").verdict.word == "accepted"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "message"),
+    [
+        ("/nowhere/at-all", False, "cannot be started (No such file or directory); see its path"),
+        ("", False, "cannot be started (there is no command); see its path"),
+        (python("raise SystemExit('no seed')"), False, "ended with exit code 1 (no seed); run it by itself"),
+        (python("import os; os.kill(os.getpid(), 9)"), False, "ended with signal 9; run it by itself"),
+        (python("print('x' * 8 * 9_999, end='')"), False, "has 9,999 numbers; 10,000 are the fewest"),
+        (python("print('1 2 three 4 ')"), True, "number 3 is 'three', not a whole number below 2^64; leave"),
+    ],
+)
+def test_a_program_that_gives_no_numbers_is_refused(command: str, text: bool, message: str) -> None:
+    with pytest.raises(AssayError) as error:
+        of_program(command, seed=1, numbers=20_000, bits=64, text=text)
+    assert message in str(error.value)
+
+
+def test_a_program_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.engines.given.SILENT_S", 0.2)
+    with pytest.raises(AssayError, match="has not written 20,000 numbers within 0 s; ask for fewer"):
+        of_program(python("import time; time.sleep(1000)"), seed=1, numbers=20_000, bits=64, text=False)
+
+
+def test_a_file_without_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="cannot be read"):
+        of_file(tmp_path / "none", numbers=10**6, bits=64, text=False)
+    np.save(tmp_path / "a.npy", np.zeros(20_000))
+    with pytest.raises(AssayError, match="is an array of float64 with 1 dimensions; save one of uint64"):
+        of_file(tmp_path / "a.npy", numbers=10**6, bits=64, text=False)
+    np.save(tmp_path / "a.npy", np.zeros((200, 200), dtype=np.uint64))
+    with pytest.raises(AssayError, match="2 dimensions"):
+        of_file(tmp_path / "a.npy", numbers=10**6, bits=64, text=False)

@@ -1,0 +1,175 @@
+"""The text that harnesses of concurrent maps print: Setbench, Synchrobench and ASCYLIB.
+
+A text holds one run or several, one after the other, as a shell script collects them. Each run is a process.
+Runs of the same map with the same parameters are one benchmark.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from assay.foreign.document import AGAIN, LARGEST, fail
+from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure
+
+_WAIT = "let the run end before its output is imported, or take the run out of the file"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a text, with its number from 1."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """The lines of one run.
+
+    Attributes:
+        source: what the text is called, for errors.
+    """
+
+    source: str
+    lines: Sequence[Line]
+
+    def find(self, pattern: str) -> re.Match[str] | None:
+        """Return the last line's match of a pattern, which begins where the line does."""
+        found = None
+        for line in self.lines:
+            found = re.match(pattern, line.text) or found
+        return found
+
+    def text(self, pattern: str) -> str:
+        """Return the group of a pattern; empty where no line matches."""
+        found = self.find(pattern)
+        return found[1].strip() if found else ""
+
+    def whole(self, pattern: str) -> int | None:
+        """Return the group of a pattern as a whole number; None where no line matches."""
+        text = self.text(pattern)
+        if not text:
+            return None
+        if not re.fullmatch(r"-?\d{1,30}", text):
+            self.fail(pattern, f"{text} is not a whole number")
+        return int(text)
+
+    def rate(self, pattern: str) -> float:
+        """Return the group of a pattern as operations a second; the line must be there."""
+        text = self.text(pattern)
+        if not text:
+            self.broken_off()
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= LARGEST:
+            self.fail(pattern, f"{text} is not a throughput")
+        return value
+
+    def total(self, pattern: str) -> int | None:
+        """Return the sum of what every matching line has; None where no line matches."""
+        found = [int(match[1]) for line in self.lines if (match := re.match(pattern, line.text))]
+        return sum(found) if found else None
+
+    def facts(self, patterns: Iterable[tuple[str, str]]) -> dict[str, Fact]:
+        """Return name -> number, of those patterns that a line matches."""
+        numbers = {name: self.whole(pattern) for name, pattern in patterns}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    def fail(self, pattern: str, mistake: str) -> NoReturn:
+        """Raise the error of the line that matches a pattern."""
+        number = next(line.number for line in reversed(self.lines) if re.match(pattern, line.text))
+        fail(self.source, f"line {number}", mistake, AGAIN)
+
+    def broken_off(self) -> NoReturn:
+        """Raise the error of a run without its results."""
+        first, last = self.lines[0].number, self.lines[-1].number
+        fail(
+            self.source,
+            f"line {last}",
+            f"the run that begins in line {first} ends without its results",
+            _WAIT,
+        )
+
+
+@dataclass(frozen=True)
+class Harness:
+    """What is known of a harness.
+
+    Attributes:
+        tool: its name.
+        begins: what the first line of a run looks like.
+        read: makes a benchmark of one run.
+    """
+
+    tool: str
+    begins: str
+    read: Callable[[Run], Benchmark]
+
+
+def harness_of(text: str, source: str, known: Sequence[Harness]) -> Harness | None:
+    """Return the harness that printed a text; None if none of the known ones did.
+
+    Raises:
+        ForeignError: two of them did.
+    """
+    lines = text.splitlines()
+    begun = sorted(
+        (number, place)
+        for place, harness in enumerate(known)
+        if (number := next((n for n, line in enumerate(lines, 1) if re.match(harness.begins, line)), 0))
+    )
+    if len(begun) > 1:
+        (first, one), (second, other), *_ = begun
+        fail(
+            source,
+            f"line {second}",
+            f"a run of {known[other].tool} begins, but the one in line {first} is of {known[one].tool}",
+            "import the output of each tool as a file of its own",
+        )
+    return known[begun[0][1]] if begun else None
+
+
+def read_harness(text: str, source: str, harness: Harness) -> ForeignRun:
+    """Return what the runs in a text measured.
+
+    Raises:
+        ForeignError: a run is cut off, or has a number that is none.
+    """
+    runs: list[list[Line]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(harness.begins, line):
+            runs.append([])
+        if runs:
+            runs[-1].append(Line(number, line))
+    benchmarks: dict[tuple[object, ...], Benchmark] = {}
+    for lines in runs:
+        one = harness.read(Run(source, lines))
+        known_by = (one.name, one.failure, *sorted(one.parameters.items()))
+        held = benchmarks.get(known_by)
+        benchmarks[known_by] = one if held is None else _with(held, one)
+    return ForeignRun(harness.tool, "", tuple(benchmarks.values()), randomised=None)
+
+
+def one_process(
+    name: str, parameters: dict[str, Fact], throughput: float, map_run: MapRun, failure: str = ""
+) -> Benchmark:
+    """Return the benchmark of a run, which has failed if there is a reason."""
+    measures = () if failure else (Measure("throughput", "op/s", ((throughput,),)),)
+    return Benchmark(name, parameters, 1, measures, failure, map_runs=(map_run,))
+
+
+def _with(held: Benchmark, further: Benchmark) -> Benchmark:
+    """Return a benchmark with one more process."""
+    measures = tuple(
+        replace(measure, samples=(*measure.samples, *more.samples))
+        for measure, more in zip(held.measures, further.measures, strict=True)
+    )
+    return replace(
+        held,
+        processes=held.processes + 1,
+        measures=measures,
+        map_runs=(*held.map_runs, *further.map_runs),
+    )
