@@ -58,12 +58,22 @@ def listing(program: Path) -> list[dict[str, Any]]:
     Returns:
         For each its `name`, a `description`, its `structure` (map, multimap or queue), `max_threads` (the
         most that it can run with, None where it sets no limit), the `types` of key and value that it can
-        hold, the `operations` that it offers, and whether it `holds_nothing`.
+        hold, the `operations` that it offers, whether it `holds_nothing`, and how it
+        `reclaims` what was erased, "" where it does not say.
 
     Raises:
         AssayError: the program does not answer.
     """
-    keys = ("name", "description", "structure", "max_threads", "types", "operations", "holds_nothing")
+    keys = (
+        "name",
+        "description",
+        "structure",
+        "max_threads",
+        "types",
+        "operations",
+        "holds_nothing",
+        "reclaims",
+    )
     return _ask(program, "--list", keys)
 
 

@@ -39,6 +39,7 @@ def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
         "types": [],
         "operations": ["size"],
         "holds_nothing": False,
+        "reclaims": "epochs",
     }
     program = script(tmp_path / "x", f"echo '{json.dumps([entry | {'further': 1}])}'")
     assert programs.listing(program) == [entry]

@@ -102,6 +102,7 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
         "types": [[key, value] for key in ("uint64", "bytes") for value in ("uint64", "uint32")],
         "operations": ["insert", "size"],
         "holds_nothing": True,
+        "reclaims": "nothing",
     }
     others = [entry | {"name": structure, "structure": structure} for structure in ("multimap", "queue")]
     program.write_text(f"#!/bin/sh\necho '{json.dumps([entry, *others])}'\n")
@@ -119,6 +120,7 @@ def test_list_subjects_asks_the_program(tmp_path: Path, monkeypatch: pytest.Monk
         "keys": ["uint64", "bytes"],
         "values": ["uint64", "uint32"],
         "operations": ["insert", "size"],
+        "reclaims": "nothing",
         "description": "holds nothing",
     }
     assert [subject["structure"] for subject in listed] == ["map", "multimap", "queue"]

@@ -67,7 +67,7 @@ def listed_subjects(
                     "keys": list(dict.fromkeys(key for key, _ in entry["types"])),
                     "values": list(dict.fromkeys(value for _, value in entry["types"])),
                     "operations": entry["operations"],
-                    "reclaims": entry.get("reclaims", ""),
+                    "reclaims": entry["reclaims"],
                     "description": entry["description"],
                 }
             )

@@ -11,8 +11,13 @@ from assay.errors import AssayError
 
 
 def entry(name: str, description: str, *operations: str, **more: Any) -> dict[str, Any]:
-    plain = {"structure": "map", "max_threads": None, "types": [["uint64", "uint64"]], "holds_nothing": False}
-    return plain | {"name": name, "description": description, "operations": ["insert", *operations]} | more
+    plain = {"structure": "map", "max_threads": None, "types": [["uint64", "uint64"]]}
+    return (
+        plain
+        | {"holds_nothing": False, "reclaims": ""}
+        | {"name": name, "description": description, "operations": ["insert", *operations]}
+        | more
+    )
 
 
 ENTRIES = [
