@@ -60,7 +60,7 @@ def test_what_cannot_be_written_says_why_and_writes_nothing(words: list[str], me
 def test_a_fixture_comes_with_an_experiment_that_is_sound() -> None:
     said = CliRunner().invoke(app, ["new", "fixture", "mine"], catch_exceptions=False).stdout
     assert "mine/build/fixtures" in said
-    assert "check" not in said  # which is for maps
+    assert "assay check" not in said  # which is for maps
     assert "my_fixture" not in "".join(file.read_text() for file in Path("mine").iterdir())
     assert sorted(file.name for file in Path("mine").iterdir()) == [
         "CMakeLists.txt",

@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import mean, stdev
 
 import numpy as np
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from assay.analysis import (
     CONFIDENCE,
@@ -230,39 +230,53 @@ def naive_differences(run: Run) -> int:
 
 def p_of_t(sample: Sequence[float]) -> float:
     """Return the p-value of Student's t-test that the mean is 0; 1 where it cannot be tested."""
-    if len(sample) < 2 or (deviation := stdev(sample)) == 0:
-        return 1.0
-    statistic = mean(sample) / (deviation / math.sqrt(len(sample)))
-    return float(2 * stdtr(len(sample) - 1, -abs(statistic)))
+    from scipy.stats import ttest_1samp  # type: ignore[import-untyped]  # a third of a second
+
+    return 1.0 if len({*sample}) < 2 else float(ttest_1samp(sample, 0).pvalue)
 
 
-def peeked(differences: Sequence[float], least: int = 3) -> int | None:
-    """Return after how many pairs somebody stops who tests after every one; None where they never do."""
-    counts = range(least, len(differences) + 1)
-    return next((count for count in counts if p_of_t(differences[:count]) < 1 - CONFIDENCE), None)
+FIRST_LOOK = 3
+"""After how many pairs somebody begins to test who tests after every one."""
+
+
+def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return after how many pairs somebody stops each campaign who tests after every pair; 0 where never.
+
+    Args:
+        campaigns: differences of pairs, in logarithms; a row for each campaign.
+    """
+    from scipy.stats import ttest_1samp
+
+    looked = range(FIRST_LOOK, campaigns.shape[1] + 1)
+    significant = np.array([ttest_1samp(campaigns[:, :n], 0, axis=1).pvalue < 1 - CONFIDENCE for n in looked])
+    stopped = significant.any(axis=0)
+    return np.where(stopped, significant.argmax(axis=0) + FIRST_LOOK, 0)
 
 
 def looking(rule: str, runs: Sequence[Run]) -> Outcome:
-    """Judge looking until something is significant, by the pairs of identical code with signs drawn anew.
+    """Judge looking until something is significant, by the pairs of identical code drawn anew.
 
-    Where code is identical, each sign is as likely as the other.
+    Where code is identical, each sign and each order of pairs is as likely as any other.
     """
     [run] = runs
     differences = _differences(run)
-    draws = np.random.default_rng(run.experiment.design.seed).choice((-1.0, 1.0), (REPLAYS, len(differences)))
-    replays = [np.abs(differences) * signs for signs in draws]
-    early = [stop for replay in replays if (stop := peeked([*replay])) is not None]
+    caught, clean = tuple(_named(rule, cut(run, FIRST_LOOK).findings())), not _named(rule, run.findings())
+    if len(differences) < FIRST_LOOK:
+        return Outcome("too few pairs could be measured.", False, caught, clean)
+    random = np.random.default_rng(run.experiment.design.seed)
+    replays = random.permuted(np.tile(np.abs(differences), (REPLAYS, 1)), axis=1)
+    replays *= random.choice((-1.0, 1.0), replays.shape)
+    stops = peeked(replays)
+    early = stops[stops > 0]
     once = sum(float(sign_flips([replay]).p[0]) < 1 - CONFIDENCE for replay in replays)
-    first = int(median(early)) if early else len(differences)
-    caught = tuple(_named(rule, cut(run, max(1, first)).findings()))
+    typical = f", typically after {int(np.median(early))} pairs" if early.size else ""
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
     return Outcome(
         f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every"
-        f" pair calls {flawed:.0%} of them different, typically after {first} pairs; who tests once, as"
-        f" planned, {honest:.0%}.",
+        f" pair calls {flawed:.0%} of them different{typical}; who tests once, as planned, {honest:.0%}.",
         flawed > 2 * honest and flawed > 1 - CONFIDENCE,
         caught,
-        not _named(rule, run.findings()),
+        clean,
         flawed,
         honest,
     )
@@ -336,11 +350,12 @@ def halves(logs: Sequence[float]) -> float:
 
 def student_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
+    from scipy.stats import ttest_1samp
+
     if len(values) < 2:
         return None
-    half = stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * stdev(values) / math.sqrt(len(values))
-    center = mean(values)
-    return Interval(center - half, center + half, CONFIDENCE)
+    interval = ttest_1samp(values, 0).confidence_interval(CONFIDENCE)
+    return Interval(float(interval.low), float(interval.high), CONFIDENCE)
 
 
 def _series(run: Run, trial: StoredTrial) -> list[float]:
