@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from assay.analysis import (
     CONFIDENCE,
@@ -230,9 +231,14 @@ def naive_differences(run: Run) -> int:
 
 def p_of_t(sample: Sequence[float]) -> float:
     """Return the p-value of Student's t-test that the mean is 0; 1 where it cannot be tested."""
-    from scipy.stats import ttest_1samp  # type: ignore[import-untyped]  # a third of a second
+    return 1.0 if len({*sample}) < 2 else float(_t_test(sample).pvalue)
 
-    return 1.0 if len({*sample}) < 2 else float(ttest_1samp(sample, 0).pvalue)
+
+def _t_test(samples: ArrayLike) -> Any:
+    """Return what scipy says of whether a mean is 0; of rows, one by one."""
+    from scipy.stats import ttest_1samp  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+
+    return ttest_1samp(samples, 0, axis=-1)
 
 
 FIRST_LOOK = 3
@@ -245,10 +251,8 @@ def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
     Args:
         campaigns: differences of pairs, in logarithms; a row for each campaign.
     """
-    from scipy.stats import ttest_1samp
-
     looked = range(FIRST_LOOK, campaigns.shape[1] + 1)
-    significant = np.array([ttest_1samp(campaigns[:, :n], 0, axis=1).pvalue < 1 - CONFIDENCE for n in looked])
+    significant = np.array([_t_test(campaigns[:, :n]).pvalue < 1 - CONFIDENCE for n in looked])
     stopped = significant.any(axis=0)
     return np.where(stopped, significant.argmax(axis=0) + FIRST_LOOK, 0)
 
@@ -350,11 +354,9 @@ def halves(logs: Sequence[float]) -> float:
 
 def student_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
-    from scipy.stats import ttest_1samp
-
     if len(values) < 2:
         return None
-    interval = ttest_1samp(values, 0).confidence_interval(CONFIDENCE)
+    interval = _t_test(values).confidence_interval(CONFIDENCE)
     return Interval(float(interval.low), float(interval.high), CONFIDENCE)
 
 
