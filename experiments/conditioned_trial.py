@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from assay.errors import AssayError
 from assay.host.journal import journal_folder
-from assay.host.priority import of_trial
+from assay.host.priority import AS_STARTED, of_trial
+from assay.host.settings import state
 from assay.host.system import System
 from assay.host.tune import tuned
 
@@ -100,6 +101,7 @@ def main() -> None:
         request["parameters"] = given
     if parameters["seeding"] == "fixed":
         request["seed"] = FIXED_SEED
+    priority = AS_STARTED
     if parameters["scheduling"] == "fifo":
         priority = of_trial(request, LONGEST_S, len(os.sched_getaffinity(0)))
         if "scheduling" not in priority.state:
@@ -109,7 +111,16 @@ def main() -> None:
         command = [*priority.command, *command]
     with ExitStack() as held:
         conditioned(parameters, held)
-        done = subprocess.run(command, input=json.dumps(request), text=True, check=False)  # noqa: S603
+        met = state(System()) | {"load": parameters["load"]}
+        done = subprocess.run(  # noqa: S603
+            command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=False
+        )
+    if done.returncode == 0:
+        result = json.loads(done.stdout)
+        result["host"] = {**met, **priority.state}
+        json.dump(result, sys.stdout)
+    else:
+        print(done.stdout, end="")
     sys.exit(done.returncode if done.returncode >= 0 else 1)
 
 

@@ -139,6 +139,28 @@ def request(**changes: Any) -> str:
     return json.dumps(asked | changes)
 
 
+def test_a_trial_of_a_fixture_says_its_scheduling_class() -> None:
+    ended = run("--trial", given=request(parameters={"scheduling": "fifo", "priority": 1}))
+    result = parse("trial-result", ended.stdout)
+    refused = result["details"]["notices"]
+    assert refused or result["host"] == {"scheduling": "fifo 1"}
+
+
+def test_a_conditioned_trial_says_what_it_met() -> None:
+    script = ROOT / "experiments" / "conditioned_trial.py"
+    ended = subprocess.run(
+        [script, "--trial", programs.find("assay-flawed-fixtures")],
+        input=request(parameters={"load": "busy", "seeding": "fixed"}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    result = parse("trial-result", ended.stdout)
+    assert result["host"]["load"] == "busy"
+    assert "address-randomisation" in result["host"]
+
+
 def test_a_trial_of_a_fixture_follows_the_protocol() -> None:
     ended = run("--trial", given=request(parameters={"size": 100, "step": 2, "scheduling": "other"}))
     assert ended.returncode == 0, ended.stderr
@@ -147,6 +169,7 @@ def test_a_trial_of_a_fixture_follows_the_protocol() -> None:
     assert result["metrics"]["iteration_p50_ns"] > 0
     assert result["details"]["size"] == 100
     assert result["details"]["work"] == 100 * result["details"]["batch"]
+    assert "host" not in result
 
 
 @pytest.mark.usefixtures("steady_host")

@@ -242,9 +242,19 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
         for group in evidence.groups.values()
         if len({trial.host for trial in group if trial.status == "valid"} & {*by_host}) > 1
     ]
-    effect = (
-        f"in {counted(mixed, 'group')} they differ between what is compared" if mixed else "no group met two"
+    by_condition: dict[str, list[StoredTrial]] = defaultdict(list)
+    for trial in evidence.valid:
+        by_condition[repr(sorted(trial.levels.items()))].append(trial)
+    # One trial of each condition cannot tell what was meant from what came between.
+    meant = all(
+        len(trials) > 1 and len({trial.host for trial in trials}) == 1 for trials in by_condition.values()
     )
+    if not mixed:
+        effect = "no group met two"
+    elif meant:
+        effect = "each condition has its own, so that a ratio is of the settings and of all else that differs"
+    else:
+        effect = f"in {counted(mixed, 'group')} they differ between what is compared"
     yield Finding(
         f"The valid trials ran under {len(by_host)} different settings of the host; {effect}.",
         host_differences(
@@ -254,8 +264,9 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
             }
         ),
         {"settings": len(by_host), "groups": len(mixed)},
-        "Run the campaign again under one: `assay run --tuned` holds them, `assay host check` shows them.",
-        "error" if mixed else "warning",
+        f"{'Nothing, if settings are what is compared; else run' if meant else 'Run'} the campaign again"
+        " under one: `assay run --tuned` holds them, `assay host check` shows them.",
+        "error" if mixed and not meant else "warning",
         numbers(trial for trials in by_size[1:] for trial in trials),
     )
 

@@ -291,6 +291,15 @@ def test_settings_of_the_host_that_changed_between_groups_turn_no_ratio() -> Non
     assert (finding.severity, finding.evidence["groups"]) == ("warning", 0)
 
 
+def test_settings_of_the_host_that_follow_the_conditions_may_be_meant() -> None:
+    def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return {"host": "loud" if subject == "other" else "quiet"}
+
+    (finding,) = findings(change, environments=SETTINGS)["host-settings"]
+    assert (finding.severity, finding.evidence["groups"]) == ("warning", 20)
+    assert "each condition has its own" in finding.message
+
+
 def test_settings_that_stay_are_no_finding() -> None:
     assert findings(lambda *_: {"host": "quiet"}, environments=SETTINGS) == {}
 

@@ -180,7 +180,7 @@ class LocalExecutor:
             derived=of_host,
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
-            host={**self._host, **priority.state},
+            host={**self._host, **priority.state, **(result or {}).get("host", {})},
         )
 
     def _process(

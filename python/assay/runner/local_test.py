@@ -545,6 +545,15 @@ def test_a_program_that_speaks_the_protocol_gets_its_arguments_too(
     assert (outcome.status, outcome.stdout) == ("valid", "")
 
 
+def test_what_a_trial_says_of_the_host_takes_the_place_of_what_was_read_before(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    valid = json.dumps(json.loads(VALID) | {"host": {"swap": "mine"}})
+    outcome = only(executor, command(tmp_path, f"print('''{valid}''')", "protocol"))
+    assert outcome.host["swap"] == "mine"
+    assert "address-randomisation" in outcome.host
+
+
 def test_a_command_may_print_its_metrics_as_json(tmp_path: Path, executor: LocalExecutor) -> None:
     code = r"""import json; print("begun"); print(json.dumps({"runs": [{"rate": 2.5}]}))"""
     outcome = only(executor, command(tmp_path, code, (Extraction(metric="rate", pointer="/runs/0/rate"),)))
