@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.host import system as host_system
+from assay.host.journal import journal_folder
 from assay.host.settings import SETTINGS
 from assay.host.system import System
 from assay.host.testing import CPU, made_machine, put_back_at_the_end
@@ -91,6 +92,35 @@ def test_what_somebody_else_changed_waits_for_a_decision(
     assert made.read(GOVERNOR) == "ondemand"
     assay("host", "restore", option)
     assert made.read(GOVERNOR) == value
+
+
+def test_what_can_only_be_judged_is_not_tuned(assay: Assay, made: System) -> None:
+    said = assay("host", "tune", "load", "heat", "governor", expect=2).stderr
+    assert "load and heat cannot be set for the whole host" in said
+    assert made.read(GOVERNOR) == "powersave"
+
+
+def test_a_setting_that_vanished_is_given_up_or_waited_for(assay: Assay, made: System) -> None:
+    assay("host", "tune", "governor")
+    (made.root / GOVERNOR.lstrip("/")).unlink()
+    said = assay("host", "restore", expect=1).stderr
+    assert "1 vanished: `assay host restore` again once the setting is back" in said
+    assert "--overwrite" not in said
+    assay("host", "restore", "--keep")
+    assert "Nothing to restore" in assay("host", "restore").stdout
+
+
+def test_of_a_damaged_journal_the_rest_is_put_back(assay: Assay, made: System) -> None:
+    assay("host", "tune", "governor")
+    journal = journal_folder() / "host.journal"
+    journal.write_bytes(journal.read_bytes() + b"x\n")
+    assert "assay host restore --readable" in assay("host", "restore", expect=2).stderr
+    said = assay("host", "restore", "--readable", expect=1)
+    assert f"the journal is {journal}.damaged now" in said.stdout
+    assert f"not restored: what line 4 of {journal}.damaged said" in said.stderr
+    assert made.read(GOVERNOR) == "powersave"
+    journal.write_bytes(b"a change that was nev")
+    assert "announces no change that was made" in assay("host", "restore").stdout
 
 
 @pytest.mark.parametrize(("answer", "value"), [("y", "powersave"), ("n", "ondemand")])

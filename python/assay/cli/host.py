@@ -112,13 +112,19 @@ def tune(
 
     Example: `assay host tune --dry-run`
     """
+    from assay.errors import AssayError
     from assay.host.journal import journal_folder, open_journal
-    from assay.host.system import System
+    from assay.host.system import System, root_script, without_root
     from assay.host.tune import chosen, planned, problems
     from assay.host.tune import tune as tune_host
 
     system = System()
     wanted = chosen(settings or [])
+    if settings and (judged := [setting.name for setting in wanted if not setting.can_be_set]):
+        raise AssayError(
+            f"assay host tune: {listed(judged)} cannot be set for the whole host;"
+            f" `{invocation('host', 'check')}` says what helps"
+        )
     if dry_run:
         changes = planned(system, wanted)
         if as_json:
@@ -126,6 +132,8 @@ def tune(
             return
         _print_changes(changes)
         typer.echo(f"{counted(changes, 'change')}; nothing was changed" if changes else "Nothing to change.")
+        if changes and root_script() is None:
+            typer.echo(f"To make them needs root: {without_root()}", err=True)
         return
     with open_journal(journal_folder(), system) as journal:
         applied = tune_host(system, journal, wanted)
@@ -157,6 +165,9 @@ def restore(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Put back also what something else has changed since.")
     ] = False,
+    readable: Annotated[
+        bool, typer.Option("--readable", help="Of a damaged journal, put back what can be read.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put back the values that were there.
@@ -172,55 +183,66 @@ def restore(
     from assay.errors import AssayError
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
+    from assay.host.tune import remedies, told_together
     from assay.host.tune import restore as restore_host
-    from assay.host.tune import told_together
 
     if keep and overwrite:
         raise AssayError("assay host restore: --keep and --overwrite contradict each other; give one")
     system = System()
-    with open_journal(journal_folder(), system) as journal:
-        if not journal.pending:
+    with open_journal(journal_folder(), system, readable=readable) as journal:
+        damaged = journal.damaged
+        if not journal.pending and not damaged:
+            why = "announces no change that was made" if journal.path.exists() else "is not there"
             journal.forget()
             if as_json:
-                print_json({"restored": []})
+                print_json({"restored": [], "damaged": []})
             else:
-                typer.echo(f"Nothing to restore: {journal.path} is not there.")
+                typer.echo(f"Nothing to restore: {journal.path} {why}.")
             return
         outcomes = restore_host(system, journal, _decider(keep, overwrite), give_up_vanished=keep)
-    left = [outcome for outcome in outcomes if not outcome.settled]
+    given_up = {"vanished"} if keep else set[str]()
+    left = [outcome for outcome in outcomes if not outcome.settled and outcome.fate not in given_up]
     if as_json:
-        print_json({"restored": [vars(outcome) for outcome in outcomes]})
+        print_json({"restored": [vars(outcome) for outcome in outcomes], "damaged": damaged})
     else:
         for line in told_together(outcomes):
             typer.echo(line)
         if not left:
-            typer.echo(f"{counted(outcomes, 'place')} settled; the journal is gone")
+            end = f"the journal is {journal.kept} now" if damaged else "the journal is gone"
+            typer.echo(f"{counted(outcomes, 'place')} settled; {end}")
+    for line in remedies(left):
+        typer.echo(line, err=True)
     if left:
-        command = invocation("host", "restore")
-        typer.echo(
-            f"{counted(left, 'place')} left, and the journal stays: {command} --keep leaves them as they are,"
-            f" {command} --overwrite puts back what was there",
-            err=True,
-        )
+        typer.echo(f"{counted(left, 'place')} left, and the journal stays", err=True)
+    if damaged:
+        lines = f"{'line' if len(damaged) == 1 else 'lines'} {', '.join(map(str, damaged))}"
+        where = journal.path if left else journal.kept
+        typer.echo(f"not restored: what {lines} of {where} said, and nobody can read", err=True)
+    if left or damaged:
         raise typer.Exit(1)
 
 
 def _print_changes(changes: Sequence["Change"]) -> None:
     """Print a line for those of a setting that are alike."""
-    from assay.host.tune import alike, and_more
+    from assay.host.tune import alike, and_more, short
 
     for same in alike(changes, lambda change: (change.setting, change.was, change.to)):
         change = same[0]
-        typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {change.was} -> {change.to}")
+        was, to = short(change.was), short(change.to)
+        typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {was} -> {to}")
 
 
 def _decider(keep: bool, overwrite: bool) -> "Decide":
+    from assay.host.tune import short
+
     def decide(place: str, now: str, was: str) -> Literal["keep", "overwrite"] | None:
         if keep or overwrite:
             return "keep" if keep else "overwrite"
         if not sys.stdin.isatty():
             return None
-        question = f"{place}: something else made it {now}; it was {was}. Put {was} back?"
+        question = (
+            f"{place}: something else made it {short(now)}; it was {short(was)}. Put {short(was)} back?"
+        )
         return "overwrite" if typer.confirm(question, err=True) else "keep"
 
     return decide

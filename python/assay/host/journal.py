@@ -2,7 +2,8 @@
 
 A file of lines, each a checksum and a JSON object. The first says whose it is: host, boot, when. Every other
 one announces a change, and is on the disk before the change is made. A last line without its end announced a
-change that was never made. While there is no file, there is nothing to put back.
+change that was never made. While there is no file, there is nothing to put back. Of a damaged file the lines
+that can be read can be put back if that is asked for; it is kept then, under another name.
 """
 
 import fcntl
@@ -62,16 +63,18 @@ class Journal:
         since: when it was begun, as text.
         locks: open files that hold its lock and the machine's.
         pending: place -> what is to be put back there, in the order of the first changes.
+        damaged: the numbers of lines that cannot be read, where the others are to be put back.
     """
 
-    def __init__(self, path: Path, system: System, locks: Sequence[int]) -> None:
+    def __init__(self, path: Path, system: System, locks: Sequence[int], *, readable: bool = False) -> None:
         self.path = path
         self.locks = locks
         self._system = system
         self.boot, self.since = "", ""
         self.pending: dict[str, Pending] = {}
+        self.damaged: list[int] = []
         self._end = 0
-        self._read()
+        self._read(readable)
 
     def announce(self, changes: Sequence[Change]) -> None:
         """Have changes on the disk before they are made.
@@ -115,10 +118,18 @@ class Journal:
         for change in changes:
             self._note(change)
 
+    @property
+    def kept(self) -> Path:
+        """Where a damaged journal stands when it is forgotten."""
+        return self.path.with_name(f"{self.path.name}.damaged")
+
     def forget(self) -> None:
         """Remove it: everything is put back."""
         with suppress(FileNotFoundError):
-            self.path.unlink()
+            if self.damaged:
+                self.path.replace(self.kept)
+            else:
+                self.path.unlink()
         _sync_folder(self.path.parent)
         self.boot, self.since, self._end = "", "", 0
         self.pending.clear()
@@ -126,7 +137,7 @@ class Journal:
     def _note(self, change: Change) -> None:
         self.pending.setdefault(change.place, Pending(change.setting, change.was)).ours.add(change.to)
 
-    def _read(self) -> None:
+    def _read(self, readable: bool) -> None:
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -134,6 +145,7 @@ class Journal:
         except OSError as error:
             raise AssayError(f"cannot read the journal {self.path}: {error.strerror}; run as root") from error
         self._end = data.rfind(b"\n") + 1
+        machine = self._system.machine
         for number, line in enumerate(data[: self._end].splitlines(), 1):
             try:
                 message = _message(line)
@@ -146,11 +158,13 @@ class Journal:
                     str(message[key]) for key in ("machine", "name", "boot", "since")
                 )
             except (ValueError, TypeError, KeyError) as error:
-                raise AssayError(
-                    f"{self.path}:{number}: the journal is damaged here, and nothing was changed; each line"
-                    ' says what a place held as "was": put that back by hand, then remove the file'
-                ) from error
-        if self.boot and machine != self._system.machine:
+                if not readable:
+                    raise AssayError(
+                        f"{self.path}:{number}: the journal is damaged here, and nothing was changed;"
+                        " `assay host restore --readable` puts back what its other lines say"
+                    ) from error
+                self.damaged.append(number)
+        if machine != self._system.machine:
             raise AssayError(
                 f"{self.path} is the journal of another host, {name}: restore there; if that host is gone,"
                 " remove the file"
@@ -167,10 +181,15 @@ def journal_folder() -> Path:
 
 
 @contextmanager
-def open_journal(folder: Path, system: System) -> Iterator[Journal]:
+def open_journal(folder: Path, system: System, *, readable: bool = False) -> Iterator[Journal]:
     """Open the journal in a folder, and have nobody else tune this machine meanwhile.
 
     Users have journals of their own; so a folder of /sys is locked too, which is the same for all of them.
+
+    Args:
+        folder: where it is.
+        system: the machine.
+        readable: leave out lines that are damaged.
 
     Raises:
         AssayError: another process has it; it is damaged, of another host, or cannot be read or written.
@@ -202,7 +221,7 @@ def open_journal(folder: Path, system: System) -> Iterator[Journal]:
                 ) from error
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield Journal(folder / "host.journal", system, locks)
+        yield Journal(folder / "host.journal", system, locks, readable=readable)
     finally:
         for file in reversed(locks):
             os.close(file)

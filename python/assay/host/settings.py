@@ -74,6 +74,11 @@ class Setting(ABC):
         """Return place -> value, of the places that are to be changed."""
         return {}
 
+    @property
+    def can_be_set(self) -> bool:
+        """Whether it has a value to be changed; others are judged only, or are of each trial."""
+        return type(self).wanted is not Setting.wanted
+
     def words(self, values: Mapping[str, str]) -> str:
         """Return in short what it is."""
         return joined(values.values())

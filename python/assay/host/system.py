@@ -140,7 +140,7 @@ class System:
             check=False,
             pass_fds=locks,
         )
-        if done.returncode != 0:
+        if done.returncode not in {0, 3}:
             why = done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"]
             return dict.fromkeys(values, why[-1])
         return {place: why for place, _, why in (line.partition(" ") for line in done.stdout.splitlines())}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal, TypeVar
 
 from assay.errors import AssayError
@@ -254,19 +255,37 @@ def and_more(things: Sequence[object]) -> str:
     return f" and {len(things) - 1} more" if len(things) > 1 else ""
 
 
+def short(value: str) -> str:
+    """Return a value for a line: somebody may have put any text there."""
+    return shorten(value, 60, placeholder=" ...")
+
+
 def told(outcome: Restored) -> str:
     """Return in words what became of a place."""
     place = f"{outcome.setting}: {outcome.place}"
+    was, now = short(outcome.was), short(outcome.now or "")
     return {
-        "restored": f"{place}: {outcome.was} again",
-        "as it was": f"{place}: is {outcome.was} already",
+        "restored": f"{place}: {was} again",
+        "as it was": f"{place}: is {was} already",
         "ended": f"{place}: has ended",
-        "reset by the boot": f"{place}: is {outcome.was} since the machine was started",
-        "kept": f"{place}: stays {outcome.now}; it was {outcome.was}",
-        "changed": f"{place}: something else made it {outcome.now}; it was {outcome.was}, and is left alone",
-        "vanished": f"{place}: has vanished; it was {outcome.was}",
-        "failed": f"{place}: cannot be put back to {outcome.was}: {outcome.reason}",
+        "reset by the boot": f"{place}: is {was} since the machine was started",
+        "kept": f"{place}: stays {now}; it was {was}",
+        "changed": f"{place}: something else made it {now}; it was {was}, and is left alone",
+        "vanished": f"{place}: has vanished; it was {was}",
+        "failed": f"{place}: cannot be put back to {was}: {outcome.reason}",
     }[outcome.fate]
+
+
+def remedies(left: Sequence[Restored]) -> list[str]:
+    """Return what can be done about places that are not settled, a line for each way."""
+    command = "`assay host restore"
+    ways: dict[Fate, str] = {
+        "changed": f"{command} --keep` leaves what is there now, {command} --overwrite` puts back what was",
+        "vanished": f"{command}` again once the setting is back, or {command} --keep` gives it up",
+        "failed": f"{command}` again, once the reason is gone",
+    }
+    fates = [outcome.fate for outcome in left]
+    return [f"{fates.count(fate)} {fate}: {way}" for fate, way in ways.items() if fate in fates]
 
 
 def _apply(
