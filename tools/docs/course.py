@@ -1,19 +1,25 @@
-"""The pictures of the course (`make pictures`): each lesson is run here, and its valid trials are drawn."""
+"""The pictures of the course (`make pictures`): each lesson is run here, and its valid trials are drawn.
+
+`tools/docs/course.py [NUMBER...]` takes some lessons only. A lesson whose effect does not show keeps the
+picture that it had.
+"""
 
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import altair as alt
 import pandas as pd
 
 import assay
+from assay.cli.lesson import LESSONS_STORE
+from assay.lessons import LESSONS, find
 from assay.store import Store
 
-COURSE = Path(__file__).parents[2] / "docs" / "course"
-_STORE = Path("results/assay.sqlite")
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures" / "course"
 
 
 def picture(store: Path, to: Path) -> None:
@@ -49,17 +55,24 @@ def picture(store: Path, to: Path) -> None:
 
 
 def main() -> None:
-    """Run every lesson that has a page, each in an empty folder, and draw it."""
+    """Run lessons, each in an empty folder, and draw what they measured."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    for page in sorted(COURSE.glob("[0-9][0-9]-*.md")):
+    asked = sys.argv[1:]
+    missed = []
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for lesson in [find(LESSONS, number) for number in asked] if asked else LESSONS:
         with tempfile.TemporaryDirectory() as folder:
-            number = str(int(page.name[:2]))
-            subprocess.run(["assay", "lesson", number], cwd=folder, env=environment, check=True)
-            if not (store := Path(folder) / _STORE).exists():
-                print(f"lesson {number} left no trials: no picture of it")
-                continue
-            (COURSE / "pictures").mkdir(exist_ok=True)
-            picture(store, COURSE / "pictures" / f"{page.stem}.svg")
+            began = time.monotonic()
+            done = subprocess.run(
+                ["assay", "lesson", str(lesson.number), "--quiet"], cwd=folder, env=environment, check=False
+            )
+            print(f"lesson {lesson.number}: {time.monotonic() - began:.0f} s\n", flush=True)
+            if done.returncode == 0:
+                picture(Path(folder) / LESSONS_STORE, PICTURES / f"{lesson.stem}.svg")
+            else:
+                missed.append(lesson.number)
+    if missed:
+        sys.exit(f"error: not drawn, as they did not show here: lessons {', '.join(map(str, missed))}")
 
 
 if __name__ == "__main__":
