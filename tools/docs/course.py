@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import altair as alt
@@ -17,6 +18,7 @@ import pandas as pd
 import assay
 from assay.cli.lesson import LESSONS_STORE
 from assay.lessons import LESSONS, find
+from assay.report.metrics import measured
 from assay.store import Store
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures" / "course"
@@ -24,34 +26,38 @@ PICTURES = Path(__file__).parents[2] / "docs" / "pictures" / "course"
 
 def picture(store: Path, to: Path) -> None:
     """Draw the valid trials of a store, a row for each condition: nothing is averaged away."""
+    charts = []
     with Store.open(store, create=False) as opened, assay.open(store) as data:
-        rows = []
-        for campaign in opened.campaigns():
+        campaigns = opened.campaigns()
+        for campaign in campaigns:
             experiment = opened.experiment(campaign.id)
             metric = experiment.comparison.metric
-            trials = data.trials(campaign.id).dropna(subset=[metric])
-            for _, trial in trials.iterrows():
-                levels = ", ".join(str(trial[factor]) for factor in experiment.changes)
-                rows.append(
-                    {
-                        "campaign": campaign.experiment,
-                        "metric": metric,
-                        "condition": levels,
-                        "value": trial[metric],
-                    }
+            rows = [
+                {"condition": words(trial.to_dict(), experiment.changes), "value": trial[metric]}
+                for _, trial in data.trials(campaign.id).dropna(subset=[metric]).iterrows()
+            ]
+            # The flawed version is the first level of its factor.
+            order = [words(condition, experiment.changes) for condition in experiment.conditions()]
+            charts.append(
+                alt.Chart(
+                    pd.DataFrame(rows),
+                    width=520,
+                    title=alt.Title(campaign.experiment if len(campaigns) > 1 else "", anchor="start"),
                 )
-    frame = pd.DataFrame(rows)
-    charts = [
-        alt.Chart(part, title=alt.Title(str(name), anchor="start"), width=480)
-        .mark_tick(thickness=2, opacity=0.6)
-        .encode(
-            x=alt.X("value:Q", title=str(metric), scale=alt.Scale(zero=True)),
-            y=alt.Y("condition:N", title=None, sort=None, axis=alt.Axis(labelLimit=400)),
-            color=alt.Color("condition:N", legend=None),
-        )
-        for (name, metric), part in frame.groupby(["campaign", "metric"], sort=False)
-    ]
-    alt.vconcat(*charts).configure_view(stroke=None).save(to, format="svg")
+                .mark_tick(thickness=2, opacity=0.6)
+                .encode(
+                    x=alt.X("value:Q", title=measured(experiment, metric)).scale(zero=True).axis(format="~s"),
+                    y=alt.Y("condition:N", title=None, sort=order).axis(labelLimit=400),
+                    color=alt.Color("condition:N", legend=None, sort=order),
+                )
+            )
+    shown = alt.vconcat(*charts) if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(x="shared")
+    shown.configure_view(stroke=None).save(to, format="svg")
+
+
+def words(levels: Mapping[str, object], factors: Iterable[str]) -> str:
+    """Return the levels of a trial or a condition."""
+    return ", ".join(str(levels[factor]) for factor in factors)
 
 
 def main() -> None:
