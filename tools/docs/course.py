@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -55,7 +56,7 @@ def picture(store: Path, to: Path) -> None:
     shown.configure_view(stroke=None).save(to, format="svg")
 
 
-def words(levels: Mapping[str, object], factors: Iterable[str]) -> str:
+def words(levels: Mapping[Any, Any], factors: Iterable[str]) -> str:
     """Return the levels of a trial or a condition."""
     return ", ".join(str(levels[factor]) for factor in factors)
 
