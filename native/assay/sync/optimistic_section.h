@@ -1,0 +1,224 @@
+// Critical sections of which those that only read write nothing: they run against a version, and run
+// again if it has changed.
+//
+//     sync::optimistic_section<> lock;                     // over a std::mutex
+//     sync::section_word<int> low{0}, high{0};             // what it protects
+//
+//     const int sum = lock.read([&] { return low.read() + high.read(); });
+//     lock.write([&](auto& change) {                       // has it alone
+//       if (high.read() == sum) return;
+//       change.begin();                                    // readers run again from here on
+//       low.write(1);
+//       high.write(sum);
+//     });
+//
+// A std::mutex, and a std::shared_mutex too, is a word that every reader writes: its cache line goes
+// from processor to processor, and readers that would not disturb each other take turns. Here a
+// reader loads the version twice, and the line stays where it is. This is what an elided lock
+// (Rajwar and Goodman 2001; Bonnichsen 2016, section 4.1) gains for readers, without transactions:
+// the price is that a section reads through section_word, and may be run in vain.
+//
+// read(f) returns what f returns, which is what it would have returned had it run alone. f may have
+// to be run again, and until then may meet words of different times. So it
+//  - reads what is shared by section_word, and writes nothing but what is its own,
+//  - ends on whatever it meets: an index is checked, a loop has a bound,
+//  - follows pointers only to what is freed when nobody reads any more (a reclamation policy, or the
+//    end of the structure).
+// An exception that f throws is thrown on if f had met one state, and forgotten otherwise.
+//
+// write(f) excludes all others. f takes a `change` or nothing; without it, readers run again from
+// its start. An f that throws has changed what it has changed.
+//
+// Neither f enters the same section again. Builds without NDEBUG find that, a section that only
+// reads and writes, and a write before begin(): one line on standard error, and the program ends.
+//
+// Progress: write() is as the lock's lock(). read() is wait-free if nobody changes anything; after
+// some attempts that failed it takes the lock, so that it ends when the lock lets it in.
+//
+// Why it is right: all changes are made under the lock, between try_lock() and unlock() of an
+// optimistic_lock (optimistic_lock.h has the argument for its readers), and by one thread after the
+// other. A reader that took the lock meets no change.
+
+#ifndef ASSAY_SYNC_OPTIMISTIC_SECTION_H_
+#define ASSAY_SYNC_OPTIMISTIC_SECTION_H_
+
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
+#include <type_traits>
+#include <utility>
+
+#include "assay/sync/atomics.h"
+#include "assay/sync/backoff.h"
+#include "assay/sync/optimistic_lock.h"
+#include "assay/sync/point.h"
+
+// What differs between builds with and without checks has different names in a program.
+#ifdef NDEBUG
+#define ASSAY_SECTION_BUILD unchecked
+#else
+#define ASSAY_SECTION_BUILD checked
+#endif
+
+namespace assay::sync::inline ASSAY_SECTION_BUILD {
+
+namespace detail {
+
+// What the calling thread is inside of.
+struct inside {
+#ifdef NDEBUG
+  explicit inside(const void* /*section*/, bool /*may_write*/) {}
+  void may_write_now() {}
+  static void check_write() {}
+  ~inside() {}  // NOLINT(modernize-use-equals-default): else compilers call it unused
+#else
+  inside(const void* section, bool may_write) : section_(section), may_write_(may_write) {
+    for (const inside* each = outer_; each != nullptr; each = each->outer_) {
+      require(each->section_ != section,
+              "an optimistic section is entered again by its own thread");
+    }
+    here = this;
+  }
+  ~inside() { here = outer_; }
+  void may_write_now() { may_write_ = true; }
+  // All words may be written where a thread is in no section: they are made there.
+  static void check_write() {
+    require(here == nullptr || here->may_write_,
+            "an optimistic section writes a word, and only reads or has not begun its change");
+  }
+
+ private:
+  static void require(bool right, const char* otherwise) {
+    if (right) return;
+    std::fprintf(stderr, "assay: %s\n", otherwise);
+    std::abort();
+  }
+
+  static inline thread_local inside* here = nullptr;
+  const void* section_;
+  bool may_write_;
+  inside* outer_ = here;
+#endif
+
+ public:
+  inside(const inside&) = delete;
+  inside& operator=(const inside&) = delete;
+};
+
+}  // namespace detail
+
+// A word that sections read and write. Wait-free.
+template <class T>
+class section_word {
+  static constexpr bool leads_on = std::is_pointer_v<T>;
+
+ public:
+  section_word() noexcept = default;
+  explicit section_word(T value) noexcept : value_(value) {}
+
+  [[nodiscard]] T read() const noexcept {
+    // (1) with (2), of a pointer alone: what it leads to was made. Else the version orders words.
+    return value_.load(leads_on ? memory_order_acquire : memory_order_relaxed);
+  }
+  void write(T value) noexcept {
+    detail::inside::check_write();
+    value_.store(value, leads_on ? memory_order_release : memory_order_relaxed);  // (2) with (1)
+  }
+
+ private:
+  atomic<T> value_{};
+};
+
+// `Lock` has lock() and unlock(), and lock_shared() where readers can share it.
+template <class Lock = std::mutex>
+class optimistic_section {
+  static constexpr bool shareable = requires(Lock& lock) { lock.lock_shared(); };
+  using read_guard = std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
+  // Failing as often means that changes come faster than f ends: about 10 us with the pauses between.
+  static constexpr int attempts = 8;
+
+ public:
+  // What write() gives to f.
+  class change {
+   public:
+    // Before the first word is written. Nothing after the first call.
+    void begin() noexcept {
+      if (begun_) return;
+      begun_ = true;
+      inside_.may_write_now();
+      // Nobody else takes it: the section's lock is held.
+      static_cast<void>(version_.try_lock(version_.read()));
+      ASSAY_POINT("optimistic_section_begun");
+    }
+
+    change(const change&) = delete;
+    change& operator=(const change&) = delete;
+
+   private:
+    friend optimistic_section;
+    explicit change(optimistic_section& section)
+        : version_(section.version_), inside_(&section, false) {}
+    ~change() {
+      if (begun_) version_.unlock();
+    }
+
+    optimistic_lock& version_;
+    detail::inside inside_;
+    bool begun_ = false;
+  };
+
+  template <std::invocable F>
+  [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) {
+    backoff pause;
+    for (int i = 0; i < attempts; ++i) {
+      const auto seen = version_.read();
+      if (optimistic_lock::is_free(seen)) {
+        const detail::inside here(this, false);
+        try {
+          if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+            f();
+            ASSAY_POINT("optimistic_section_read");
+            if (version_.validate(seen)) return;
+          } else {
+            auto found = f();
+            ASSAY_POINT("optimistic_section_read");
+            if (version_.validate(seen)) return found;
+          }
+        } catch (...) {
+          if (version_.validate(seen)) throw;
+        }
+      }
+      pause.wait();
+    }
+    return read_alone(f);
+  }
+
+  template <class F>
+  auto write(F&& f) {
+    const std::scoped_lock held(lock_);
+    change made(*this);
+    if constexpr (std::invocable<F&, change&>) {
+      return f(made);
+    } else {
+      made.begin();
+      return f();
+    }
+  }
+
+ private:
+  template <class F>
+  [[gnu::noinline]] std::invoke_result_t<F&> read_alone(F& f) {
+    const read_guard held(lock_);
+    const detail::inside here(this, false);
+    return f();
+  }
+
+  optimistic_lock version_;
+  Lock lock_;
+};
+
+}  // namespace assay::sync::inline ASSAY_SECTION_BUILD
+
+#endif  // ASSAY_SYNC_OPTIMISTIC_SECTION_H_
