@@ -334,6 +334,11 @@ def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, str]) -> st
     if _host(campaign) != _host(latest.campaign):
         name, processors = _host(campaign)
         return f"it ran on another host: {name}, {processors} processors"
+    if of.experiment.mark != latest.experiment.mark:
+        last = f"campaign {latest.campaign.id}, the latest"
+        if of.experiment.mark:
+            return f"{of.experiment.mark}, unlike {last}"
+        return f"honest, unlike {last}: {latest.experiment.mark}"
     identities = _identities(of.experiment)
     if not any(identities.get(levels) == identity for levels, identity in wanted.items()):
         other = f"campaign {latest.campaign.id}, the latest"

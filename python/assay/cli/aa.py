@@ -23,7 +23,9 @@ def aa(
     from assay.cli.run import run_and_report
     from assay.experiment import load
 
-    report = run_and_report(load(experiment, identical=True), store, as_json)
+    loaded = load(experiment, identical=True)
+    loaded.check_honest("assay aa")
+    report = run_and_report(loaded, store, as_json)
     alarms = false_alarms(report.analysis)
     if not alarms.compatible:
         raise typer.Exit(1)  # the report says why

@@ -187,14 +187,16 @@ def own_experiment(asked: Asked) -> "Experiment | None":
     """Return the experiment in the file that is measured; None where none is.
 
     Raises:
-        AssayError: there is a mistake in it.
+        AssayError: there is a mistake in it, or it misleads on purpose.
     """
     from assay.experiment import load
 
     if asked.file is None:
         return None
     # Its programs are looked for in the worktrees, once they are built.
-    return load(asked.file.resolve(), identical=True, built=False)
+    experiment = load(asked.file.resolve(), identical=True, built=False)
+    experiment.check_honest("a comparison of revisions")
+    return experiment
 
 
 def as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from assay.cli.benchmarks import Asked
+from assay.cli.benchmarks import Asked, own_experiment
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.race import Entrant, Race, race_text
+from assay.experiment.testing import WITH_FACTORS
 from assay.experiment.tools import chooses, tool_text
 from assay.experiment.types import Tool
 
@@ -99,3 +100,11 @@ def test_commands_that_can_be_linked_get_layouts(tmp_path: Path) -> None:
     [program] = experiment.programs.values()
     assert program.arguments == ("{linked}", "{{x}")
     assert experiment.perturb.layout
+
+
+def test_revisions_are_not_compared_by_what_misleads_on_purpose(tmp_path: Path) -> None:
+    file = tmp_path / "flawed.toml"
+    trial = '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n'
+    file.write_text(WITH_FACTORS.replace("[trial]\n", trial))
+    with pytest.raises(AssayError, match="never_inserts; a comparison of revisions takes honest experiments"):
+        own_experiment(Asked(words=[str(file)], **NOTHING))

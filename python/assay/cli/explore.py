@@ -67,6 +67,7 @@ def explore(
     with Store.open(store, create=False) as opened:
         summary = opened.campaign(number if campaign is None else campaign)
         experiment, trials = opened.experiment(summary.id), opened.trials(summary.id)
+    experiment.check_honest("assay explore")
     exploration = explore_trials(trials, experiment, summarise(trials, experiment))
     if as_json:
         partitions = [vars(partition) | {"found": partition.found} for partition in exploration.partitions]

@@ -15,6 +15,7 @@ from assay.analysis import Interval
 from assay.analysis.exploration import Part, Partition
 from assay.cli.commands import app
 from assay.cli.explore import strongest
+from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.testing import WITH_FACTORS
 from assay.plan.make_plan import make_plan
@@ -45,6 +46,14 @@ def printed(*arguments: str, code: int = 0) -> str:
     ended = CliRunner().invoke(app, ["explore", *arguments], catch_exceptions=False)
     assert ended.exit_code == code, ended.output
     return ended.stdout
+
+
+def test_a_campaign_that_misleads_on_purpose_is_refused(tmp_path: Path) -> None:
+    misleading = WITH_FACTORS.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
+    store = stored(tmp_path, lambda _: 0, misleading)
+    ended = CliRunner().invoke(app, ["explore", "--store", store])
+    assert isinstance(ended.exception, AssayError)
+    assert "misleads on purpose; assay explore takes honest experiments alone" in str(ended.exception)
 
 
 def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def sensitivity(
     from assay.experiment.sensitivity import sensitive
 
     loaded = overridden(load(experiment), seed=seed, only=only or (), settings=settings or ())
+    loaded.check_honest("assay sensitivity")
     asked = sensitive(
         loaded, configurations, replicates, None if randomness is None else _amounts(randomness)
     )

@@ -48,6 +48,10 @@ def trend(
     with Store.open(store, create=False) as opened:
         names = _with_history(opened) if experiment is None else [experiment]
         histories = [gathered_history(opened, name) for name in names]
+    if experiment is None:
+        histories = [(history, of) for history, of in histories if not of.mark]
+    for _, of in histories:
+        of.check_honest("assay trend")
     if as_json:
         print_json({"histories": [history for history, _ in histories]})
         return

@@ -131,6 +131,16 @@ def test_what_is_left_out_is_told_with_its_reason() -> None:
     assert "Left out: campaigns 1 and 2: its commit is not known" in text
 
 
+def test_what_misleads_on_purpose_has_no_trend_and_is_joined_with_nothing_honest() -> None:
+    misleading = EXPERIMENT.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
+    filled([0.0] * 3, misleading)
+    assert "no experiment of which three campaigns" in said()
+    refused = trend("parser")
+    assert "misleads on purpose; assay trend takes honest experiments alone" in str(refused.exception)
+    filled([0.0] * 3)
+    assert "Left out: campaigns 1, 2 and 3: misleads on purpose, unlike campaign 6, the latest." in said()
+
+
 def test_without_a_history_it_says_what_it_takes() -> None:
     filled([0.0] * 3, commits=False)
     assert "no experiment of which three campaigns know their commit" in said()

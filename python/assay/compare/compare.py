@@ -25,7 +25,6 @@ from assay.compare.changes import Changes, changes
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
-from assay.experiment.flaws import marked
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
@@ -154,10 +153,10 @@ def _check_metric(first: Side, side: Side) -> None:
 
 def _check_flaws(first: Side, side: Side) -> None:
     """Refuse to compare trials that mislead on purpose with others, unless one experiment has both."""
-    if side.held_in != first.held_in and side.flaws() != first.flaws():
-        flawed, other = (first, side) if first.flaws() else (side, first)
+    if side.held_in != first.held_in and side.experiment.mark != first.experiment.mark:
+        flawed, other = (first, side) if first.experiment.mark else (side, first)
         raise AssayError(
-            f"{flawed.name} is {marked(flawed.flaws())}, and {other.name} is not so: they are compared only"
+            f"{flawed.name}: {flawed.experiment.mark}, and {other.name} is not so: they are compared only"
             " within one experiment that says [pitfall] deliberate = true"
         )
 

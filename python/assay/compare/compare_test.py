@@ -435,6 +435,18 @@ FLAWED = SOURCE.replace("[trial]\n", '[pitfall]\ndeliberate = true\n[trial]\nfla
 def test_campaigns_that_mislead_on_purpose_are_compared_with_none_that_does_not(side: MakeSide) -> None:
     honest, flawed = side("honest", flat), side("flawed", flat, source=FLAWED)
     for sides in ([honest, flawed], [flawed, honest]):
-        with pytest.raises(AssayError, match="flawed is flawed on purpose: never_inserts, and honest is not"):
+        with pytest.raises(AssayError, match="flawed: flawed on purpose: never_inserts, and honest is not"):
             compare(sides)
-    assert compare([flawed, side("again", flat, source=FLAWED, seed=2)]).comparisons
+    again = compare([flawed, side("again", flat, source=FLAWED, seed=2)])
+    assert again.comparisons
+    (finding,) = (finding for finding in again.findings if finding.rule == "flawed-on-purpose")
+    assert finding.severity == "error"
+    assert finding.where[0] == "flawed: flawed on purpose: never_inserts"
+
+
+def test_a_campaign_that_misleads_without_flaws_of_the_loop_is_not_compared_with_an_honest_one(
+    side: MakeSide,
+) -> None:
+    deliberate = SOURCE.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
+    with pytest.raises(AssayError, match="misleading: misleads on purpose, and honest is not so"):
+        compare([side("honest", flat), side("misleading", flat, source=deliberate)])

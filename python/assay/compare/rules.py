@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.audit import Rule, rule
 from assay.audit.host import host_differences
-from assay.audit.sources import BENCHMARKING
+from assay.audit.sources import ANOMALIES, BENCHMARKING
 from assay.audit.types import of_places
 from assay.compare.sides import Side
 from assay.experiment import Experiment
@@ -82,6 +82,18 @@ def different_host_settings(sides: Sequence[Side]) -> Iterator[Finding]:
     )
 
 
+@rule("flawed-on-purpose", "Trials mislead on purpose", f"{ANOMALIES}, sections 4 to 7")
+def flawed_on_purpose(sides: Sequence[Side]) -> Iterator[Finding]:
+    """Find sides whose trials mislead on purpose."""
+    yield from of_places(
+        [f"{side.name}: {mark}" for side in sides if (mark := side.experiment.mark)],
+        "sides",
+        "What is compared misleads on purpose.",
+        "Believe none of these numbers; `assay lesson list` names what shows why.",
+        "error",
+    )
+
+
 @rule("different-settings", "Conditions of the same name differ", "docs/reference/experiment.md")
 def different_settings(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find conditions that have only their names in common."""
@@ -146,6 +158,7 @@ def different_programs(sides: Sequence[Side]) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule[Sequence[Side]], ...] = (
+    flawed_on_purpose,
     different_hosts,
     different_settings,
     different_host_settings,

@@ -8,7 +8,6 @@ from typing import Any
 
 from assay.errors import AssayError
 from assay.experiment import Experiment
-from assay.experiment.flaws import flaws_of
 from assay.plan.types import Level
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial
@@ -37,12 +36,6 @@ class Side:
     trials: tuple[StoredTrial, ...]
     condition: Mapping[str, Level] | None = None
     environments: Mapping[str, Any] = field(default_factory=dict)
-
-    def flaws(self) -> tuple[str, ...]:
-        """Return in which ways its trials mislead on purpose."""
-        if self.condition is None:
-            return self.experiment.flaws()
-        return flaws_of(self.experiment.settings(self.condition))
 
     @property
     def held_in(self) -> tuple[Path, int]:

@@ -58,6 +58,13 @@ def test_a_pitfall_without_flaws_is_marked_too() -> None:
     assert experiment(settings).mark == "misleads on purpose"
 
 
+def test_what_misleads_is_refused_to_commands_whose_answer_is_about_the_code() -> None:
+    experiment("[factors]\nbatch = [1, 2]\n", pitfall="").check_honest("assay aa")
+    for misleading in (experiment(), experiment("[factors]\nbatch = [1, 2]\n")):
+        with pytest.raises(AssayError, match=r"on purpose.*assay aa takes honest experiments alone"):
+            misleading.check_honest("assay aa")
+
+
 def test_a_stored_experiment_keeps_that_it_misleads() -> None:
     before = experiment()
     after = Experiment.model_validate_json(before.model_dump_json())

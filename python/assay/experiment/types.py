@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from assay.errors import AssayError
 from assay.experiment import placeholders
 from assay.experiment.events import Simulate, is_simulated
 from assay.experiment.flaws import PitfallTable, flaws_of, marked
@@ -582,6 +583,18 @@ class Experiment(Part):
         """Return in words that trials mislead on purpose, and how; empty where none does."""
         deliberate = "misleads on purpose" if self.pitfall.deliberate else ""
         return marked(self.flaws()) or deliberate
+
+    def check_honest(self, command: str) -> None:
+        """Refuse it to a command whose answer would be taken for one about the code.
+
+        Raises:
+            AssayError: it misleads on purpose.
+        """
+        if self.mark:
+            raise AssayError(
+                f"{self.path}: {self.mark}; {command} takes honest experiments alone: see this one with"
+                " assay run, or take its flaws and [pitfall] out"
+            )
 
     def unit(self, metric: str) -> str:
         """Return the unit that the extraction rules give a metric; empty where none does."""

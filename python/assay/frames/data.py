@@ -38,6 +38,7 @@ _VERDICT = (
     "reason",
     "dropped",
     *(f"all_{column}" for column in _ESTIMATE),
+    "mark",
 )
 _IN_MODES = tuple(f"{mode}_{column}" for mode in ("fast", "slow") for column in _ESTIMATE)
 
@@ -116,11 +117,14 @@ class Data:
         The columns of the context's factors come first; a factor `x` becomes `factor_x` where another column
         has that name. `ratio` to `pairs` are what the verdict rests on;
         `all_ratio`, ... are without exclusions; `fast_ratio`, ... by mode of the host, where it has two.
+        `mark` says of what misleads on purpose in which ways it does; of honest experiments it is missing.
         """
         report = self._report(campaign)
         analysis = report.analysis
         names = _column_names(factor for factor in report.experiment.factors if factor != analysis.factor)
-        rows = [_comparison(comparison, names) for comparison in (*analysis.comparisons, *analysis.also)]
+        mark = {"mark": report.experiment.mark or None}
+        every = (*analysis.comparisons, *analysis.also)
+        rows = [_comparison(comparison, names) | mark for comparison in every]
         return pd.DataFrame(rows, columns=list(rows[0]) if rows else [*names.values(), *_VERDICT])
 
     def findings(self, campaign: int | None = None) -> pd.DataFrame:

@@ -155,6 +155,14 @@ def test_the_verdicts_are_those_of_the_report(data: Data) -> None:
     assert hostile["dropped"] == 1
 
 
+def test_the_verdicts_of_what_misleads_on_purpose_say_so(data: Data, tmp_path: Path) -> None:
+    assert column(data.verdicts(), "mark") == [None, None]
+    trial = '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["one_seed"]\n'
+    flawed = SOURCE.replace("[trial]\n", trial)
+    opened = recorded(tmp_path / "flawed.sqlite", flawed, "variant")
+    assert set(column(next(opened).verdicts(), "mark")) == {"flawed on purpose: one_seed"}
+
+
 def test_the_findings_are_those_of_the_audit(data: Data) -> None:
     assert "invalid-trials" in column(data.findings(), "rule")
 

@@ -35,12 +35,14 @@ def write_figures(
             vl-convert is not installed.
     """
     chosen = list(_chosen(figures(report), names))
-    kinds = specifications(chosen)
-    return [(write_figure(kinds[figure.kind], figure, form, directory), figure) for figure in chosen]
+    kinds, mark = specifications(chosen), report.experiment.mark
+    return [(write_figure(kinds[figure.kind], figure, form, directory, mark), figure) for figure in chosen]
 
 
-def write_figure(specification: Specification, figure: Figure, form: Format, directory: Path) -> Path:
-    """Write one figure into a folder, and return its file.
+def write_figure(
+    specification: Specification, figure: Figure, form: Format, directory: Path, mark: str = ""
+) -> Path:
+    """Write one figure into a folder, and return its file. Its title ends with the mark of what misleads.
 
     Raises:
         AssayError: the folder cannot be written, or vl-convert is not installed.
@@ -48,7 +50,7 @@ def write_figure(specification: Specification, figure: Figure, form: Format, dir
     extras.require("vl_convert", "a chart as a file")
     import vl_convert  # noqa: PLC0415 - an extra
 
-    text = json_text(_for_paper(specification, figure))
+    text = json_text(_for_paper(specification, figure, mark))
     resolution = {"ppi": PNG_PER_INCH} if form == "png" else {}
     convert = getattr(vl_convert, f"vegalite_to_{form}")
     content = convert(text, config=PAPER, allowed_base_urls=[], **resolution)
@@ -66,12 +68,13 @@ def _chosen(drawn: Sequence[Figure], names: Collection[str]) -> Iterator[Figure]
     return (figure for name, figure in every.items() if figure.rows and (not names or name in names))
 
 
-def _for_paper(specification: Specification, figure: Figure) -> Specification:
+def _for_paper(specification: Specification, figure: Figure, mark: str) -> Specification:
     """Return a specification with its data and title, without what only a page can do."""
     occurring = {row.get("series") for row in figure.rows}
     paper: Specification = _still(specification, occurring)
+    lines = [line for text in (figure.title, mark) for line in textwrap.wrap(text, TITLE_CHARACTERS)]
     whole = {
-        "title": {"text": textwrap.wrap(figure.title, TITLE_CHARACTERS)},
+        "title": {"text": lines},
         "datasets": {"rows": list(figure.rows)},
     }
     if "facet" in paper:

@@ -44,8 +44,6 @@ class Change:
 def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment]:
     """Return the history of an experiment, and its latest form.
 
-    Campaigns that mislead on purpose in other ways than the latest are left out.
-
     Raises:
         AssayError: the store has no campaign of it with a trial that has ended, and that can be read.
     """
@@ -60,13 +58,16 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
             f"{store.path} has no campaign of {show(experiment)} with a trial;"
             f" {nearest(experiment, [*known])}"
         )
-    latest = campaigns[-1].experiment
-    alike = [campaign for campaign in campaigns if campaign.experiment.flaws() == latest.flaws()]
-    return history(alike), latest
+    return history(campaigns), campaigns[-1].experiment
 
 
 def headline(of: History, experiment: Experiment) -> str:
-    """Return in a sentence whether something got slower."""
+    """Return in a sentence whether something got slower, after one that says whether trials mislead."""
+    said, mark = _headline(of, experiment), experiment.mark
+    return f"{mark[:1].upper()}{mark[1:]}. {said}" if mark else said
+
+
+def _headline(of: History, experiment: Experiment) -> str:
     if not of.commits:
         return "No campaign says anything of a commit."
     first, last = (f"{commit.committed_at:%Y-%m-%d}" for commit in (of.commits[0], of.commits[-1]))
