@@ -10,13 +10,16 @@ from assay import audit, compare
 from assay.audit import DESIGN_RULES, Rule, guide_page
 
 GUIDE = guide_page("any").parent
-RULES: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES, *audit.FOREIGN_RULES)
+EVERY: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES, *audit.FOREIGN_RULES)
+RULES: tuple[Rule[Any], ...] = tuple({rule.id: rule for rule in EVERY}.values())
+"""One that is checked of a campaign and of a comparison is one rule."""
 
 
 def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
     pages = {path.stem for path in GUIDE.glob("*.md")} - {"README"}
     assert pages == {rule.id for rule in RULES}
-    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert len({(rule.id, rule.title, rule.source) for rule in EVERY}) == len(RULES)
+    assert all(len({rule.id for rule in rules}) == len(rules) for rules in (audit.RULES, compare.RULES))
     assert set(DESIGN_RULES) <= set(audit.RULES)
 
 
