@@ -11,6 +11,7 @@ fixtures, named from the folder of this file. Parameters, beside those of the fi
 - `seeding`: fresh, or fixed: every trial has the same seed.
 
 What is changed on the host is in the journal of `assay host`, and put back when the trial has ended.
+The result says which settings the trial met (`host`).
 """
 
 import json
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from assay.errors import AssayError
 from assay.host.journal import journal_folder
 from assay.host.priority import of_trial
+from assay.host.settings import state
 from assay.host.system import System
 from assay.host.tune import tuned
 
@@ -85,6 +87,12 @@ def conditioned(parameters: Mapping[str, Any], held: ExitStack) -> None:
     held.enter_context(load(parameters["load"] == "busy"))
 
 
+def met(parameters: Mapping[str, Any], priority: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that a trial meets, of those that differ by parameters."""
+    now = {**state(System()), **priority, "load": parameters["load"]}
+    return {name: now[name] for name in ("load", "scheduling", "io-priority", *TUNED.values()) if name in now}
+
+
 def main() -> None:
     """Answer one request."""
     if len(sys.argv) != 3 or sys.argv[1] != "--trial":
@@ -100,17 +108,24 @@ def main() -> None:
         request["parameters"] = given
     if parameters["seeding"] == "fixed":
         request["seed"] = FIXED_SEED
+    of_process: Mapping[str, str] = {}
     if parameters["scheduling"] == "fifo":
         priority = of_trial(request, LONGEST_S, len(os.sched_getaffinity(0)))
         if "scheduling" not in priority.state:
             refuse(
                 "scheduling: real-time processes are not permitted: run as root, or see docs/guide/host.md"
             )
-        command = [*priority.command, *command]
+        command, of_process = [*priority.command, *command], priority.state
     with ExitStack() as held:
         conditioned(parameters, held)
-        done = subprocess.run(command, input=json.dumps(request), text=True, check=False)  # noqa: S603
-    sys.exit(done.returncode if done.returncode >= 0 else 1)
+        host = met(parameters, of_process)
+        done = subprocess.run(  # noqa: S603
+            command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=False
+        )
+    if done.returncode != 0:
+        print(done.stdout, end="")
+        sys.exit(done.returncode if done.returncode > 0 else 1)
+    print(json.dumps(json.loads(done.stdout) | {"host": host}))
 
 
 main()

@@ -14,6 +14,7 @@ from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.findings import Finding, Severity
+from assay.host.settings import SET_BY_PROGRAM
 from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
 from assay.words import agreed, condition_name, counted, one_line, whole_percent
@@ -242,22 +243,50 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
         for group in evidence.groups.values()
         if len({trial.host for trial in group if trial.status == "valid"} & {*by_host}) > 1
     ]
+    if _as_designed(evidence, by_host):
+        yield Finding(
+            f"The trials ran under {len(by_host)} different settings of the host, which their programs made:"
+            " each condition has its own, so that a verdict is one about these settings too.",
+            _different_hosts(evidence, by_host),
+            {"settings": len(by_host), "groups": 0},
+            "Nothing need be done, if that is what the experiment compares.",
+            "note",
+        )
+        return
     effect = (
         f"in {counted(mixed, 'group')} they differ between what is compared" if mixed else "no group met two"
     )
     yield Finding(
         f"The valid trials ran under {len(by_host)} different settings of the host; {effect}.",
-        host_differences(
-            {
-                f"{counted(trials, 'trial')} from {trials[0].id} on": [evidence.environments[host]]
-                for host, trials in by_host.items()
-            }
-        ),
+        _different_hosts(evidence, by_host),
         {"settings": len(by_host), "groups": len(mixed)},
         "Run the campaign again under one: `assay run --tuned` holds them, `assay host check` shows them.",
         "error" if mixed else "warning",
         numbers(trial for trials in by_size[1:] for trial in trials),
     )
+
+
+def _different_hosts(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]]) -> tuple[str, ...]:
+    return host_differences(
+        {
+            f"{counted(trials, 'trial')} from {trials[0].id} on": [evidence.environments[host]]
+            for host, trials in by_host.items()
+        }
+    )
+
+
+def _as_designed(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]]) -> bool:
+    """Return whether hosts differ only in what programs set, and so that each condition met one of them."""
+    hosts = [evidence.environments[host] for host in by_host]
+    set_by_programs = {name for host in hosts for name in host.get(SET_BY_PROGRAM, "").split(", ")}
+    differing = {
+        name for host in hosts for name in host if len({other.get(name, "unknown") for other in hosts}) > 1
+    }
+    met: dict[frozenset[tuple[str, Any]], set[str]] = defaultdict(set)
+    for host, trials in by_host.items():
+        for trial in trials:
+            met[frozenset(trial.levels.items())].add(host)
+    return differing <= {*set_by_programs, SET_BY_PROGRAM} and all(len(found) == 1 for found in met.values())
 
 
 def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[str, ...]:

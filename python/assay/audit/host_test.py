@@ -264,7 +264,7 @@ def test_subjects_may_have_environments_of_their_own_or_none() -> None:
     assert findings(sometimes(environment="other", status="crashed"), blocks=18).keys() == {"invalid-trials"}
 
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "usual": ENVIRONMENT,
     "quiet": {"governor": "performance", "timer-migration": "0"},
     "loud": {"governor": "powersave", "timer-migration": "0"},
@@ -289,6 +289,21 @@ def test_settings_of_the_host_that_changed_between_groups_turn_no_ratio() -> Non
 
     (finding,) = findings(change, environments=SETTINGS)["host-settings"]
     assert (finding.severity, finding.evidence["groups"]) == ("warning", 0)
+
+
+@pytest.mark.parametrize(
+    ("own", "severity"),
+    [("governor", "note"), ("timer-migration", "error"), ("governor by chance", "error")],
+)
+def test_settings_that_programs_make_for_a_condition_are_compared(own: str, severity: str) -> None:
+    def change(block: int, subject: str, _threads: int) -> dict[str, Any]:
+        own_way = subject == "other" and (own != "governor by chance" or block != 3)
+        return {"host": "loud" if own_way else "quiet"}
+
+    loud = {**SETTINGS["loud"], "set by the program": own.removesuffix(" by chance")}
+    (finding,) = findings(change, environments=SETTINGS | {"loud": loud})["host-settings"]
+    assert finding.severity == severity
+    assert "governor: " in finding.where[0]
 
 
 def test_settings_that_stay_are_no_finding() -> None:

@@ -71,10 +71,10 @@ def complete_subjects(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_settings(incomplete: str) -> list[str]:
-    """Return the settings of a host."""
+    """Return the settings of a host that can be changed."""
     from assay.host.settings import SETTINGS
 
-    return [setting.name for setting in SETTINGS if setting.name.startswith(incomplete)]
+    return [setting.name for setting in SETTINGS if setting.tunable() and setting.name.startswith(incomplete)]
 
 
 def complete_engines(incomplete: str) -> list[tuple[str, str]]:

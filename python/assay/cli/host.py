@@ -10,7 +10,7 @@ from assay.cli.completion import complete_settings
 from assay.cli.invocation import invocation
 from assay.cli.options import JsonOption, print_json
 from assay.findings import SEVERITIES
-from assay.words import counted, listed
+from assay.words import counted, listed, one_line
 
 if TYPE_CHECKING:
     from assay.host.journal import Change
@@ -106,14 +106,15 @@ def tune(
 ) -> None:
     """Make settings good for measuring.
 
-    SETTING is a name that `assay host check` shows; without one, all are changed that leave the processors as
-    many as they are. What is there now is written to a journal first, and `assay host restore` puts it back.
+    SETTING is a name that `assay host check` shows, of those that can be set; without one, all are changed
+    that leave the processors as many as they are. What is there now is written to a journal first, and
+    `assay host restore` puts it back.
     The exit code is 1 if something could not be changed, apart from interrupts that the kernel keeps.
 
     Example: `assay host tune --dry-run`
     """
     from assay.host.journal import journal_folder, open_journal
-    from assay.host.system import System
+    from assay.host.system import System, root_script, without_root
     from assay.host.tune import chosen, planned, problems
     from assay.host.tune import tune as tune_host
 
@@ -126,6 +127,8 @@ def tune(
             return
         _print_changes(changes)
         typer.echo(f"{counted(changes, 'change')}; nothing was changed" if changes else "Nothing to change.")
+        if changes and root_script() is None:
+            typer.echo(f"To make them needs root: {without_root()}", err=True)
         return
     with open_journal(journal_folder(), system) as journal:
         applied = tune_host(system, journal, wanted)
@@ -157,6 +160,12 @@ def restore(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Put back also what something else has changed since.")
     ] = False,
+    readable: Annotated[
+        bool,
+        typer.Option(
+            "--readable", help="Of a damaged journal, put back what can be read, and say what is lost."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put back the values that were there.
@@ -165,53 +174,58 @@ def restore(
 
     Where something else has changed a value since, or the machine was started anew and has another one now,
     it asks on a terminal; otherwise the value stays, and --keep or --overwrite decides.
-    The exit code is 1 while something is left to be put back.
+    With --readable, a damaged journal is kept beside the new one, as host.journal.damaged-N.
+    The exit code is 1 while something is left to be put back, or if an entry is lost.
 
     Example: `assay host restore`
     """
     from assay.errors import AssayError
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
+    from assay.host.tune import remedy, told_together
     from assay.host.tune import restore as restore_host
-    from assay.host.tune import told_together
 
     if keep and overwrite:
         raise AssayError("assay host restore: --keep and --overwrite contradict each other; give one")
     system = System()
-    with open_journal(journal_folder(), system) as journal:
-        if not journal.pending:
-            journal.forget()
-            if as_json:
-                print_json({"restored": []})
-            else:
-                typer.echo(f"Nothing to restore: {journal.path} is not there.")
-            return
+    lost: list[str] = []
+    with open_journal(journal_folder(), system, lost.append if readable else None) as journal:
+        for line in lost:
+            typer.echo(line, err=True)
+        if not journal.pending and not as_json:
+            typer.echo(f"Nothing to restore: {journal.path} {_why_nothing(journal.begun, bool(lost))}.")
         outcomes = restore_host(system, journal, _decider(keep, overwrite), give_up_vanished=keep)
     left = [outcome for outcome in outcomes if not outcome.settled]
     if as_json:
         print_json({"restored": [vars(outcome) for outcome in outcomes]})
-    else:
+    elif outcomes:
         for line in told_together(outcomes):
             typer.echo(line)
         if not left:
             typer.echo(f"{counted(outcomes, 'place')} settled; the journal is gone")
     if left:
         command = invocation("host", "restore")
-        typer.echo(
-            f"{counted(left, 'place')} left, and the journal stays: {command} --keep leaves them as they are,"
-            f" {command} --overwrite puts back what was there",
-            err=True,
-        )
+        typer.echo(f"{counted(left, 'place')} left, and the journal stays: {remedy(left, command)}", err=True)
+    if left or lost:
         raise typer.Exit(1)
+
+
+def _why_nothing(begun: bool, damaged: bool) -> str:
+    """Say of a journal why there is nothing to put back."""
+    if damaged:
+        return "has no entry that can be read"
+    if begun:
+        return "holds no whole entry, so nothing had been changed yet; it is removed"
+    return "is not there"
 
 
 def _print_changes(changes: Sequence["Change"]) -> None:
     """Print a line for those of a setting that are alike."""
-    from assay.host.tune import alike, and_more
+    from assay.host.tune import alike, and_more, changed
 
     for same in alike(changes, lambda change: (change.setting, change.was, change.to)):
         change = same[0]
-        typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {change.was} -> {change.to}")
+        typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {changed(change)}")
 
 
 def _decider(keep: bool, overwrite: bool) -> "Decide":
@@ -220,7 +234,8 @@ def _decider(keep: bool, overwrite: bool) -> "Decide":
             return "keep" if keep else "overwrite"
         if not sys.stdin.isatty():
             return None
-        question = f"{place}: something else made it {now}; it was {was}. Put {was} back?"
+        shown, before = one_line(now, 60), one_line(was, 60)
+        question = f"{place}: something else made it {shown}; it was {before}. Put that back?"
         return "overwrite" if typer.confirm(question, err=True) else "keep"
 
     return decide

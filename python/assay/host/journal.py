@@ -3,12 +3,15 @@
 A file of lines, each a checksum and a JSON object. The first says whose it is: host, boot, when. Every other
 one announces a change, and is on the disk before the change is made. A last line without its end announced a
 change that was never made. While there is no file, there is nothing to put back.
+
+A journal that is damaged elsewhere is refused, and nothing is changed; `salvage` makes one of the lines that
+can be read, and keeps the damaged file.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +21,7 @@ from zlib import crc32
 
 from assay.errors import AssayError
 from assay.host.system import System
+from assay.words import printable, shortened
 
 _VERSION = 1
 _OF_ALL = "sys/devices/system/cpu"
@@ -61,6 +65,7 @@ class Journal:
         boot: the boot in which it was begun, "" while there is none.
         since: when it was begun, as text.
         locks: open files that hold its lock and the machine's.
+        begun: its file is there, if only with a line that was not finished.
         pending: place -> what is to be put back there, in the order of the first changes.
     """
 
@@ -71,6 +76,7 @@ class Journal:
         self.boot, self.since = "", ""
         self.pending: dict[str, Pending] = {}
         self._end = 0
+        self.begun = path.exists()
         self._read()
 
     def announce(self, changes: Sequence[Change]) -> None:
@@ -83,15 +89,7 @@ class Journal:
         boot, since = self.boot, self.since
         if not boot:
             boot, since = self._system.boot, f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-            messages.append(
-                {
-                    "version": _VERSION,
-                    "machine": self._system.machine,
-                    "name": self._system.name,
-                    "boot": boot,
-                    "since": since,
-                }
-            )
+            messages.append(_heading(self._system, boot, since))
         messages += [asdict(change) for change in changes]
         data = b"".join(_line(message) for message in messages)
         try:
@@ -147,14 +145,57 @@ class Journal:
                 )
             except (ValueError, TypeError, KeyError) as error:
                 raise AssayError(
-                    f"{self.path}:{number}: the journal is damaged here, and nothing was changed; each line"
-                    ' says what a place held as "was": put that back by hand, then remove the file'
+                    f"{self.path}:{number}: the journal is damaged here, and nothing was changed;"
+                    " `assay host restore --readable` puts back what the other lines say, and keeps the file"
                 ) from error
         if self.boot and machine != self._system.machine:
             raise AssayError(
                 f"{self.path} is the journal of another host, {name}: restore there; if that host is gone,"
                 " remove the file"
             )
+
+
+def salvage(path: Path, system: System) -> list[str]:
+    """Make a journal of those lines of a damaged one that can be read; keep that one beside it.
+
+    Whoever calls it holds the lock of the folder. If it is killed, the damaged journal is still in place.
+
+    Returns:
+        A line of text for each that is lost, and one that says where the damaged file is; none if the journal
+        is not there, or not damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    kept, said = list[bytes](), list[str]()
+    for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            Change(**_message(line)) if number > 1 else _message(line)["version"]
+            kept.append(line + b"\n")
+        except (ValueError, TypeError, KeyError):
+            what = (
+                "of which host and boot it is"
+                if number == 1
+                else printable(shortened(line.decode(errors="replace"), 300))
+            )
+            said.append(f"{path}:{number}: lost: {what}")
+            if number == 1:  # a boot that is none: whatever differs is asked about
+                kept.append(_line(_heading(system, "unknown", "an unknown time")))
+    if not said:
+        return []
+    number = 1
+    while (damaged := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    damaged.hardlink_to(path)
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        file.write(b"".join(kept))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    _sync_folder(path.parent)
+    return [*said, f"the damaged journal is kept as {damaged}"]
 
 
 def journal_folder() -> Path:
@@ -167,10 +208,17 @@ def journal_folder() -> Path:
 
 
 @contextmanager
-def open_journal(folder: Path, system: System) -> Iterator[Journal]:
+def open_journal(
+    folder: Path, system: System, lost: Callable[[str], object] | None = None
+) -> Iterator[Journal]:
     """Open the journal in a folder, and have nobody else tune this machine meanwhile.
 
     Users have journals of their own; so a folder of /sys is locked too, which is the same for all of them.
+
+    Args:
+        folder: where it is.
+        system: the machine.
+        lost: is told what `salvage` says of a damaged journal, which is refused otherwise.
 
     Raises:
         AssayError: another process has it; it is damaged, of another host, or cannot be read or written.
@@ -202,10 +250,24 @@ def open_journal(folder: Path, system: System) -> Iterator[Journal]:
                 ) from error
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield Journal(folder / "host.journal", system, locks)
+        path = folder / "host.journal"
+        if lost:
+            for line in salvage(path, system):
+                lost(line)
+        yield Journal(path, system, locks)
     finally:
         for file in reversed(locks):
             os.close(file)
+
+
+def _heading(system: System, boot: str, since: str) -> dict[str, Any]:
+    return {
+        "version": _VERSION,
+        "machine": system.machine,
+        "name": system.name,
+        "boot": boot,
+        "since": since,
+    }
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

@@ -16,6 +16,7 @@ from typing import ClassVar
 from assay.findings import Severity
 from assay.host.system import CPUSET, ONLINE, System
 from assay.host.threads import AFFINITY, numbers, ranges
+from assay.words import one_line
 
 _CPU = "/sys/devices/system/cpu"
 _DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
@@ -73,6 +74,11 @@ class Setting(ABC):
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return place -> value, of the places that are to be changed."""
         return {}
+
+    @classmethod
+    def tunable(cls) -> bool:
+        """Return whether `assay host tune` can change it; others are only judged."""
+        return cls.wanted is not Setting.wanted
 
     def words(self, values: Mapping[str, str]) -> str:
         """Return in short what it is."""
@@ -555,6 +561,10 @@ SETTINGS: tuple[Setting, ...] = (
 """Every setting, in the order in which they are applied; they are restored the other way round."""
 
 
+SET_BY_PROGRAM = "set by the program"
+"""Under this name a trial's settings say which of them its own program changed, for itself alone."""
+
+
 def free_processors(system: System) -> list[int]:
     """Return the processors that are kept free for trials."""
     group = system.read(CPUSET)
@@ -574,8 +584,10 @@ def state(system: System) -> dict[str, str]:
 
 
 def joined(values: Iterable[str]) -> str:
-    """Return the different values among some."""
-    return ", ".join(sorted(set(values)))
+    """Return the different values among some, or how many there are of many."""
+    different = sorted({one_line(value, 40) for value in values})
+    more = len(different) - 4
+    return ", ".join(different if more <= 0 else [*different[:4], f"{more} more"])
 
 
 def highest_priority() -> int:

@@ -21,6 +21,9 @@ _SCRIPT = Path(__file__).with_name("assay-host-set")
 INSTALLED = Path("/usr/local/sbin/assay-host-set")
 """Where the root script is looked for by those who are not root."""
 
+_SOME_NOT_WRITTEN = 3
+"""How the root script ends where it says what it could not write."""
+
 NEEDS_ROOT = "needs root"
 """Why a value was not written, where that is the reason."""
 
@@ -140,7 +143,7 @@ class System:
             check=False,
             pass_fds=locks,
         )
-        if done.returncode != 0:
+        if done.returncode not in {0, _SOME_NOT_WRITTEN}:
             why = done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"]
             return dict.fromkeys(values, why[-1])
         return {place: why for place, _, why in (line.partition(" ") for line in done.stdout.splitlines())}

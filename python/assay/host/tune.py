@@ -13,7 +13,7 @@ from assay.host.journal import Change, Journal, Pending, open_journal
 from assay.host.settings import SETTINGS, Isolation, Setting
 from assay.host.system import NEEDS_ROOT, System, without_root
 from assay.host.threads import AFFINITY
-from assay.words import nearest
+from assay.words import listed, nearest, one_line
 
 Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "changed", "vanished", "failed"]
 """What became of a place that is to be put back; the last three are not settled."""
@@ -21,6 +21,9 @@ Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "c
 Thing = TypeVar("Thing")
 
 _REFUSALS = {os.strerror(errno.EPERM), os.strerror(errno.EIO)}
+
+_SHOWN = 60
+"""Values are shown up to this length."""
 
 _UNSETTLED = {"changed", "vanished", "failed"}
 
@@ -77,12 +80,16 @@ def chosen(names: Sequence[str]) -> list[Setting]:
     """Return the settings of some names, the usual ones without names, in the order of `SETTINGS`.
 
     Raises:
-        AssayError: there is no such setting.
+        AssayError: there is no such setting, or it is one that is only judged.
     """
-    known = [setting.name for setting in SETTINGS]
+    known = {setting.name: setting for setting in SETTINGS}
     for name in names:
         if name not in known:
-            raise AssayError(f"assay host tune: no such setting: {name}; {nearest(name, known)}")
+            raise AssayError(f"assay host tune: no such setting: {name}; {nearest(name, list(known))}")
+    if fixed := [name for name in names if not known[name].tunable()]:
+        raise AssayError(
+            f"assay host tune: {listed(fixed)} can only be judged, not set; see `assay host check`"
+        )
     return [setting for setting in SETTINGS if (setting.name in names if names else setting.by_default)]
 
 
@@ -257,16 +264,34 @@ def and_more(things: Sequence[object]) -> str:
 def told(outcome: Restored) -> str:
     """Return in words what became of a place."""
     place = f"{outcome.setting}: {outcome.place}"
+    was, now = one_line(outcome.was, _SHOWN), one_line(outcome.now or "", _SHOWN)
     return {
-        "restored": f"{place}: {outcome.was} again",
-        "as it was": f"{place}: is {outcome.was} already",
+        "restored": f"{place}: {was} again",
+        "as it was": f"{place}: is {was} already",
         "ended": f"{place}: has ended",
-        "reset by the boot": f"{place}: is {outcome.was} since the machine was started",
-        "kept": f"{place}: stays {outcome.now}; it was {outcome.was}",
-        "changed": f"{place}: something else made it {outcome.now}; it was {outcome.was}, and is left alone",
-        "vanished": f"{place}: has vanished; it was {outcome.was}",
-        "failed": f"{place}: cannot be put back to {outcome.was}: {outcome.reason}",
+        "reset by the boot": f"{place}: is {was} since the machine was started",
+        "kept": f"{place}: stays {now}; it was {was}",
+        "changed": f"{place}: something else made it {now}; it was {was}, and is left alone",
+        "vanished": f"{place}: has vanished; it was {was}",
+        "failed": f"{place}: cannot be put back to {was}: {outcome.reason}",
     }[outcome.fate]
+
+
+def changed(change: Change) -> str:
+    """Return in words what a change makes of a value."""
+    return f"{one_line(change.was, _SHOWN)} -> {one_line(change.to, _SHOWN)}"
+
+
+def remedy(left: Sequence[Restored], command: str) -> str:
+    """Return what can be done about places that were not put back."""
+    ways = {
+        "changed": f"what something else changed is left as it is by {command} --keep, and put back by"
+        f" {command} --overwrite",
+        "vanished": f"what has vanished cannot be put back: {command} --keep gives it up",
+        "failed": f"what failed is tried again by {command}, once its cause is gone",
+    }
+    fates = {outcome.fate for outcome in left}
+    return "; ".join(way for fate, way in ways.items() if fate in fates)
 
 
 def _apply(

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -74,7 +73,7 @@ def fates(outcomes: list[Restored]) -> set[str]:
     return {outcome.fate for outcome in outcomes}
 
 
-EVERY = tuple(setting.name for setting in SETTINGS)
+EVERY = tuple(setting.name for setting in SETTINGS if setting.tunable())
 SEVERAL = ("energy-preference", "governor", "irqbalance", "isolation")
 """Two settings of several places, and two whose places are no files."""
 
@@ -299,6 +298,68 @@ def test_a_damaged_journal_is_refused_with_its_line(system: System, folder: Path
     assert system.read(GOVERNOR) == "performance"
 
 
+def test_the_readable_part_of_a_damaged_journal_is_restored(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor", "timer-migration")
+    file = folder / "host.journal"
+    lines = file.read_bytes().splitlines(keepends=True)
+    (lost,) = (number for number, line in enumerate(lines) if b"policy0" in line)
+    lines[lost] = lines[lost].replace(b"powersave", b"performan")
+    file.write_bytes(damaged := b"".join(lines))
+    said: list[str] = []
+    with open_journal(folder, system, said.append) as opened:
+        outcomes = restore(system, opened, lambda *_: None)
+    assert fates(outcomes) == {"restored"}
+    assert {outcome.place for outcome in outcomes} >= {TIMERS}
+    assert (system.read(TIMERS), system.read(GOVERNOR)) == ("1", "performance")
+    assert said[0].startswith(f"{file}:{lost + 1}: lost: ")
+    assert GOVERNOR in said[0]
+    assert said[1:] == [f"the damaged journal is kept as {file}.damaged-1"]
+    assert Path(f"{file}.damaged-1").read_bytes() == damaged
+    assert not file.exists()
+
+
+def test_of_a_journal_without_its_heading_nothing_is_restored_unasked(system: System, folder: Path) -> None:
+    tune_it(system, folder, "timer-migration")
+    file = folder / "host.journal"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([b"x\n", *lines[1:]]))
+    with open_journal(folder, system, print) as opened:
+        assert fates(restore(system, opened, lambda *_: None)) == {"changed"}
+    assert fates(restore_it(system, folder, "overwrite")) == {"restored"}
+    assert system.read(TIMERS) == "1"
+
+
+def test_a_whole_journal_is_not_salvaged(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor")
+    said: list[str] = []
+    with open_journal(folder, system, said.append) as opened:
+        assert fates(restore(system, opened, lambda *_: None)) == {"restored"}
+    assert said == []
+    assert not list(folder.glob("*damaged*"))
+
+
+def test_what_is_only_judged_cannot_be_tuned() -> None:
+    with pytest.raises(AssayError, match="load and heat can only be judged, not set; see `assay host check`"):
+        chosen(["load", "governor", "heat"])
+
+
+@pytest.mark.parametrize(
+    ("fate", "says", "not_says"),
+    [
+        ("changed", "by restore --overwrite", "vanished"),
+        ("vanished", "restore --keep gives it up", "--overwrite"),
+        ("failed", "is tried again by restore, once its cause is gone", "--overwrite"),
+    ],
+)
+def test_what_is_left_is_told_with_what_helps(fate: tuning.Fate, says: str, not_says: str) -> None:
+    left = Restored("governor", GOVERNOR, "a\nb " * 100, None, fate)
+    text = tuning.remedy([left], "restore")
+    assert says in text
+    assert not_says not in text
+    assert len(tuning.told(left)) < 250
+    assert "\n" not in tuning.told(left)
+
+
 def test_the_journal_of_another_host_is_refused(system: System, folder: Path) -> None:
     tune_it(system, folder, "governor")
     put(system, "/etc/machine-id", "fedcba9876543210")
@@ -480,8 +541,6 @@ A: boost=1
 def test_a_mocked_governor_and_boost_are_set_by_the_root_script_and_come_back(
     folder: Path, tmp_path: Path
 ) -> None:
-    if not shutil.which("umockdev-run"):
-        pytest.skip("umockdev is not installed")
     machine = tmp_path / "machine.umockdev"
     machine.write_text(MOCKED)
     assay = " ".join(assay_command("host"))

@@ -20,7 +20,7 @@ from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
 from assay.host.priority import started
-from assay.host.settings import state
+from assay.host.settings import SET_BY_PROGRAM, state
 from assay.host.system import System
 from assay.plan.types import Level, PlannedTrial
 from assay.runner import load
@@ -180,7 +180,7 @@ class LocalExecutor:
             derived=of_host,
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
-            host={**self._host, **priority.state},
+            host={**self._host, **priority.state, **_set_by(result or {})},
         )
 
     def _process(
@@ -253,6 +253,12 @@ class LocalExecutor:
 
 def _run_of(trial: PlannedTrial) -> CommandRun:
     return CommandRun.model_validate(trial.request.get("run", {}), strict=False)
+
+
+def _set_by(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of the host that a program says it changed, and which these were."""
+    settings = result.get("host", {})
+    return {**settings, SET_BY_PROGRAM: ", ".join(sorted(settings))} if settings else {}
 
 
 def _placement(trial: PlannedTrial) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class Outcome:
         derived: metrics that the laboratory computed, beside those of the result.
         program_sha256: digest of the bytes of the program that ran, by which a replay knows it again.
         build_id: that of the same program, in hexadecimal; empty where it has none.
-        host: name of a setting of the host -> what it was when the trials of the group began.
+        host: name of a setting of the host -> what it was when the trials of the group began, or
+            while the trial ran, where its result says that it changed it.
     """
 
     status: Status
