@@ -107,7 +107,14 @@ def test_lines_are_medians_with_intervals_over_a_factor() -> None:
             assert ends == pytest.approx((median(values), interval.low, interval.high), rel=1e-5)
 
 
-def test_the_figures_of_a_facet_share_their_axes() -> None:
+@pytest.mark.parametrize("kind", ["bars", "box"])
+def test_the_figures_of_a_facet_share_their_axes(kind: str) -> None:
+    _, drawn = charted(f'kind="{kind}"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
+    first, other = (figure.specification()["layer"][0]["encoding"]["y"] for figure in drawn)
+    assert first == other
+
+
+def test_the_bars_of_a_facet_begin_at_nothing() -> None:
     _, drawn = charted('kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"')
     assert drawn[0].specification() == drawn[1].specification()
     low, high = drawn[0].specification()["layer"][0]["encoding"]["y"]["scale"]["domain"]
