@@ -134,6 +134,21 @@ TEST(no_progress, two_shared_locks_in_opposite_orders_once_in_a_million_calls) {
   expect_deadlock("opposite_shared_locks", 3);
 }
 
+// Nothing tells the rig of them: they must meet by chance, which takes two threads that run at the same
+// time. A busy machine has further trials.
+TEST(no_progress, two_locks_that_say_nothing_in_opposite_orders_once_in_a_million_calls) {
+  if (!locks_are_watched) GTEST_SKIP() << "yields are the C library's own";
+  for (const auto* map : {"opposite_unmarked_locks", "opposite_busy_locks"}) {
+    EXPECT_THAT(told_at_the_end_of([&] {
+                  for (std::uint64_t seed = 1;; ++seed) {
+                    static_cast<void>(stress(find_subject(map), {.seed = seed, .duration = 100ms}));
+                  }
+                }),
+                ContainsRegex("no operation has ended while .* threads were busy .*wait in spin "
+                              "locks\n  thread 1 is inside .*, busy all the time"));
+  }
+}
+
 // ThreadSanitizer has a thread of its own, of which it is not known what it waits for.
 TEST(no_progress, two_spin_locks_in_opposite_orders_once_in_a_million_calls) {
   expect_deadlock("opposite_spin_locks", locks_are_watched ? 3 : 1,

@@ -21,6 +21,7 @@
 #include "assay/rig/preemption.h"
 #include "assay/rig/randomness.h"
 #include "assay/rig/watchdog.h"
+#include "assay/rig/yields.h"
 #include "assay/subject/operations.h"
 #include "assay/sync/crew.h"
 
@@ -45,6 +46,7 @@ struct shape {
   bool disturbed = false;
   bool strikes = false;             // also between operations, if it is disturbed
   bool lingers = false;             // between operations for microseconds, outside of the map
+  bool closely = false;             // at full speed, and those that wait hardly yield (yields.h)
   bool crossing = false;            // threads look at each other's keys
   std::uint64_t looks_of_16 = 0;    // operations that change nothing
   std::uint64_t visits_one_in = 0;  // operations that may meet several keys; 0 for never
@@ -188,6 +190,7 @@ std::string told(const shape& drawn) {
          std::string(courses.at(static_cast<std::size_t>(drawn.goes))) + "; " +
          (drawn.disturbed ? "threads are disturbed"
           : drawn.lingers ? "threads linger between operations"
+          : drawn.closely ? "at full speed, and yields mostly do nothing"
                           : "at full speed");
 }
 
@@ -744,6 +747,8 @@ std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::cre
   {
     std::optional<disturb_at_points> disturbed;
     if (is.disturbed) disturbed.emplace();
+    std::optional<few_yields> closely;
+    if (is.closely) closely.emplace();
     all([&](unsigned thread) { players[thread]->play(); });
   }
   const std::chrono::duration<double> seconds = steady_clock::now() - begin;
@@ -780,8 +785,10 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
     round next{.subject = subject,
                .further = further,
                .is = last ? draw_long(draw, subject) : draw_shape(draw, subject, sums.rounds)};
+    next.is.duration = std::min(next.is.duration, asked.duration);
     if (last) next.is.duration = left();
     if (randomness() > 0) next.is.disturbed = true;
+    next.is.closely = !next.is.disturbed && !next.is.lingers && draw() % 2 == 0;
     const std::uint64_t seed = draw();
     const std::string problem = telling_failures(
         subject.name, asked.seed, [&] { return play_round(next, seed, watch, crew, sums); });

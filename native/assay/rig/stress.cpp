@@ -15,6 +15,7 @@
 #include "assay/rig/randomness.h"
 #include "assay/rig/starvation.h"
 #include "assay/rig/watchdog.h"
+#include "assay/rig/yields.h"
 #include "assay/trial/run.h"
 
 namespace assay::rig {
@@ -82,6 +83,8 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     unsigned threads;
     unsigned keys;
     bool disturbed;
+    unsigned lengths;      // of the duration that is asked for
+    bool closely = false;  // few yields
   };
   using std::chrono::milliseconds;
   watchdog watch({.check = "stress", .map = subject.name, .seed = asked.seed});
@@ -103,6 +106,8 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     request.roles[0].fold = workload::fold::sum;
     std::optional<std::string> broken;
     const provoked_deadlocks provoked;
+    std::optional<few_yields> closely;
+    if (kind.closely) closely.emplace();
     starvation starving(watch);
     const trial::result result = telling_failures(subject.name, asked.seed, [&] {
       return trial::run(request, looked_after(subject, watch, broken));
@@ -120,10 +125,13 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     // A busy machine lets a thread wait for a processor for less.
     return starved.longest >= std::max(duration / 2, milliseconds(250));
   };
-  // The one that shows who starves comes first: it needs seconds more then.
-  for (const trial_kind& kind : {trial_kind{4, 64, false}, trial_kind{8, 8, true},
-                                 trial_kind{8, 512, true}, trial_kind{8, 512, false}}) {
-    bool suspicious = run(kind, kind.disturbed ? asked.duration : 3 * asked.duration);
+  // The one that shows who starves comes first: it needs seconds more then. In the second and the last,
+  // those that wait meet what others do next: on idle processors best if each thread has nearly one,
+  // on busy ones if there are many.
+  for (const trial_kind& kind :
+       {trial_kind{4, 64, false, 3}, trial_kind{8, 8, false, 2, true}, trial_kind{8, 8, true, 1},
+        trial_kind{8, 512, true, 1}, trial_kind{3, 8, false, 2, true}}) {
+    bool suspicious = run(kind, kind.lengths * asked.duration);
     for (const milliseconds longer : {milliseconds(3000), milliseconds(10'000)}) {
       if (!seen.problems.empty()) return seen;
       suspicious = suspicious && !kind.disturbed && run(kind, longer);

@@ -1,9 +1,9 @@
-// Four or eight threads at once, for a while: what a trial validates at its end
+// Three to eight threads at once, for a while: what a trial validates at its end
 // (assay/trial/validation.h) is what is looked at here, and then the map's own invariants
 // (assay/maps/invariant.h). It sees what is lost, held twice or mixed up, not who was told what
 // when. For a while threads are disturbed at marked points; for the rest they run at full speed, so that
 // what happens once in a million operations happens. Locks taken in opposite orders are made to meet
-// (lock_order.h).
+// (lock_order.h), and those that wait yield seldom half of the time (yields.h).
 //
 // A thread that stays inside one operation while the others complete a million starves. That it
 // merely waits for a processor is told apart by what the kernel says of it (starvation.h).
@@ -25,7 +25,7 @@ namespace assay::rig {
 
 struct stressing {
   std::uint64_t seed;
-  // Of each of two trials with disturbance, of few and of more keys. Those without are three
+  // Of each of two trials with disturbance, of few and of more keys. The three without are two or three
   // times as long, and longer if a thread seems to starve. A trial that finds something is the last.
   std::chrono::milliseconds duration{15};
 };

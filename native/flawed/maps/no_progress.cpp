@@ -56,11 +56,14 @@ static const subject<hides_lock> registered_hides_lock{"hides_lock",
                                                        "says that it is lock-free, with a mutex"};
 
 // Without the marked points of assay/sync/spin_lock.h.
+template <bool Yields = true>
 class unmarked_spin_lock {
  public:
   void lock() {
     // The acquire pairs with the release of unlock().
-    while (taken_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    while (taken_.exchange(true, std::memory_order_acquire)) {
+      if constexpr (Yields) std::this_thread::yield();
+    }
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
@@ -72,7 +75,7 @@ template <class Lock>
 using sound_map_behind = sound_map_of<std::uint64_t, std::uint64_t, Lock>;
 
 // The same, and waits without sleeping.
-class hides_spin : public test_map<hides_spin, sound_map_behind<unmarked_spin_lock>> {
+class hides_spin : public test_map<hides_spin, sound_map_behind<unmarked_spin_lock<>>> {
  public:
   static constexpr bool lock_free = true;
 };
@@ -107,6 +110,10 @@ static const subject<opposite<std::shared_mutex>> registered_opposite_shared_loc
     "opposite_shared_locks", "the same with std::shared_mutex"};
 static const subject<opposite<sync::spin_lock>> registered_opposite_spin_locks{
     "opposite_spin_locks", "the same with locks that spin and say so"};
+static const subject<opposite<unmarked_spin_lock<true>>> registered_opposite_unmarked_locks{
+    "opposite_unmarked_locks", "the same with locks that spin and say nothing"};
+static const subject<opposite<unmarked_spin_lock<false>>> registered_opposite_busy_locks{
+    "opposite_busy_locks", "the same with locks that spin, say nothing and do not yield"};
 
 // Each fourth thread lets all others go first: before it inserts it waits until for a while no other
 // was inside the map.

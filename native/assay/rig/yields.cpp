@@ -1,0 +1,39 @@
+#include "assay/rig/yields.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "assay/rig/disturbance.h"
+#include "assay/sync/sanitizers.h"
+
+namespace assay::rig {
+namespace {
+
+// Nothing is published by it: relaxed throughout.
+std::atomic<bool> few{false};
+
+}  // namespace
+
+few_yields::few_yields() { few.store(true, std::memory_order_relaxed); }
+few_yields::~few_yields() { few.store(false, std::memory_order_relaxed); }
+
+}  // namespace assay::rig
+
+#if !ASSAY_ADDRESS_SANITIZER && !ASSAY_THREAD_SANITIZER
+
+// In place of the C library's, for what is compiled into the program.
+extern "C" int sched_yield() noexcept {
+  if (assay::rig::few.load(std::memory_order_relaxed)) {
+    constexpr unsigned between = 256;
+    thread_local unsigned yields = 0;
+    if (++yields % between != 0) {
+      assay::rig::pause_processor();
+      return 0;
+    }
+  }
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
+
+#endif
