@@ -127,6 +127,14 @@ LESSONS = _numbered(
     ),
     ("short-trials", LOOP, "short-trials", spread("throughput", metric("throughput")), (), _BY_CHANCE),
     (
+        "ranges-among-updates",
+        LOOP,
+        "ranges-among-updates",
+        levels("inserts a second, in thousands", metric("insert_throughput"), times=0.7, per=1e3),
+        ("two processors",),
+        _CERTAIN,
+    ),
+    (
         "one-seed",
         NUMBERS,
         "flawed-on-purpose",
