@@ -16,6 +16,7 @@ from mkdocs.config import load_config
 import notebooks
 import pages
 import tutorial
+from assay.lessons import LESSONS
 from conftest import ROOT, Assay
 
 NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
@@ -119,7 +120,5 @@ def test_the_site_fetches_nothing() -> None:
 
 
 def test_the_pictures_of_the_course_have_a_lesson() -> None:
-    course = ROOT / "docs/course"
-    assert [
-        path.name for path in course.glob("pictures/*.svg") if not (course / f"{path.stem}.md").is_file()
-    ] == []
+    drawn = {path.stem for path in (ROOT / "docs/pictures/course").glob("*.svg")}
+    assert drawn <= {lesson.stem for lesson in LESSONS}

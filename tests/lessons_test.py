@@ -91,7 +91,7 @@ def test_a_lesson_is_told_with_its_page(assay: Assay) -> None:
     listed = assay("lesson", "list").stdout
     assert "1  never-inserts" in listed
     ran = assay("lesson", "short-array", "--quiet", "--seed", "1").stdout
-    assert ran.startswith("Lesson 14: Numbers that come round again\n")
+    assert ran.startswith("Lesson 15: Numbers that come round again\n")
     assert "Caught by  array-repeats:" in ran
     page = Path(re.findall(r"(?m)^page: (.*)$", ran)[0])
     assert page.name.endswith(".html")
@@ -104,8 +104,8 @@ def test_json_has_the_numbers(assay: Assay) -> None:
 
 def test_an_unknown_lesson_lists_the_course(assay: Assay) -> None:
     unknown = assay("lesson", "99", expect=2)
-    assert "30  looking" in unknown.stdout
-    assert unknown.stderr == "error: there is no lesson 99; they are numbered 1 to 30\n"
+    assert "31  looking" in unknown.stdout
+    assert unknown.stderr == "error: there is no lesson 99; they are numbered 1 to 31\n"
     assert "did you mean looking?" in assay("lesson", "lookin", expect=2).stderr
 
 
@@ -113,5 +113,5 @@ def test_a_machine_that_lacks_something_is_told_so(assay: Assay, monkeypatch: py
     monkeypatch.setattr(lessons_machine, "NEEDS", {"rdrand": lambda: "a processor with RDRAND"})
     refused = assay("lesson", "hardware-numbers", expect=2)
     assert refused.stderr == (
-        "error: lesson 15, hardware-numbers, needs a processor with RDRAND, which is not here\n"
+        "error: lesson 16, hardware-numbers, needs a processor with RDRAND, which is not here\n"
     )

@@ -242,16 +242,44 @@ def test_a_program_in_another_language_is_a_subject(assay: Assay, tmp_path: Path
     assert verdicts_of_all_groups(printed) == ["slower"]
 
 
-@pytest.mark.usefixtures("steady_host")
-def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
-    assay: Assay, tmp_path: Path
-) -> None:
-    prefix = tmp_path / "prefix"
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the package is installed."""
+    installed = tmp_path_factory.mktemp("prefix")
     subprocess.run(
-        ["cmake", "--install", ROOT / "build" / "release", "--prefix", prefix],
+        ["cmake", "--install", ROOT / "build" / "release", "--prefix", installed],
         check=True,
         capture_output=True,
     )
+    return installed
+
+
+def test_an_engine_of_ones_own_is_judged_as_trials_draw_from_it(
+    assay: Assay, tmp_path: Path, prefix: Path
+) -> None:
+    for command in (
+        ["-S", str(ROOT / "examples" / "own_engine"), "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["--build", "build"],
+    ):
+        subprocess.run(["cmake", *command], cwd=tmp_path, check=True, capture_output=True)
+    draws = f"{tmp_path}/build/engine --draw c_rand_r --seed {{seed}}"
+    printed = assay("engines", "--program", draws, "--numbers", "1e6", "--json", expect=1).stdout
+    [judged] = json.loads(printed)["engines"]
+    assert judged["verdict"] == "rejected"
+    # Two numbers of 31 bits and one more make 64: none of these stands still.
+    assert "never change" not in json.dumps(judged)
+    unknown = subprocess.run(
+        ["build/engine", "--draw", "c_rand_s"], cwd=tmp_path, check=False, capture_output=True
+    )
+    assert unknown.returncode != 0
+    assert unknown.stdout == b""
+    assert b"c_rand_r" in unknown.stderr  # among those that there are
+
+
+@pytest.mark.usefixtures("steady_host")
+def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
+    assay: Assay, tmp_path: Path, prefix: Path
+) -> None:
     # A keyword of C++, and a target of its own to CMake: a subject may have any name.
     next_commands = assay("new", "subject", "export").stdout
     assert "exists" in assay("new", "subject", "export", expect=2).stderr

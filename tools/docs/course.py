@@ -1,86 +1,86 @@
-"""The pictures of the course (`make pictures`): each lesson is run here, and its valid trials are drawn.
+"""The pictures of the course (`make pictures`): each lesson is taken here, and the numbers seen are drawn.
 
-`tools/docs/course.py [NUMBER...]` takes some lessons only. A lesson whose effect does not show keeps the
-picture that it had.
+Numbers of lessons may follow, which are then the only ones: `course.py 1 14`. A lesson whose effect was not
+seen leaves the picture that there is alone, and the exit code is 1.
 """
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-import assay
-from assay.cli.lesson import LESSONS_STORE
-from assay.lessons import LESSONS, find
-from assay.report.metrics import measured
-from assay.store import Store
+from assay.lessons import LESSONS, Lesson, lacking
+from assay.words import counted, listed
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures" / "course"
+MOST = 150
+"""How many numbers a row shows at most, evenly picked: more only make the file larger."""
 
 
-def picture(store: Path, to: Path) -> None:
-    """Draw the valid trials of a store, a row for each condition: nothing is averaged away."""
-    charts = []
-    with Store.open(store, create=False) as opened, assay.open(store) as data:
-        campaigns = opened.campaigns()
-        for campaign in campaigns:
-            experiment = opened.experiment(campaign.id)
-            metric = experiment.comparison.metric
-            rows = [
-                {"condition": words(trial.to_dict(), experiment.changes), "value": trial[metric]}
-                for _, trial in data.trials(campaign.id).dropna(subset=[metric]).iterrows()
-            ]
-            # The flawed version is the first level of its factor.
-            order = [words(condition, experiment.changes) for condition in experiment.conditions()]
-            charts.append(
-                alt.Chart(
-                    pd.DataFrame(rows),
-                    width=520,
-                    title=alt.Title(campaign.experiment if len(campaigns) > 1 else "", anchor="start"),
-                )
-                .mark_tick(thickness=2, opacity=0.6)
-                .encode(
-                    x=alt.X("value:Q", title=measured(experiment, metric)).scale(zero=True).axis(format="~s"),
-                    y=alt.Y("condition:N", title=None, sort=order).axis(labelLimit=400),
-                    color=alt.Color("condition:N", legend=None, sort=order),
-                )
-            )
-    shown = alt.vconcat(*charts) if len(charts) == 1 else alt.vconcat(*charts).resolve_scale(x="shared")
-    shown.configure_view(stroke=None).save(to, format="svg")
+def picture(what: str, rows: Mapping[str, Sequence[float]], to: Path) -> None:
+    """Draw every number as a line in the row of whose it is: nothing is averaged away."""
+    marks = [
+        {"value": float(f"{value:.4g}"), "whose": whose}
+        for whose, values in rows.items()
+        for value in values[:: 1 + (len(values) - 1) // MOST]
+    ]
+    ratio = what.startswith("ratio")
+    chart = (
+        alt.Chart(pd.DataFrame(marks), width=480, height=alt.Step(28))
+        .mark_tick(thickness=2, opacity=0.6, aria=False)
+        .encode(
+            x=alt.X("value:Q", title=what, scale=alt.Scale(zero=not ratio)),
+            y=alt.Y("whose:N", title=None, sort=[*rows], axis=alt.Axis(labelLimit=200)),
+            color=alt.Color("whose:N", sort=[*rows], legend=None),
+        )
+    )
+    room = {"left": 24, "right": 12, "top": 5, "bottom": 5}  # labels are wider in some fonts
+    chart.properties(padding=room).configure_view(stroke=None).save(to, format="svg")
 
 
-def words(levels: Mapping[Any, Any], factors: Iterable[str]) -> str:
-    """Return the levels of a trial or a condition."""
-    return ", ".join(str(levels[factor]) for factor in factors)
-
-
-def main() -> None:
-    """Run lessons, each in an empty folder, and draw what they measured."""
+def seen(lesson: Lesson) -> Mapping[str, Any]:
+    """Take a lesson in an empty folder; return what `assay lesson --json` prints, nothing where it failed."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    asked = sys.argv[1:]
-    missed = []
+    command = ["assay", "lesson", str(lesson.number), "--quiet", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=False)
+    found: Mapping[str, Any] = json.loads(ran.stdout) if ran.returncode in (0, 1) and ran.stdout else {}
+    return found
+
+
+def draw(lesson: Lesson) -> str:
+    """Take a lesson and draw it; return why there is no picture of this run, if so."""
+    if missing := lacking(lesson.needs):
+        return f"it needs {listed(missing)}"
+    found = seen(lesson)
+    if not found:
+        return "it failed"
+    print(f"lesson {lesson.number}: {found['measured']}", flush=True)
+    if not found["shows"]:
+        return "its effect was not seen"
+    if not found["findings"] or not found["clean"]:
+        return f"the rule {lesson.rule} did not tell the two versions apart"
+    picture(**found["seen"], to=PICTURES / f"{lesson.stem}.svg")
+    return ""
+
+
+def main(numbers: Sequence[str]) -> None:
+    """Draw the lessons with these numbers; all, where none is given."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for lesson in [find(LESSONS, number) for number in asked] if asked else LESSONS:
-        with tempfile.TemporaryDirectory() as folder:
-            began = time.monotonic()
-            done = subprocess.run(
-                ["assay", "lesson", str(lesson.number), "--quiet"], cwd=folder, env=environment, check=False
-            )
-            print(f"lesson {lesson.number}: {time.monotonic() - began:.0f} s\n", flush=True)
-            if done.returncode == 0:
-                picture(Path(folder) / LESSONS_STORE, PICTURES / f"{lesson.stem}.svg")
-            else:
-                missed.append(lesson.number)
-    if missed:
-        sys.exit(f"error: not drawn, as they did not show here: lessons {', '.join(map(str, missed))}")
+    lessons = [lesson for lesson in LESSONS if not numbers or str(lesson.number) in numbers]
+    without = [(lesson, why) for lesson in lessons if (why := draw(lesson))]
+    for lesson, why in without:
+        print(f"lesson {lesson.number}, {lesson.name}, was not drawn: {why}", file=sys.stderr)
+    if without:
+        sys.exit(f"{counted(without, 'lesson')} of {len(lessons)} not drawn; run it again on a quiet host")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

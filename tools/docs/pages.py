@@ -75,10 +75,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn links between files of the repository into links between pages."""
     del config
     path = page.file.src_uri
-    picture = f"pictures/course/{Path(path).stem}.svg"
-    if path.startswith("course/") and files.get_file_from_path(picture):
+    picture = f"pictures/{Path(path).with_suffix('.svg')}"
+    if files.get_file_from_path(picture):
         head, _, rest = markdown.partition("\n")
-        markdown = f"{head}\n\n![What the two versions measured, each tick a trial](../{picture})\n{rest}"
+        markdown = f"{head}\n\n![What the two versions measured](../{picture})\n{rest}"
     return rewritten(markdown, path)
 
 

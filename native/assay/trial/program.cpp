@@ -52,9 +52,10 @@ nlohmann::json list_of_engines() {
   return list;
 }
 
-// Numbers of an engine as trials draw them, 8 bytes each, the lowest first, until nobody reads on.
+// Numbers of an engine as trials draw them, of 64 bits even where its own have fewer, 8 bytes each, the
+// lowest first, until nobody reads on.
 void write_numbers(const std::string& engine, std::uint64_t seed) {
-  const auto numbers = random::make_number_source({.name = engine}, seed);
+  const auto numbers = random::make_wide_number_source({.name = engine}, seed);
   std::array<std::uint64_t, 4096> block{};
   do {
     numbers->fill(block);

@@ -11,6 +11,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     design.oversubscribed,
     design.unpinned,
     workload.mix_without_finds,
+    workload.ranges_among_updates,
     workload.rejected_engine,
     workload.not_replayable,
     workload.reclamation_differs,

@@ -73,6 +73,35 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+_UPDATES = frozenset({"insert", "erase"})
+_WALKS = frozenset({"range", "snapshot", "iterate"})
+
+
+@rule("ranges-among-updates", "The same threads update and query ranges", f"{ANOMALIES}, section 7.1")
+def ranges_among_updates(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions in which several threads do both updates and operations that walk over many keys."""
+    where = [
+        condition
+        for condition, settings in evidence.settings_by_condition().items()
+        if settings["threads"] > 1
+        and any(
+            any(mix.get(update, 0) > 0 for update in _UPDATES)
+            and any(mix.get(walk, 0) > 0 for walk in _WALKS)
+            for role in settings.get("roles", ({},))
+            if role.get("threads", settings["threads"]) > 1
+            for mix in (role.get("mix", settings.get("mix", {})),)
+        )
+    ]
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} the same threads do updates and range queries: while all of them"
+        " are in a query nothing is updated, and a query that would starve succeeds.",
+        "Give the queries threads of their own: [[trial.roles]], as experiments/starvation.toml has them.",
+        "note",
+    )
+
+
 @rule(
     "reclamation-differs", "What is compared reclaims memory differently", f"{ANOMALIES}, sections 5 and 7.1"
 )

@@ -171,3 +171,25 @@ def test_subjects_that_reclaim_differently_are_named_with_their_ways() -> None:
     )
     assert finding.where == ("base: epochs", "other: never")
     assert "other frees nothing" in finding.message
+
+
+UPDATES_AND_RANGES = "{ insert = 10, erase = 10, range = 80 }"
+
+
+@pytest.mark.parametrize(
+    ("roles", "conditions"),
+    [
+        (f'{{ name = "all", mix = {UPDATES_AND_RANGES} }}', 2),  # those with two threads
+        ('{ name = "a", mix = { insert = 50, erase = 50 } }', 0),
+        (
+            '{ name = "a", mix = { insert = 50, erase = 50 } },'
+            ' { name = "b", threads = 1, mix = { range = 100 } }',
+            0,
+        ),
+        (f'{{ name = "a", threads = 1, mix = {UPDATES_AND_RANGES} }}, {{ name = "b" }}', 0),
+    ],
+)
+def test_threads_that_update_and_query_ranges_are_noted(roles: str, conditions: int) -> None:
+    threads = "[2, 3]" if "threads = 1" in roles else "[1, 2]"
+    found = findings(threads=threads, trial=f"roles = [{roles}]").get("ranges-among-updates", [])
+    assert [len(finding.where) for finding in found] == ([conditions] if conditions else [])

@@ -144,5 +144,5 @@ def _described(lesson: "Lesson") -> dict[str, Any]:
 
 
 def _measured(outcome: "Outcome") -> dict[str, Any]:
-    names = ("measured", "shows", "flawed", "honest", "ratio", "interval", "clean")
+    names = ("measured", "shows", "flawed", "honest", "ratio", "interval", "clean", "seen")
     return {**{name: getattr(outcome, name) for name in names}, "findings": outcome.caught}

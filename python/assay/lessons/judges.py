@@ -29,7 +29,7 @@ from assay.experiment.types import Blocks
 from assay.findings import Finding
 from assay.foreign.types import Benchmark, ForeignRun, Measure
 from assay.lessons.lesson import Judge
-from assay.lessons.outcome import FLAWED, HONEST, VERSION, Outcome, Run
+from assay.lessons.outcome import FLAWED, HONEST, VERSION, Outcome, Run, Seen
 from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, number, ratio
 
@@ -86,10 +86,11 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
         if not all(values):
             return Outcome(f"{what}: nothing could be measured.", False, caught, clean)
         ours, theirs = map(median, values)
+        seen = _of_both(what, [[value / per for value in side] for side in values])
         told = f"{what}: {number(ours / per)} with the flaw, {number(theirs / per)} without it"
         if not pairs:
             shows = ours > theirs if times > 1 else ours < theirs
-            return Outcome(f"{told}.", shows, caught, clean, ours, theirs)
+            return Outcome(f"{told}.", shows, caught, clean, ours, theirs, seen=seen)
         typical, interval = median(pairs), median_interval(pairs)
         shows = typical >= times if times > 1 else typical <= times
         return Outcome(
@@ -101,6 +102,7 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
             theirs,
             typical,
             interval,
+            seen,
         )
 
     return judge
@@ -126,34 +128,60 @@ def spread(what: str, of: Number) -> Judge:
             flawed,
             honest,
             flawed / honest if honest else None,
+            seen=_of_both(what, sides),
         )
 
     return judge
 
 
-def first_blocks(blocks: int) -> Judge:
-    """Return a judge of what is claimed after a few blocks, by what all blocks say."""
+def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge comparisons that are each tested alone, by the levels of identical code drawn anew.
 
-    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
-        [run] = runs
-        early = cut(run, blocks)
-        naive = naive_differences(early)
-        honest = summarise(run.trials, run.experiment).comparisons
-        most = run.experiment.design.blocks.most
-        found = [comparison for comparison in honest if comparison.all_groups.verdict in ("faster", "slower")]
-        caught, clean = tuple(_named(rule, early.findings())), not _named(rule, run.findings())
-        return Outcome(
-            f"identical code; after {blocks} blocks, with each comparison tested alone (t-test, p < 5%),"
-            f" {naive} of {len(honest)} are called different; after all {most} blocks,"
-            f" as one family, {len(found)}.",
-            naive > len(found),
-            caught,
-            clean,
-            naive,
-            len(found),
-        )
+    Where code is identical, each order of the values of a block is as likely as any other.
+    """
+    [run] = runs
+    blocks = _logs_of_blocks(run)
+    caught, clean = tuple(_named(rule, cut(run, FEW).findings())), not _named(rule, run.findings())
+    if len(blocks) < FEW:
+        return Outcome("too few blocks could be measured.", False, caught, clean)
+    random = np.random.default_rng(run.experiment.design.seed)
+    replays = random.permuted(np.tile(blocks, (REPLAYS, 1, 1)), axis=2)
+    differences = (replays[:, :, 1:] - replays[:, :, :1]).swapaxes(1, 2)  # of each level from the first one
+    alone = (_t_test(differences[:, :, :FEW]).pvalue < 1 - CONFIDENCE).sum(axis=1)
+    compared = differences.shape[1]
+    tested = sign_flips(differences.reshape(-1, len(blocks)), family=compared).p.reshape(REPLAYS, compared)
+    together = (compared * tested < 1 - CONFIDENCE).sum(axis=1)
+    naive, honest = (float((found > 0).mean()) for found in (alone, together))
+    return Outcome(
+        f"identical code, {REPLAYS} campaigns drawn from its {len(blocks)} blocks: with each of"
+        f" {compared} comparisons tested alone after {FEW} blocks (t-test, p < 5%), {naive:.0%} of campaigns"
+        f" call something different; with all tested as one family after {len(blocks)} blocks, {honest:.0%}.",
+        naive > 2 * honest and naive > 1 - CONFIDENCE,
+        caught,
+        clean,
+        naive,
+        honest,
+        seen=Seen(
+            "smallest p-value of a campaign, times the comparisons it is corrected for",
+            {
+                "each alone": _t_test(differences[:, :, :FEW]).pvalue.min(axis=1).tolist(),
+                "as one family": np.minimum(1, compared * tested.min(axis=1)).tolist(),
+            },
+        ),
+    )
 
-    return judge
+
+FEW = 6
+"""Blocks after which somebody stops who tests each comparison alone."""
+
+
+def _logs_of_blocks(run: Run) -> NDArray[np.float64]:
+    """Return the logarithms of the compared metric, a row for each block in which all levels have it."""
+    of = metric(run.experiment.comparison.metric)
+    levels = [str(level) for level in run.experiment.factors[run.experiment.comparison.factor]]
+    values = {(trial.block, str(trial.levels[VERSION])): of(trial) or 0 for trial in run.trials}
+    rows = [[values.get((block, level), 0) for level in levels] for block in sorted({at for at, _ in values})]
+    return np.log([row for row in rows if min(row) > 0])
 
 
 def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
@@ -165,14 +193,16 @@ def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
     if not few:
         return Outcome("too few pairs could be measured.", False, caught, clean)
     low, high = min(few), max(few)
+    whole = math.exp(mean(differences))
     return Outcome(
         f"identical code; campaigns of 3 blocks give ratios from {ratio(low)} to {ratio(high)}, all"
-        f" {counted(differences, 'block')} together {ratio(math.exp(mean(differences)))}.",
+        f" {counted(differences, 'block')} together {ratio(whole)}.",
         high / low > 1 + run.experiment.comparison.smallest_effect_percent / 100,
         caught,
         clean,
         high / low,
         math.exp(abs(mean(differences))),
+        seen=Seen("ratio of identical code", {"by 3 blocks": few, "by all blocks": [whole]}),
     )
 
 
@@ -189,6 +219,7 @@ def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
     ]
     if any(len(logs) < 2 for logs in ratios):
         return Outcome("too few pairs could be measured.", False, caught, clean)
+    rows = zip(("one layout", "a layout for each trial"), ratios, strict=True)
     told = [
         f"{ratio(math.exp(mean(logs)))} with a deviation of {in_percent(stdev(logs)):.3g}%" for logs in ratios
     ]
@@ -199,6 +230,10 @@ def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         math.exp(mean(ratios[0])),
         math.exp(mean(ratios[1])),
+        seen=Seen(
+            "ratio of the two trees",
+            {row: np.exp(logs).tolist() for row, logs in rows},
+        ),
     )
 
 
@@ -210,23 +245,6 @@ def cut(run: Run, blocks: int) -> Run:
         experiment=run.experiment.model_copy(update={"design": design}),
         trials=[trial for trial in run.trials if trial.block < blocks],
     )
-
-
-def naive_differences(run: Run) -> int:
-    """Return how many levels differ from the baseline where each is tested alone, by Student's t on pairs."""
-    baseline = run.experiment.comparison.against()
-    factor, name = run.experiment.comparison.factor, run.experiment.comparison.metric
-    logs: dict[object, dict[int, float]] = {}
-    for trial in run.trials:
-        if trial.status == "valid" and trial.metrics.get(name, 0) > 0:
-            logs.setdefault(trial.levels[factor], {})[trial.block] = math.log(trial.metrics[name])
-    against = {str(level): of for level, of in logs.items()}.get(str(baseline), {})
-    differences = (
-        [of[block] - against[block] for block in of if block in against]
-        for level, of in logs.items()
-        if str(level) != str(baseline)
-    )
-    return sum(p_of_t(sample) < 1 - CONFIDENCE for sample in differences)
 
 
 def p_of_t(sample: Sequence[float]) -> float:
@@ -283,6 +301,13 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         flawed,
         honest,
+        seen=Seen(
+            "pairs after which identical code is called different",
+            {
+                "tested after every pair": early.tolist(),
+                "tested once": [len(differences)] * once,
+            },
+        ),
     )
 
 
@@ -315,6 +340,10 @@ def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
         not _named(rule, run.findings()),
         share,
         1 - CONFIDENCE,
+        seen=Seen(
+            "operations of a repetition",
+            {f"process {number}": values for number, values in enumerate(series, start=1)},
+        ),
     )
 
 
@@ -331,7 +360,8 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     claim = halves(logs)
     honest = _differences(run)
     by_turns = math.exp(mean(honest)) if honest else 1.0
-    named = [("first", (logs[: len(logs) // 2],)), ("second", (logs[len(logs) // 2 :],))]
+    middle = len(logs) // 2
+    named = [("first", (logs[:middle],)), ("second", (logs[middle:],))]
     caught = tuple(_named(rule, audit_foreign(_as_foreign(named, 2, randomised=False))))
     return Outcome(
         f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
@@ -343,6 +373,10 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
         claim,
         by_turns,
         claim / by_turns,
+        seen=Seen(
+            "throughput, operations a second",
+            {"ran first": np.exp(logs[:middle]).tolist(), "ran last": np.exp(logs[middle:]).tolist()},
+        ),
     )
 
 
@@ -361,8 +395,11 @@ def student_interval(values: Sequence[float]) -> Interval | None:
 
 
 def _series(run: Run, trial: StoredTrial) -> list[float]:
+    """Return the operations of a trial's whole intervals; the end cuts the last one."""
     threads = run.result(trial.id).get("threads", ())
-    return [float(sum(counts)) for counts in zip(*(thread["series"] for thread in threads), strict=False)]
+    return [
+        float(sum(counts)) for counts in zip(*(thread["series"][:-1] for thread in threads), strict=False)
+    ]
 
 
 def two_modes(rule: str, runs: Sequence[Run]) -> Outcome:
@@ -382,6 +419,7 @@ def two_modes(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         flawed,
         honest,
+        seen=_of_both("ns an operation", sides),
     )
 
 
@@ -400,6 +438,11 @@ def _as_foreign(
         for name, of_processes in samples
     )
     return ForeignRun("the flawed harness", "", benchmarks, randomised)
+
+
+def _of_both(what: str, sides: Sequence[Sequence[float]]) -> Seen:
+    """Return the numbers of the flawed version and of the honest one, which come in this order."""
+    return Seen(what, dict(zip((FLAWED, HONEST), sides, strict=True)))
 
 
 def _versions(runs: Sequence[Run]) -> tuple[list[StoredTrial], list[StoredTrial]]:

@@ -41,6 +41,19 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """The single numbers behind an outcome, as its picture shows them.
+
+    Attributes:
+        what: what they are, with their unit.
+        rows: whose they are -> the numbers.
+    """
+
+    what: str
+    rows: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What was measured just now.
 
@@ -52,6 +65,7 @@ class Outcome:
         flawed, honest: the numbers that are compared; None where there is none.
         ratio: flawed over honest.
         interval: of the ratio; None with fewer than 6 pairs.
+        seen: the numbers of single trials, or of what was made of them; None where there is none.
     """
 
     measured: str
@@ -62,6 +76,7 @@ class Outcome:
     honest: float | None = None
     ratio: float | None = None
     interval: Interval | None = None
+    seen: Seen | None = None
 
     @property
     def taught(self) -> bool:
