@@ -89,6 +89,10 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
     legend.rstrip()
     yield legend
     yield Text(f"Verdicts: {_counts(analysis.comparisons, report)}", "bold")
+    withheld = next((answer for answer in analysis.comparisons if answer.withheld), None)
+    if withheld is not None:
+        for line in wrap(f"  withheld, as {printable(withheld.reason)}", width):
+            yield Text(line)
     for name, answers in ((_OVERALL, analysis.aggregates), ("further metrics", analysis.also)):
         if answers:
             yield Text(f"  {name}: {_counts(answers, report)}")
