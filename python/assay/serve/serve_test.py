@@ -94,6 +94,7 @@ def test_the_first_page_shows_campaigns_and_verdicts(served: Datasette) -> None:
     assert "1 faster" in page
     assert "1 warning" in page
     assert "1.250 to 1.750" in page
+    assert "<td>c</td>" in page  # what the ratio is over
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
 

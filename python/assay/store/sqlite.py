@@ -51,7 +51,8 @@ CREATE VIEW campaigns AS SELECT campaign.id AS campaign, experiment.name AS expe
     WHERE verdicts.campaign = campaign.id GROUP BY verdict)) AS verdicts,
   (SELECT group_concat(many || ' ' || severity || CASE WHEN many > 1 THEN 's' ELSE '' END, ', ')
     FROM (SELECT severity, count(*) AS many FROM findings
-    WHERE findings.campaign = campaign.id GROUP BY severity)) AS findings
+    WHERE findings.campaign = campaign.id GROUP BY severity
+    ORDER BY severity = 'note', severity)) AS findings
 FROM campaign JOIN experiment ON experiment.id = experiment_id
 """
 _KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "conclusion")

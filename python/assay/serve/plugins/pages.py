@@ -7,6 +7,7 @@ from datasette import hookimpl  # type: ignore[import-untyped]  # nor are its de
 from markupsafe import Markup
 
 from assay.store.query import add_aggregates
+from assay.words import ratio
 
 if TYPE_CHECKING:
     from datasette.app import Datasette  # type: ignore[import-untyped]
@@ -41,7 +42,7 @@ def extra_template_vars(view_name: str, datasette: "Datasette") -> Any:
             for name, database in datasette.databases.items()
             if view_name == "index" and name != "_internal"
         ]
-        return {"useful_query": USEFUL_QUERY, "stores": stores}
+        return {"useful_query": USEFUL_QUERY, "stores": stores, "ratio": ratio}
 
     return variables
 
