@@ -66,7 +66,7 @@ COMMANDS = {
     "import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
 }
 MAPS = {
-    *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence"),
+    *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence", "rows"),
     *("metrics", "perturbed", "medians", "against", "left_out", "settings", "lacking", "parameters", "host"),
 }
 """Their keys are levels, statuses and the like."""
