@@ -86,6 +86,9 @@ def test_what_others_report_is_of_a_level_that_is_compared() -> None:
     assert (other.level, other.says, other.source) == ("flawed", "about 100 times", "a paper")
     with pytest.raises(AssayError, match="flawed"):
         experiment(HARNESSES + reported.format("flaw"))
+    backwards = f"{reported.format('flawed')}ratio = [100, 10]\n"
+    with pytest.raises(AssayError, match="begins at 100, above its end 10"):
+        experiment(HARNESSES + backwards)
 
 
 def test_a_lesson_is_named_after_its_flaw() -> None:

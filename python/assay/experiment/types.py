@@ -17,8 +17,10 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    PositiveFloat,
     TypeAdapter,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
@@ -402,6 +404,15 @@ class Reported(Table):
     """In words, with what it was measured on."""
     source: NonEmptyWord
     """Where it stands."""
+    ratio: Annotated[list[PositiveFloat], Field(min_length=2, max_length=2)] | None = None
+    """From and to which ratio to the baseline, where they say so in numbers."""
+
+    @field_validator("ratio")
+    @classmethod
+    def _ascending(cls, ends: list[float] | None) -> list[float] | None:
+        if ends and ends[0] > ends[1]:
+            raise ValueError(f"begins at {ends[0]:g}, above its end {ends[1]:g}; exchange them")
+        return ends
 
 
 def _by_level(levels: Any) -> Any:

@@ -103,6 +103,26 @@ def test_the_picture_has_a_panel_for_each_context_with_the_best_first() -> None:
     assert (drawn.one, "1") in drawn.ticks
 
 
+def test_beside_what_others_report_levels_stand_in_the_order_of_the_file_with_the_reported_ratio() -> None:
+    reported = """
+[[reported]]
+level = "std_map_mutex"
+says = "ten to a hundred times"
+source = "a paper"
+ratio = [10, 100]
+"""
+    drawn = picture(example_report(experiment_text(FACTORS, trial=MIX) + reported, metrics))
+    assert drawn.reported
+    assert not picture(report()).reported
+    for panel in drawn.panels:
+        mutex, other = panel.rows
+        assert (mutex.level, other.level) == ("std_map_mutex", "tbb_hash_map")
+        assert mutex.reported is not None
+        assert other.reported is None
+        begin, width = mutex.reported
+        assert drawn.one < begin < begin + width <= 100
+
+
 def test_better_is_to_the_right_of_a_metric_of_which_less_is_better() -> None:
     text = experiment_text(FACTORS, trial=MIX).replace("[comparison]", '[comparison]\nbetter = "lower"')
     drawn = picture(example_report(text, metrics))

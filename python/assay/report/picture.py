@@ -1,5 +1,6 @@
 """The picture that answers: ratios to the baseline with intervals, by context, the best first.
 
+Where the experiment says what others report of its levels, these stand in its order, beside what is reported.
 It is HTML, so that it is there at once, prints, and needs no script. Better is to the right.
 """
 
@@ -29,6 +30,7 @@ class Row:
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
         lacks: in a word, why there is no ratio to draw; `about` says more.
+        reported: where the ratios that others report begin, and how wide they are; None where none are given.
     """
 
     level: str
@@ -41,6 +43,7 @@ class Row:
     ends: str
     about: str
     lacks: str
+    reported: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Picture:
         one: the place of a ratio of 1.
         band: begin and width of the ratios that count as equivalent.
         backward: whether smaller ratios are better, and stand to the right.
+        reported: whether some row shows what others report.
     """
 
     panels: list[Panel]
@@ -70,6 +74,7 @@ class Picture:
     better: str
     worse: str
     backward: bool
+    reported: bool
 
 
 def picture(report: Report) -> Picture:
@@ -78,15 +83,16 @@ def picture(report: Report) -> Picture:
     smallest = 1 + analysis.smallest_effect_percent / 100
     axis = _Axis(list(_drawn(report, smallest)), backward=analysis.better == "lower")
     unit = report.experiment.unit(analysis.metric)
-    begin, end = sorted((axis.place(1 / smallest), axis.place(smallest)))
+    panels = [*_contexts(report, axis), *_wholes(report, axis)]
     return Picture(
-        panels=[*_contexts(report, axis), *_wholes(report, axis)],
+        panels=panels,
         ticks=axis.ticks(),
         one=axis.place(1),
-        band=(begin, round(end - begin, 3)),
+        band=axis.span(1 / smallest, smallest),
         better=verdict_word("faster", analysis.metric, unit),
         worse=verdict_word("slower", analysis.metric, unit),
         backward=axis.backward,
+        reported=any(row.reported for panel in panels for row in panel.rows),
     )
 
 
@@ -102,6 +108,11 @@ class _Axis:
     def place(self, ratio: float) -> float:
         share = (log(ratio) - self._low) / (self._high - self._low)
         return round(100 * (1 - share if self.backward else share), 3)
+
+    def span(self, low: float, high: float) -> tuple[float, float]:
+        """Return where the ratios from one to another begin, and how wide they are."""
+        begin, end = sorted((self.place(low), self.place(high)))
+        return begin, round(end - begin, 3)
 
     def ticks(self) -> list[tuple[float, str]]:
         """Return round ratios, 1 among them, as many as there is room for."""
@@ -127,6 +138,8 @@ class _Axis:
 
 def _drawn(report: Report, smallest: float) -> Iterator[float]:
     yield from (1 / smallest, smallest)
+    for other in report.experiment.reported:
+        yield from other.ratio or ()
     for answer in report.analysis.answers:
         ends = (answer.interval.low, answer.interval.high) if answer.interval else ()
         for value in (answer.ratio, *ends):
@@ -149,7 +162,7 @@ def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
             if comparison is None
         ]
         if rows:
-            yield Panel(context, "; ".join(baselines), _sorted(rows))
+            yield Panel(context, "; ".join(baselines), _sorted(rows, report))
 
 
 def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
@@ -159,11 +172,14 @@ def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
         place = f"{condition_name(whole.context)}, {over}" if whole.context else over
         groups.setdefault(place, []).append(whole)
     for place, wholes in groups.items():
-        yield Panel(place, "", _sorted([_row(report, axis, whole, None, None) for whole in wholes]))
+        yield Panel(place, "", _sorted([_row(report, axis, whole, None, None) for whole in wholes], report))
 
 
-def _sorted(rows: list[Row]) -> list[Row]:
-    """Return the best first; those without a ratio last."""
+def _sorted(rows: list[Row], report: Report) -> list[Row]:
+    """Return the best first and those without a ratio last; beside others' reports, in the file's order."""
+    if report.experiment.reported:
+        levels = [str(level) for level in report.experiment.factors[report.analysis.factor]]
+        return sorted(rows, key=lambda row: levels.index(row.level))
     return sorted(rows, key=lambda row: -1.0 if row.at is None else row.at, reverse=True)
 
 
@@ -174,12 +190,12 @@ def _row(
     condition: int | None,
     summary: ConditionSummary | None,
 ) -> Row:
+    theirs = [of.ratio for of in report.experiment.reported if of.level == answer.level and of.ratio]
     known = [value for value in (answer.ratio,) if value is not None and value > 0 and drawable(value)]
     ends = answer.interval
     span = None
     if ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
-        begin, end = sorted((axis.place(ends.low), axis.place(ends.high)))
-        span = (begin, round(end - begin, 3))
+        span = axis.span(ends.low, ends.high)
     ratio = words.glance(answer.ratio, report.experiment)
     interval = words.glance_interval(ends, report.experiment)
     unit = report.experiment.unit(answer.metric)
@@ -201,6 +217,7 @@ def _row(
         ends=interval,
         about=f"{answer.level}: {numbers if known else answer.reason or 'no pairs'}",
         lacks="" if known else "withheld" if answer.withheld else "no pairs",
+        reported=axis.span(theirs[0][0], theirs[0][1]) if theirs else None,
     )
 
 
