@@ -10,7 +10,7 @@ from assay.cli.completion import complete_settings
 from assay.cli.invocation import invocation
 from assay.cli.options import JsonOption, print_json
 from assay.findings import SEVERITIES
-from assay.words import counted, listed
+from assay.words import counted, listed, one_line
 
 if TYPE_CHECKING:
     from assay.host.journal import Change
@@ -224,25 +224,25 @@ def restore(
 
 def _print_changes(changes: Sequence["Change"]) -> None:
     """Print a line for those of a setting that are alike."""
-    from assay.host.tune import alike, and_more, short
+    from assay.host.tune import LONGEST, alike, and_more
 
     for same in alike(changes, lambda change: (change.setting, change.was, change.to)):
         change = same[0]
-        was, to = short(change.was), short(change.to)
+        was, to = one_line(change.was, LONGEST), one_line(change.to, LONGEST)
         typer.echo(f"{change.setting}: {change.place}{and_more(same)}: {was} -> {to}")
 
 
 def _decider(keep: bool, overwrite: bool) -> "Decide":
-    from assay.host.tune import short
+    from assay.host.tune import LONGEST
 
     def decide(place: str, now: str, was: str) -> Literal["keep", "overwrite"] | None:
         if keep or overwrite:
             return "keep" if keep else "overwrite"
         if not sys.stdin.isatty():
             return None
-        question = (
-            f"{place}: something else made it {short(now)}; it was {short(was)}. Put {short(was)} back?"
-        )
+        before = one_line(was, LONGEST)
+        changed = f"something else made it {one_line(now, LONGEST)}; it was {before}"
+        question = f"{place}: {changed}. Put {before} back?"
         return "overwrite" if typer.confirm(question, err=True) else "keep"
 
     return decide

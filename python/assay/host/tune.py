@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import shorten
 from typing import Literal, TypeVar
 
 from assay.errors import AssayError
@@ -14,7 +13,7 @@ from assay.host.journal import Change, Journal, Pending, open_journal
 from assay.host.settings import SETTINGS, Isolation, Setting
 from assay.host.system import NEEDS_ROOT, System, without_root
 from assay.host.threads import AFFINITY
-from assay.words import nearest
+from assay.words import nearest, one_line
 
 Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "changed", "vanished", "failed"]
 """What became of a place that is to be put back; the last three are not settled."""
@@ -24,6 +23,9 @@ Thing = TypeVar("Thing")
 _REFUSALS = {os.strerror(errno.EPERM), os.strerror(errno.EIO)}
 
 _UNSETTLED = {"changed", "vanished", "failed"}
+
+LONGEST = 60
+"""Letters of a value in a line: somebody may have put any text there."""
 
 
 @dataclass(frozen=True)
@@ -255,15 +257,10 @@ def and_more(things: Sequence[object]) -> str:
     return f" and {len(things) - 1} more" if len(things) > 1 else ""
 
 
-def short(value: str) -> str:
-    """Return a value for a line: somebody may have put any text there."""
-    return shorten(value, 60, placeholder=" ...")
-
-
 def told(outcome: Restored) -> str:
     """Return in words what became of a place."""
     place = f"{outcome.setting}: {outcome.place}"
-    was, now = short(outcome.was), short(outcome.now or "")
+    was, now = one_line(outcome.was, LONGEST), one_line(outcome.now or "", LONGEST)
     return {
         "restored": f"{place}: {was} again",
         "as it was": f"{place}: is {was} already",
