@@ -45,8 +45,9 @@ class excluding_section {
   Lock lock_;
 };
 
-// Keys in ascending order, and their values, in two arrays. A search takes log n steps; an insert
-// and an erase move half of the elements on average, so that it is a map for a few thousand.
+// Keys in ascending order, and their values, in two arrays with room at both ends. A search takes
+// log n steps. An insert and an erase move what is between them and the nearer end, a quarter of the
+// elements on average where there is room, so that it is a map for a few thousand.
 //
 // All operations are atomic. They are blocking, but with an optimistic section searches and visits
 // wait for nobody unless they were disturbed eight times. A visit copies what it meets first.
@@ -62,25 +63,33 @@ class flat_map {
     values value;
   };
 
-  // What there is at one moment or, for a reader, may never have been: `size` is within the arrays
-  // in any case.
+  // What there is at one moment or, for a reader, may never have been: it is within the arrays in any
+  // case. Places count from `first`.
   struct view {
     arrays* in;
+    std::size_t first;
     std::size_t size;
+
+    [[nodiscard]] K key_at(std::size_t place) const { return in->key[first + place].read(); }
+    [[nodiscard]] V value_at(std::size_t place) const { return in->value[first + place].read(); }
+    void put(std::size_t place, K key, V value) const {
+      in->key[first + place].write(key);
+      in->value[first + place].write(value);
+    }
 
     // The first key that is not less, or the size. Takes the same steps whatever it meets.
     [[nodiscard]] std::size_t lower_bound(K key) const {
-      std::size_t first = 0;
+      std::size_t place = 0;
       for (std::size_t left = size; left > 0;) {
         const std::size_t half = left / 2;
-        const bool right = in->key[first + half].read() < key;
-        first = right ? first + half + 1 : first;
+        const bool right = key_at(place + half) < key;
+        place = right ? place + half + 1 : place;
         left = right ? left - half - 1 : half;
       }
-      return first;
+      return place;
     }
     [[nodiscard]] bool holds(std::size_t place, K key) const {
-      return place < size && in->key[place].read() == key;
+      return place < size && key_at(place) == key;
     }
   };
 
@@ -92,15 +101,18 @@ class flat_map {
       const view now = seen();
       const std::size_t place = now.lower_bound(key);
       if (now.holds(place, key)) return false;
-      const bool grows = now.size == now.in->capacity;
-      arrays* const in = grows ? new_arrays(2 * now.size) : now.in;
+      const bool room_before = now.first > 0;
+      const bool room_after = now.first + now.size < now.in->capacity;
+      const bool grows = !room_before && !room_after;
+      const bool downwards = !grows && room_before && (place < now.size / 2 || !room_after);
+      const view next{.in = grows ? new_arrays(2 * now.size) : now.in,
+                      .first = grows ? now.size / 2 : now.first - (downwards ? 1 : 0),
+                      .size = now.size + 1};
       change.begin();
-      for (std::size_t i = 0; grows && i < place; ++i) copy(now.in, i, in, i);
-      for (std::size_t i = now.size; i > place; --i) copy(now.in, i - 1, in, i);
-      in->key[place].write(key);
-      in->value[place].write(value);
-      if (grows) now_.write(in);
-      size_.write(now.size + 1);
+      if (grows || downwards) copy(now, 0, next, 0, place);
+      if (!downwards) copy_backwards(now, place, next, place + 1, now.size - place);
+      next.put(place, key, value);
+      become(next);
       return true;
     });
   }
@@ -110,9 +122,15 @@ class flat_map {
       const view now = seen();
       const std::size_t place = now.lower_bound(key);
       if (!now.holds(place, key)) return false;
+      const bool upwards = place < now.size / 2;
+      const view next{.in = now.in, .first = now.first + (upwards ? 1 : 0), .size = now.size - 1};
       change.begin();
-      for (std::size_t i = place + 1; i < now.size; ++i) copy(now.in, i, now.in, i - 1);
-      size_.write(now.size - 1);
+      if (upwards) {
+        copy_backwards(now, 0, next, 0, place);
+      } else {
+        copy(now, place + 1, next, place, now.size - place - 1);
+      }
+      become(next);
       return true;
     });
   }
@@ -122,7 +140,7 @@ class flat_map {
       const view now = seen();
       const std::size_t place = now.lower_bound(key);
       const bool holds = now.holds(place, key);
-      return std::pair(holds, holds ? now.in->value[place].read() : V());
+      return std::pair(holds, holds ? now.value_at(place) : V());
     });
     return found ? std::optional(value) : std::nullopt;
   }
@@ -157,16 +175,30 @@ class flat_map {
 
   [[nodiscard]] view seen() const {
     arrays* const in = now_.read();
-    return {in, std::min(size_.read(), in->capacity)};
+    const std::size_t first = std::min(first_.read(), in->capacity);
+    return {in, first, std::min(size_.read(), in->capacity - first)};
   }
 
-  // Both by a writer.
+  // All by a writer.
+  void become(const view& next) {
+    now_.write(next.in);
+    first_.write(next.first);
+    size_.write(next.size);
+  }
   arrays* new_arrays(std::size_t size) {
     return all_.emplace_back(std::make_unique<arrays>(size)).get();
   }
-  static void copy(const arrays* from, std::size_t there, arrays* to, std::size_t here) {
-    to->key[here].write(from->key[there].read());
-    to->value[here].write(from->value[there].read());
+  static void copy(const view& from, std::size_t there, const view& to, std::size_t here,
+                   std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      to.put(here + i, from.key_at(there + i), from.value_at(there + i));
+    }
+  }
+  static void copy_backwards(const view& from, std::size_t there, const view& to, std::size_t here,
+                             std::size_t count) {
+    for (std::size_t i = count; i-- > 0;) {
+      to.put(here + i, from.key_at(there + i), from.value_at(there + i));
+    }
   }
 
   template <class Begin, class Within, class Visit>
@@ -175,8 +207,8 @@ class flat_map {
     section_.read([&] {
       met.clear();
       const view now = seen();
-      for (std::size_t i = begin(now); i < now.size && within(now.in->key[i].read()); ++i) {
-        met.emplace_back(now.in->key[i].read(), now.in->value[i].read());
+      for (std::size_t i = begin(now); i < now.size && within(now.key_at(i)); ++i) {
+        met.emplace_back(now.key_at(i), now.value_at(i));
       }
     });
     for (const auto& [key, value] : met) visit(key, value);
@@ -186,6 +218,7 @@ class flat_map {
   // All that there ever were, as readers may be in any of them: together twice the last. By writers.
   std::vector<std::unique_ptr<arrays>> all_{};
   assay::sync::section_word<arrays*> now_{new_arrays(at_first)};
+  assay::sync::section_word<std::size_t> first_{at_first / 2};
   assay::sync::section_word<std::size_t> size_{0};
 };
 
