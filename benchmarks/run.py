@@ -92,6 +92,7 @@ def main() -> None:
         trees,
         bt_map,
         elb_trees,
+        sections,
         trials,
         layouts,
         fixtures,
@@ -382,6 +383,22 @@ def trees() -> None:
             rates = variants_of(done, str(updates))
             for tree, peer in product(TREES, PEERS_OF_TREES):
                 figure(f"{tree} / {peer}, {updates}% updates", compared(rates, f"{tree}:2", f"{peer}:2"))
+
+
+def sections() -> None:
+    """Print the throughput of a map in optimistic sections over that of maps behind locks, two threads."""
+    locked = ("flat_map_shared_mutex", "flat_map_mutex", "std_map_shared_mutex", "std_map_mutex")
+    entrants = [f"{subject}:2" for subject in ("flat_map_optimistic", *locked)]
+    turns = {
+        keys: partial(measure, "maps_benchmark", str(keys), *entrants, "--mix=90=5,5,90,50")
+        for keys in (200, 2_000)
+    }
+    for keys, done in by_turns(turns, PROCESSES_OF_MAPS).items():
+        print(
+            f"\nthroughput, {entrants[0]} / others, {keys // 2:,} elements, 90% searches (goal: at least 1.5)"
+        )
+        for subject in locked:
+            figure(subject, compared(variants_of(done, "90"), entrants[0], f"{subject}:2"))
 
 
 Cells: TypeAlias = dict[tuple[str, int, str], Variants]

@@ -112,19 +112,24 @@ struct inside {
 // A word that sections read and write. Wait-free.
 template <class T>
 class section_word {
-  static constexpr bool leads_on = std::is_pointer_v<T>;
-
  public:
   section_word() noexcept = default;
   explicit section_word(T value) noexcept : value_(value) {}
 
   [[nodiscard]] T read() const noexcept {
-    // (1) with (2), of a pointer alone: what it leads to was made. Else the version orders words.
-    return value_.load(leads_on ? memory_order_acquire : memory_order_relaxed);
+    if constexpr (std::is_pointer_v<T>) {
+      return value_.load(memory_order_acquire);  // (1) with (2): what it leads to was made
+    } else {
+      return value_.load(memory_order_relaxed);  // the version orders it
+    }
   }
   void write(T value) noexcept {
     detail::inside::check_write();
-    value_.store(value, leads_on ? memory_order_release : memory_order_relaxed);  // (2) with (1)
+    if constexpr (std::is_pointer_v<T>) {
+      value_.store(value, memory_order_release);  // (2) with (1)
+    } else {
+      value_.store(value, memory_order_relaxed);
+    }
   }
 
  private:
