@@ -99,7 +99,7 @@ value_rules::value_rules(std::uint64_t salt, const datum& value, unsigned thread
   }
   // From a key that is drawn on, which is watched, so that there is one.
   const std::uint64_t begin = random::mix64(salt) % space.range();
-  numbers_.watched = hash(space.key(begin)) >> 42 & 63;
+  numbers_.watched = value_numbers::group_of(hash(space.key(begin)));
   for (std::uint64_t i = 0; i < std::min(space.range(), most_looked_at); ++i) {
     const std::uint64_t key = space.key((begin + i) % space.range());
     if (!numbers_.watches(hash(key))) continue;
