@@ -290,6 +290,13 @@ TEST(memory, comes_back_from_a_sound_map_and_not_from_one_that_loses_little) {
               HasSubstr("bytes allocated after a map was destroyed"));
 }
 
+TEST(memory, asks_less_of_a_map_that_takes_too_long) {
+  const remembering asked{.seed = 1, .patience = std::chrono::nanoseconds(1)};
+  const kept_memory seen = memory_kept(find_subject("sound"), asked);
+  EXPECT_EQ(seen.problem, "");
+  EXPECT_LT(seen.operations, 4 * asked.operations * asked.rounds / 2);
+}
+
 TEST(memory, of_what_is_freed_in_large_batches_is_bounded) {
   EXPECT_EQ(
       memory_kept(find_subject("frees_in_batches"), {.seed = 1, .patience = std::chrono::hours(1)})

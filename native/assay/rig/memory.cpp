@@ -23,7 +23,20 @@
 namespace assay::rig {
 namespace {
 
+using std::chrono::steady_clock;
+
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
+
+// Of each thread in a round, if one of so many took so long: no more than let all rounds and laps end
+// in time. A map that makes threads wait long for each other needs as few to be looked at.
+std::uint64_t operations_in_time(const remembering& asked, std::uint64_t operations,
+                                 std::chrono::duration<double> took) {
+  constexpr std::uint64_t fewest = 100;
+  const auto for_each = asked.patience / (4.0 * asked.rounds);
+  if (took <= for_each) return operations;
+  return std::max(fewest,
+                  static_cast<std::uint64_t>(static_cast<double>(operations) * (for_each / took)));
+}
 
 // What is wrong with the map at the end of the round, if anything is.
 std::optional<std::string> play_round(const subject_entry& subject, const remembering& asked,
@@ -69,15 +82,18 @@ bool grows_steadily(std::span<const std::uint64_t> bytes) {
          bytes.back() - half_way > (half_way - bytes.front()) / 3;
 }
 
-// Lets one map live for a while. Says what is wrong with it.
+// Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than
+// a user asked for, who is told of nothing that grew over less than `fewest` of them.
 std::optional<std::string> run_laps(const subject_entry& subject, const remembering& asked,
-                                    watchdog& watch, std::uint64_t& operations) {
+                                    std::uint64_t fewest, watchdog& watch,
+                                    std::uint64_t& operations) {
   using workload::operation;
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
   const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
   std::vector<std::unique_ptr<any_handle>> handles(threads);
   sync::crew crew(threads);
   crew.run([&](unsigned i) { handles[i] = map->attach(); });
+  std::uint64_t performed = 0;
   std::vector<std::uint64_t> bytes;
   constexpr std::size_t most_laps = 1024;
   bytes.reserve(std::max<std::size_t>(most_laps, asked.rounds));
@@ -96,22 +112,23 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
           handles[i]->ask({.kind = operation::erase, .key = key});
         }
       });
-      operations += asked.operations * threads + asked.keys;
+      performed += asked.operations * threads + asked.keys;
       bytes.push_back(allocated_bytes());
     }
     return climbs_by_quarters(bytes);
   };
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = steady_clock::now();
   // What is erased may be freed in large batches: memory that has grown so far may yet fall.
   const auto enough = [&] {
     return bytes.size() >= most_laps || bytes.back() > bytes.front() + too_much / 2 ||
-           std::chrono::steady_clock::now() - begin > asked.patience;
+           steady_clock::now() - begin > asked.patience;
   };
   bool keeps = run_until(asked.rounds);
   do {
     keeps = keeps && run_until(2 * bytes.size());  // to be sure
   } while (keeps && !enough());
-  keeps = keeps && grows_steadily(bytes);
+  keeps = keeps && performed >= fewest && grows_steadily(bytes);
+  operations += performed;
   crew.run([&](unsigned i) { handles[i].reset(); });
   if (const auto broken = map->broken_invariant()) return broken;
   if (!keeps) return std::nullopt;
@@ -122,7 +139,8 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
 
 }  // namespace
 
-kept_memory memory_kept(const subject_entry& subject, const remembering& asked) {
+kept_memory memory_kept(const subject_entry& subject, const remembering& asked_for) {
+  remembering asked = asked_for;
   watchdog watch({.check = "memory",
                   .map = subject.name,
                   .seed = asked.seed,
@@ -134,6 +152,7 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked) 
   const unsigned unheeded = asked.rounds / 4;
   for (unsigned n = 0; n <= unheeded + asked.rounds; ++n) {
     const std::uint64_t seed = random::derive_seed(asked.seed, n);
+    const auto begin = steady_clock::now();
     const auto broken = telling_failures(subject.name, asked.seed, [&] {
       return in_own_thread([&] { return play_round(subject, asked, seed, watch); });
     });
@@ -143,6 +162,9 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked) 
     }
     seen.operations += asked.operations * std::min(4U, subject.max_threads.value_or(4));
     if (n >= unheeded) bytes.push_back(allocated_bytes());
+    if (n < unheeded) {
+      asked.operations = operations_in_time(asked, asked.operations, steady_clock::now() - begin);
+    }
   }
   std::uint64_t most = bytes.front();
   unsigned climbs = 0;
@@ -159,7 +181,8 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked) 
     return seen;
   }
   const auto problem = telling_failures(subject.name, asked.seed, [&] {
-    return in_own_thread([&] { return run_laps(subject, asked, watch, seen.operations); });
+    const std::uint64_t fewest = asked_for.operations * asked.rounds;
+    return in_own_thread([&] { return run_laps(subject, asked, fewest, watch, seen.operations); });
   });
   seen.problem = problem.value_or("");
   return seen;

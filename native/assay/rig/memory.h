@@ -29,7 +29,7 @@ namespace assay::rig {
 struct remembering {
   std::uint64_t seed;
   unsigned rounds = 16;             // that count; one in four more before them does not; and laps
-  std::uint64_t operations = 1500;  // of each thread, in each round
+  std::uint64_t operations = 1500;  // of each thread, in each round; fewer where these take long
   std::uint64_t keys = 16;
   // That lives on and still grows, unless it is done earlier with 4000 times `operations`.
   std::chrono::duration<double> patience = std::chrono::seconds(5);
@@ -42,7 +42,7 @@ struct kept_memory {
 
 // Throws operation_failed (recorder.h) if the map throws. A map that goes on allocating ends the
 // process with status 1, at 256 MiB, as no thread inside it can be stopped.
-[[nodiscard]] kept_memory memory_kept(const subject_entry& subject, const remembering& asked);
+[[nodiscard]] kept_memory memory_kept(const subject_entry& subject, const remembering& asked_for);
 
 }  // namespace assay::rig
 
