@@ -7,7 +7,8 @@
 // and then the map is destroyed. What the process has allocated is looked at after each round, when
 // all threads of it have ended. A map that loses something now and then makes it climb; all else,
 // what libraries allocate once and what allocators round up, does not: among numbers that vary by
-// chance alone, new greatest ones become rare.
+// chance alone, new greatest ones become rare. While they come in a third of the rounds there are more
+// rounds, up to four times as many.
 //
 // Then one map lives on: lap after lap four threads insert and erase the same few keys, and at the end
 // of each lap it is emptied. Its memory may grow for a while, as tables and reserves do, and vary, and
@@ -28,7 +29,7 @@ namespace assay::rig {
 
 struct remembering {
   std::uint64_t seed;
-  unsigned rounds = 16;             // that count; one in four more before them does not; and laps
+  unsigned rounds = 16;  // that count, at least; one in four more before them does not; and laps
   std::uint64_t operations = 1500;  // of each thread, in each round; fewer where these take long
   std::uint64_t keys = 16;
   // That lives on and still grows, unless it is done earlier with 4000 times `operations`.
