@@ -8,7 +8,7 @@ from typing import Any
 from assay import programs
 from assay.experiment.events import base_of
 from assay.experiment.factors import origin_of
-from assay.experiment.machine import Machine, SubjectOffer
+from assay.experiment.machine import ENTROPY, Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
 from assay.experiment.perturb import chosen
 from assay.experiment.types import Experiment, Level
@@ -262,18 +262,13 @@ def _engine_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
         yield ("engine", "reseed_from"), why
 
 
-_ENTROPY = ("rdseed", "rdrand", "kernel")
-"""Ways to new seeds that are no engines; whether the processor has RDSEED the trial itself finds out."""
-
-
 def _entropy_mistake(name: str, machine: Machine) -> str:
     """Return why no new seeds come from there; empty where they do."""
     engine = machine.engines.get(name)
-    if name in _ENTROPY:
-        lacks = name == "rdrand" and engine is not None and not engine.available
-        return 'this processor has no rdrand; use "kernel"' if lacks else ""
+    if name in ENTROPY:
+        return "" if name in machine.entropy else f'this processor has no {name}; use "kernel"'
     if engine is None:
-        return f'there is no source "{name}"; {nearest(name, [*_ENTROPY, *machine.engines])}'
+        return f'there is no source "{name}"; {nearest(name, [*ENTROPY, *machine.engines])}'
     if not engine.available or not engine.state_bits or engine.shared:
         return f"{name} gives each thread no stream of its own here; use another engine"
     return ""

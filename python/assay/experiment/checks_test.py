@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,16 @@ def test_each_structure_may_have_a_workload_with_a_baseline_of_its_own() -> None
 def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, words: str) -> None:
     with pytest.raises(AssayError, match=rf"^x\.toml:15: trial\.engine(\.reseed_every)?: .*{words}"):
         check_with(read(f"{FIND}engine = {engine}"), engines=ENGINES)
+
+
+@pytest.mark.parametrize("source", ["rdseed", "rdrand"])
+def test_new_seeds_that_the_processor_does_not_give_are_a_mistake(source: str) -> None:
+    asked = read(f'{FIND}engine = {{ name = "xoshiro256pp", reseed_every = 5, reseed_from = "{source}" }}')
+    machine = Machine(BOTH, ENGINES, frozenset({0}), 1000, entropy=frozenset({"rdseed", "rdrand", "kernel"}))
+    check(asked, machine)
+    message = re.escape(f'x.toml:15: trial.engine.reseed_from: this processor has no {source}; use "kernel"')
+    with pytest.raises(AssayError, match=message):
+        check(asked, replace(machine, entropy=frozenset({"kernel"})))
 
 
 def test_an_engine_that_there_is_may_be_used() -> None:

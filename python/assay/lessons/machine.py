@@ -1,11 +1,13 @@
 """What a lesson needs of the machine that runs it."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment.flaws import PROGRAM
+from assay.layout.link import lld
 
 
 def _two_processors() -> str:
@@ -26,10 +28,21 @@ def _flaws() -> str:
     return ""
 
 
+def _command(name: str) -> Callable[[], str]:
+    return lambda: "" if shutil.which(name) else f"the command {name}"
+
+
+def _lld() -> str:
+    return "" if lld() else "the linker lld"
+
+
 NEEDS: Mapping[str, Callable[[], str]] = {
+    "cc": _command("cc"),
     "flaws": _flaws,
+    "lld": _lld,
     "rdrand": _rdrand,
     "two processors": _two_processors,
+    "valgrind": _command("valgrind"),
 }
 """What may be needed -> what to ask; its answer names what this machine lacks, and is empty otherwise."""
 
