@@ -124,5 +124,5 @@ def test_a_machine_that_lacks_something_is_told_so(assay: Assay, monkeypatch: py
     monkeypatch.setattr(lessons_machine, "NEEDS", {"rdrand": lambda: "a processor with RDRAND"})
     refused = assay("lesson", "hardware-numbers", expect=2)
     assert refused.stderr == (
-        "error: lesson 18, hardware-numbers, needs a processor with RDRAND, which is not here\n"
+        "error: lesson 18, hardware-numbers, needs a processor with RDRAND, which this machine lacks\n"
     )

@@ -88,7 +88,7 @@ class flawed_steps : public trial::steps {
 
 }  // namespace
 
-const subject_entry& built(const subject_entry& subject, const flaws& chosen) {
+subject_entry built(const subject_entry& subject, const flaws& chosen) {
   if (!chosen.has(flaw::debug_build)) return subject;
   const subject_entry& debug = debug_build();
   if (subject.name != debug.name) {

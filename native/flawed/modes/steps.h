@@ -12,7 +12,7 @@ namespace assay::flawed {
 
 // What is measured in place of `subject`, for a flaw may be in how a map is compiled. Throws
 // bad_request where it was not compiled so.
-[[nodiscard]] const subject_entry& built(const subject_entry& subject, const flaws& chosen);
+[[nodiscard]] subject_entry built(const subject_entry& subject, const flaws& chosen);
 
 // Runs a trial that misleads. Throws what trial::run does, and bad_request where a flaw could change
 // nothing.

@@ -56,7 +56,8 @@ def lesson(
             _print_course(LESSONS)
         raise
     if missing := lacking(chosen.needs):
-        raise AssayError(f"lesson {chosen.number}, {chosen.name}, needs {listed(missing)}, which is not here")
+        needs = f"needs {listed(missing)}, which this machine lacks"
+        raise AssayError(f"lesson {chosen.number}, {chosen.name}, {needs}")
     outcome, reports, pages = _carried_out(chosen, seed, store, quiet=quiet)
     if as_json:
         numbers = [report.campaign.id for report in reports]

@@ -245,10 +245,10 @@ def environments(rule: str, runs: Sequence[Run]) -> Outcome:
     centers = {_center(values)[0]: row for row, values in rows.items()}
     low, high, honest = min(centers), max(centers), _center(drawn)[0]
     return Outcome(
-        f"one of two programs that do the same has {ratio(high)} times the cache misses of the other with an"
-        f" environment {centers[high]}, and {ratio(low)} times with one {centers[low]}, the same in every"
-        f" block; with an environment drawn for each trial it has {ratio(min(drawn))} to {ratio(max(drawn))}"
-        f" times, typically {ratio(honest)}.",
+        f"one of two programs that do the same has {ratio(high)} times the cache misses of the other in an"
+        f" environment {centers[high]}, and {ratio(low)} times in one {centers[low]}, in every block; with an"
+        f" environment drawn for each trial it has {ratio(min(drawn))} to {ratio(max(drawn))} times,"
+        f" typically {ratio(honest)}.",
         low < 1 < high,
         caught,
         clean,
