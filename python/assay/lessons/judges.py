@@ -307,16 +307,15 @@ def placements(rule: str, runs: Sequence[Run]) -> Outcome:
         flawed,
         honest,
         seen=Seen(
-            "processor on which the first thread of a trial ended",
-            dict(
-                zip(
-                    (FLAWED, HONEST),
-                    ([float(first) for first, *_ in places] for places in sides),
-                    strict=True,
-                )
-            ),
+            "different placements of the threads, counted up to each trial",
+            dict(zip((FLAWED, HONEST), map(_different_so_far, sides), strict=True)),
         ),
     )
+
+
+def _different_so_far(places: Sequence[tuple[int, ...]]) -> list[float]:
+    """Return for each of some placements how many different ones there are up to it."""
+    return [float(len({*places[:end]})) for end in range(1, len(places) + 1)]
 
 
 def _place(run: Run, trial: StoredTrial) -> tuple[int, ...]:
