@@ -272,6 +272,31 @@ def test_a_program_of_ones_own_may_have_engines_of_its_own() -> None:
     check_with(read(f'{FIND}engine = "mine"\n{programs}'), engines=ENGINES)
 
 
+PITFALL = "[pitfall]\ndeliberate = true\n"
+OPEN = 'latency = "all"\narrivals = { rate = 1000 }\n'
+
+
+@pytest.mark.parametrize(
+    ("flaws", "more", "words"),
+    [
+        ('["debug_build"]', "", "debug_build is of std_map_mutex alone, not of"),
+        ('["latency_from_start"]', "", "give arrivals and latency"),
+        ('["latency_from_start"]', 'latency = "all"\n', "give arrivals and latency"),
+        ('["no_prefill"]', "", "one holds nothing, so that no_prefill changes nothing"),
+    ],
+)
+def test_a_flaw_that_could_change_nothing_is_a_mistake(flaws: str, more: str, words: str) -> None:
+    asked = read(f"{FIND}flaws = {flaws}\n{more}{PITFALL}")
+    nothing = SubjectOffer(holds_nothing=True)
+    with pytest.raises(AssayError, match=rf"^x\.toml:15: trial\.flaws: .*{words}"):
+        check_with(asked, {"one": nothing, "two": nothing})
+
+
+def test_a_flaw_that_changes_something_may_be_named() -> None:
+    check_with(read(f'{FIND}flaws = ["no_prefill"]\n{PITFALL}'))
+    check_with(read(f'{FIND}{OPEN}flaws = ["latency_from_start"]\n{PITFALL}'))
+
+
 LATEST = 'distribution = { kind = "latest", exponent = 0.9 }\n'
 READ = "mix = { insert = 0, erase = 0, find = 100 }\n"
 
