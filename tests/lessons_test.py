@@ -27,7 +27,7 @@ FEWEST = {
     "two-modes": 12,
     "too-few-blocks": 12,
     "many-comparisons": 12,
-    "looking": 10,
+    "looking": 30,
     "unpinned": 10,
     "large-environment": 2,
     "warm-up-left-in": 4,

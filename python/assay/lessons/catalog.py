@@ -252,5 +252,5 @@ LESSONS = _numbered(
     ("two-modes", STATISTICS, "several-clusters", two_modes, (), _CERTAIN),
     ("one-process", STATISTICS, "one-process", one_process, (), _BY_CHANCE),
     ("baseline-first", STATISTICS, "fixed-order", baseline_first, (), _BY_CHANCE),
-    ("looking", STATISTICS, "too-few-blocks", looking, (), _BY_CHANCE),
+    ("looking", STATISTICS, "too-few-blocks", looking, (), _CERTAIN),
 )

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean, stdev
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from assay.analysis import (
     CONFIDENCE,
@@ -350,20 +349,8 @@ def cut(run: Run, blocks: int) -> Run:
     )
 
 
-def p_of_t(sample: Sequence[float]) -> float:
-    """Return the p-value of Student's t-test that the mean is 0; 1 where it cannot be tested."""
-    return 1.0 if len({*sample}) < 2 else float(_t_test(sample).pvalue)
-
-
-def _t_test(samples: ArrayLike) -> Any:
-    """Return what scipy says of whether a mean is 0; of rows, one by one."""
-    from scipy.stats import ttest_1samp  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
-
-    return ttest_1samp(samples, 0, axis=-1)
-
-
-FIRST_LOOK = 3
-"""After how many pairs somebody begins to test who tests after every one."""
+FIRST_LOOK = 6
+"""After how many pairs somebody begins to test who tests after every one: fewer can have no p below 5%."""
 
 
 def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -373,7 +360,7 @@ def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
         campaigns: differences of pairs, in logarithms; a row for each campaign.
     """
     looked = range(FIRST_LOOK, campaigns.shape[1] + 1)
-    significant = np.array([_t_test(campaigns[:, :n]).pvalue < 1 - CONFIDENCE for n in looked])
+    significant = np.array([sign_flips(campaigns[:, :n]).p < 1 - CONFIDENCE for n in looked])
     stopped = significant.any(axis=0)
     return np.where(stopped, significant.argmax(axis=0) + FIRST_LOOK, 0)
 
@@ -393,7 +380,7 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
     replays *= random.choice((-1.0, 1.0), replays.shape)
     stops = peeked(replays)
     early = stops[stops > 0]
-    once = sum(float(sign_flips([replay]).p[0]) < 1 - CONFIDENCE for replay in replays)
+    once = int((sign_flips(replays).p < 1 - CONFIDENCE).sum())
     typical = f", typically after {int(np.median(early))} pairs" if early.size else ""
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
     return Outcome(
@@ -491,9 +478,11 @@ def halves(logs: Sequence[float]) -> float:
 
 def student_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
+    from scipy.stats import ttest_1samp  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+
     if len(values) < 2:
         return None
-    interval = _t_test(values).confidence_interval(CONFIDENCE)
+    interval = ttest_1samp(values, 0).confidence_interval(CONFIDENCE)
     return Interval(float(interval.low), float(interval.high), CONFIDENCE)
 
 
