@@ -99,6 +99,15 @@ def events(program: Path) -> list[str]:
     return [str(name) for name in _answer(program, "--events")]
 
 
+def entropy(program: Path) -> list[str]:
+    """Ask a native program where new seeds of an engine can come from here, besides other engines.
+
+    Raises:
+        AssayError: the program does not answer.
+    """
+    return [str(name) for name in _answer(program, "--entropy")]
+
+
 def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
     try:
         return [{key: entry[key] for key in keys} for entry in _answer(program, option)]

@@ -12,6 +12,7 @@
 #include "assay/input/command_line.h"
 #include "assay/input/json.h"
 #include "assay/random/engine.h"
+#include "assay/random/entropy.h"
 #include "assay/subject/subject.h"
 
 namespace assay::trial {
@@ -52,6 +53,14 @@ nlohmann::json list_of_engines() {
   return list;
 }
 
+nlohmann::json list_of_entropy() {
+  auto list = nlohmann::json::array();
+  for (const char* name : {"rdseed", "rdrand", "kernel"}) {
+    if (random::entropy_named(name) != nullptr) list.push_back(name);
+  }
+  return list;
+}
+
 // Numbers of an engine as trials draw them, of 64 bits even where its own have fewer, 8 bytes each, the
 // lowest first, until nobody reads on.
 void write_numbers(const std::string& engine, std::uint64_t seed) {
@@ -71,6 +80,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
   app.add_flag("--events", events, "Print the events that libpfm knows here and exit");
   bool engines = false;
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
+  bool entropy = false;
+  app.add_flag("--entropy", entropy, "Print where new seeds can come from here and exit");
   std::string draw;
   app.add_option("--draw", draw, "Write numbers of this engine, 8 bytes each, until nobody reads");
   std::uint64_t seed = 1;
@@ -83,6 +94,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
       input::print(host::known_events());
     } else if (engines) {
       input::print(list_of_engines());
+    } else if (entropy) {
+      input::print(list_of_entropy());
     } else if (!draw.empty()) {
       write_numbers(draw, seed);
     } else {

@@ -31,9 +31,10 @@ enum class flaw {
   nominal_time,
   half_the_processors,
   latency_from_start,
+  debug_build,
 };
 
-inline constexpr std::size_t number_of_flaws = 13;
+inline constexpr std::size_t number_of_flaws = 14;
 
 struct flaw_entry {
   std::string_view name;
@@ -44,35 +45,52 @@ struct flaw_entry {
 // In the order of `flaw`. Kharal and Brown: Performance Anomalies in Concurrent Data Structure
 // Microbenchmarks (2022).
 inline constexpr std::array<flaw_entry, number_of_flaws> flaw_entries{{
-    {"never_inserts", "every update is an erase, so that the map empties",
+    {"never_inserts",
+     "every update is an erase, so that the map empties and searches end at its root",
      "Synchrobench's unsigned flag: Kharal and Brown, 4.5.1"},
-    {"one_seed", "all threads draw the same keys and operations from one seed",
+    {"one_seed", "all threads draw the same keys and operations from one seed, one after the other",
      "Synchrobench: Kharal and Brown, 4.5.2"},
     {"effective_updates",
-     "an insert must succeed before an erase is tried, and an erase before an insert",
+     "an insert must succeed before an erase is tried, and an erase before an insert: no thread "
+     "updates at random",
      "Synchrobench: Kharal and Brown, 4.5.4"},
-    {"alternating_keys", "an erase takes the key that the thread inserted last",
+    {"alternating_keys",
+     "an erase takes the key that its thread inserted last, which its caches still hold",
      "Synchrobench's option -A: Kharal and Brown, 4.1"},
     {"failed_updates_as_searches",
-     "updates that change nothing are counted as searches, and others are made up for them",
+     "updates that change nothing are counted as searches, and others are made up for them: the "
+     "map meets another mix than was asked for",
      "Synchrobench's option -f: Kharal and Brown, 4.1"},
-    {"insert_only_prefill", "the prefill inserts a part of the keys and erases none",
+    {"insert_only_prefill",
+     "the prefill inserts keys and erases none: the map has a shape that updates at random do not "
+     "leave it",
      "Synchrobench and ASCYLIB: Kharal and Brown, 4.8"},
-    {"single_threaded_prefill", "one thread fills the map for all",
+    {"single_threaded_prefill",
+     "one thread fills the map for all: its memory lies near this thread, in the order of its "
+     "inserts",
      "Synchrobench and ASCYLIB: Kharal and Brown, 4.8"},
-    {"no_prefill", "the map is empty when the measurement begins", "Kharal and Brown, 2"},
+    {"no_prefill",
+     "the map is empty when the measurement begins, and its size changes all the time",
+     "Kharal and Brown, 2"},
     {"power_of_two_range",
      "the key range is rounded up to a power of two, and the low bits of a number are its key",
      "ASCYLIB: Kharal and Brown, 4.2"},
-    {"clock_every_operation", "the clock is read after every operation",
-     "a loop that asks for the time before each operation whether it is over"},
-    {"nominal_time", "operations are divided by the time that was asked for, not by that measured",
-     "a harness that divides by its option for the duration"},
-    {"half_the_processors", "all threads run on half of the processors",
+    {"clock_every_operation",
+     "the clock is read after every operation, which is part of what is measured",
+     "loops that ask before each operation whether time is over"},
+    {"nominal_time",
+     "operations are divided by the time that was asked for, not by the time that passed",
+     "harnesses that divide by their option for the duration"},
+    {"half_the_processors",
+     "all threads share one half of the processors, and the other half is idle",
      "ASCYLIB's pinning as installed: Kharal and Brown, 4.6.1"},
     {"latency_from_start",
-     "in an open loop, latency counts from when an operation began, not from when it was due",
-     "coordinated omission (G. Tene)"},
+     "latency counts from when an operation began, not from when it was due: nobody sees that it "
+     "waited",
+     "coordinated omission (Tene 2013)"},
+    {"debug_build",
+     "the map and the loop around it are compiled without optimisation and with assertions",
+     "a build for finding mistakes that was measured"},
 }};
 
 // A set of them.

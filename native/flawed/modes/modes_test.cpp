@@ -14,6 +14,7 @@
 #include "assay/subject/subject.h"
 #include "assay/subject/test_maps.h"
 #include "assay/trial/run.h"
+#include "flawed/modes/debug_build.h"
 #include "flawed/modes/flaws.h"
 #include "flawed/modes/policies.h"
 #include "flawed/modes/steps.h"
@@ -195,6 +196,22 @@ TEST(modes, latency_from_start_does_not_see_what_waited) {
   const auto report = with({flaw::latency_from_start}, request);
   EXPECT_GT(slowest(report), 0U);
   EXPECT_LT(slowest(report), slowest(honest(request)));
+}
+
+TEST(modes, debug_build_is_of_a_map_that_was_built_so) {
+  flaws chosen;
+  EXPECT_EQ(built(sound(), chosen).description, sound().description);
+  chosen.add(flaw::debug_build);
+  EXPECT_THROW(static_cast<void>(built(sound(), chosen)), bad_request);
+  const subject_entry debug = built(debug_build(), chosen);
+  EXPECT_FALSE(debug.compiled.optimised);
+  EXPECT_TRUE(debug.compiled.assertions);
+  trial::request request = asked();
+  request.subject = debug.name;
+  const auto report = run(request, debug, chosen);
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.threads[0].operations.attempted,
+            honest(asked()).threads[0].operations.attempted);
 }
 
 TEST(modes, refuse_a_flaw_that_could_change_nothing) {

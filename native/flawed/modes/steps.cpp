@@ -10,6 +10,7 @@
 #include "assay/workload/generator.h"
 #include "assay/workload/latest.h"
 #include "assay/workload/streams.h"
+#include "flawed/modes/debug_build.h"
 #include "flawed/modes/policies.h"
 
 namespace assay::flawed {
@@ -86,6 +87,15 @@ class flawed_steps : public trial::steps {
 };
 
 }  // namespace
+
+subject_entry built(const subject_entry& subject, const flaws& chosen) {
+  if (!chosen.has(flaw::debug_build)) return subject;
+  const subject_entry& debug = debug_build();
+  if (subject.name != debug.name) {
+    throw bad_request("flaws: debug_build is of " + debug.name + " alone, not of " + subject.name);
+  }
+  return debug;
+}
 
 trial::result run(const trial::request& request, const subject_entry& subject,
                   const flaws& chosen) {

@@ -1,7 +1,12 @@
 """Rules about loops that mislead: they fire on those, and not on honest ones."""
 
+import json
+import subprocess
+
 import pytest
 
+from assay import programs
+from assay.audit import guide_page
 from assay.audit.testing import METRICS, Change, findings
 
 DELIBERATE = "[pitfall]\ndeliberate = true"
@@ -20,6 +25,14 @@ def test_each_flaw_is_a_finding() -> None:
     assert "assay lesson one-seed" in flawed[1].remedy
     assert "flawed-on-purpose" not in findings(more=DELIBERATE)
     assert "flawed-on-purpose" not in findings()
+
+
+def test_the_page_has_what_the_program_says_of_each_flaw() -> None:
+    program = programs.find("assay-pitfalls")
+    listed = json.loads(subprocess.run([program, "--flaws"], capture_output=True, check=True).stdout)
+    rows = [f"| `{flaw['name']}` | {flaw['description']} | {flaw['source']} |" for flaw in listed]
+    page = guide_page("flawed-on-purpose").read_text(encoding="utf-8")
+    assert "\n".join(["|---|---|---|", *rows, ""]) in page
 
 
 def test_a_loop_that_never_inserts_shows_in_what_it_performed() -> None:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.analysis import HostModes, median
@@ -13,6 +13,7 @@ from assay.analysis.ranks import rank_correlation_p
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
+from assay.experiment.flaws import flaws_of
 from assay.findings import Finding, Severity
 from assay.host.settings import SET_BY_PROGRAM
 from assay.runner.load import BUSY
@@ -345,7 +346,7 @@ def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
 def unoptimised_build(evidence: Evidence) -> Iterator[Finding]:
     """Find subjects compiled for finding mistakes rather than for speed."""
     useless, asserting = [], []
-    for subject, contents in _environments(evidence).items():
+    for subject, contents in _environments(evidence, _as_built).items():
         for content in contents:
             sanitizers = _inside(content, "program", "sanitizers")
             if _inside(content, "program", "optimised") is False:
@@ -450,18 +451,21 @@ def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
     f"{RANDOMNESS}, section 3.1, principle P1; {WRONG_DATA}",
 )
 def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
-    """Find processes that all have the same layout of memory."""
-    where = tuple(
+    """Find processes that all have the same layout of memory, as they report or as was asked for."""
+    reported = {
         subject
         for subject, contents in _environments(evidence).items()
         if any(_inside(content, "address_randomisation", "process") is False for content in contents)
-    )
+    }
+    asked = evidence.experiment.subjects() if evidence.experiment.moved.address_space == "fixed" else ()
+    where = sorted({*reported, *asked})
     yield from of_places(
         where,
         "subjects",
         f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
         " chance, the one layout that all trials have.",
-        "Set kernel.randomize_va_space to 2, and start assay without `setarch -R`.",
+        "Set kernel.randomize_va_space to 2, start assay without `setarch -R`, and leave address_space of"
+        " [perturb] out.",
     )
 
 
@@ -505,12 +509,24 @@ def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, 
     return json.dumps({name: part for name, part in content.items() if name != "allocator"}, sort_keys=True)
 
 
-def _environments(evidence: Evidence) -> Mapping[str, list[Any]]:
-    """Return subject -> the different environments that its valid trials report."""
+def _subject(evidence: Evidence, trial: StoredTrial) -> str:
+    return str(evidence.settings(trial)["subject"])
+
+
+def _as_built(evidence: Evidence, trial: StoredTrial) -> str:
+    """Return the subject of a trial, and the condition where its flaws have another program run it."""
+    subject = _subject(evidence, trial)
+    return f"{subject}, {condition_name(trial.levels)}" if flaws_of(evidence.settings(trial)) else subject
+
+
+def _environments(
+    evidence: Evidence, key: Callable[[Evidence, StoredTrial], str] = _subject
+) -> Mapping[str, list[Any]]:
+    """Return subject, or what `key` makes of a trial -> the different environments of its valid trials."""
     digests: dict[str, dict[str, None]] = defaultdict(dict)
     for trial in evidence.valid:
         if trial.environment is not None and trial.environment in evidence.environments:
-            digests[evidence.settings(trial)["subject"]][trial.environment] = None
+            digests[key(evidence, trial)][trial.environment] = None
     return {subject: [evidence.environments[digest] for digest in seen] for subject, seen in digests.items()}
 
 

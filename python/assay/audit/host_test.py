@@ -406,6 +406,11 @@ def test_processes_that_all_have_the_same_layout() -> None:
     assert by_rule == {}
 
 
+def test_commands_that_are_all_placed_alike_because_the_experiment_says_so() -> None:
+    (finding,) = findings(more='[perturb]\naddress_space = "fixed"')["fixed-layout"]
+    assert finding.where == ("base", "other")
+
+
 ONE_LAYOUT = {"other": "there is no other.link.tar beside it, and no link command"}
 
 

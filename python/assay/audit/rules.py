@@ -49,6 +49,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     flaws.mix_not_performed,
     workload.array_repeats,
     workload.overloaded,
+    workload.mean_of_latencies,
     workload.starved,
     workload.updates_without_effect,
     trials.unfair,

@@ -14,6 +14,7 @@ from assay.words import condition_name, counted
 
 _OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
+_MEAN = "_mean_ns"
 _KEEPS_UP = 0.95  # of the rate of arrivals
 
 
@@ -233,6 +234,31 @@ def overloaded(evidence: Evidence, trial: StoredTrial) -> float | None:
 def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
     duration: float = evidence.settings(trial)["duration_ms"]
     return duration
+
+
+@limited(
+    "mean-of-latencies",
+    "A mean stands for latencies that are not alike",
+    _OMISSION,
+    "In {conditions} the mean latency, which is compared, is more than {limit} times the median in the"
+    " typical trial, {worst} at worst: few operations make it, and most are shorter.",
+    "Compare percentiles, such as those whose names end in _p50_ns and _p99_ns; look at the histograms.",
+    limit=2,
+    shown=lambda times: f"{times:.3g}",
+    evidence_name="worst_ratio",
+)
+@typical
+def mean_of_latencies(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the largest ratio of a compared mean of latencies to the median of the same ones."""
+    comparison = evidence.experiment.comparison
+    ratios = [
+        trial.metrics[metric] / middle
+        for metric in (comparison.metric, *comparison.also)
+        if "latency_" in metric and metric.endswith(_MEAN)
+        if metric in trial.metrics
+        and (middle := trial.metrics.get(f"{metric.removesuffix(_MEAN)}_p50_ns", 0))
+    ]
+    return max(ratios, default=None)
 
 
 @limited(

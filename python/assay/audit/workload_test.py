@@ -193,3 +193,19 @@ def test_threads_that_update_and_query_ranges_are_noted(roles: str, conditions: 
     threads = "[2, 3]" if "threads = 1" in roles else "[1, 2]"
     found = findings(threads=threads, trial=f"roles = [{roles}]").get("ranges-among-updates", [])
     assert [len(finding.where) for finding in found] == ([conditions] if conditions else [])
+
+
+@pytest.mark.parametrize(
+    ("metric", "mean", "found"),
+    [("latency_mean_ns", 450.0, True), ("latency_mean_ns", 150.0, False), ("latency_p99_ns", 450.0, False)],
+)
+def test_a_mean_that_few_latencies_make(metric: str, mean: float, found: bool) -> None:
+    latencies = {"latency_p50_ns": 100.0, "latency_mean_ns": mean, "latency_p99_ns": 9000.0}
+
+    def timed(_block: int, _subject: str, _threads: int) -> dict[str, object]:
+        return {"metrics": METRICS | latencies}
+
+    by_rule = findings(timed, trial='latency = "all"', comparison=f'also = ["{metric}"]')
+    assert ("mean-of-latencies" in by_rule) == found
+    if found:
+        assert by_rule["mean-of-latencies"][0].evidence == {"conditions": 4, "worst_ratio": 4.5}

@@ -8,7 +8,8 @@ from typing import Any
 from assay import programs
 from assay.experiment.events import base_of
 from assay.experiment.factors import origin_of
-from assay.experiment.machine import Machine, SubjectOffer
+from assay.experiment.flaws import flaws_of
+from assay.experiment.machine import ENTROPY, Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
 from assay.experiment.perturb import chosen
 from assay.experiment.types import Experiment, Level
@@ -125,6 +126,7 @@ def _mistakes(
         yield from _subject_mistakes(experiment, condition, settings, other, machine)
         yield from _engine_mistakes(settings, machine)
         yield from _latest_mistakes(settings)
+        yield from _flaw_mistakes(settings, machine)
     yield from _allocator_mistakes(experiment, settings, machine)
     yield from _event_mistakes(experiment, settings, machine)
     pinning = settings["pinning"]
@@ -262,21 +264,35 @@ def _engine_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
         yield ("engine", "reseed_from"), why
 
 
-_ENTROPY = ("rdseed", "rdrand", "kernel")
-"""Ways to new seeds that are no engines; whether the processor has RDSEED the trial itself finds out."""
-
-
 def _entropy_mistake(name: str, machine: Machine) -> str:
     """Return why no new seeds come from there; empty where they do."""
     engine = machine.engines.get(name)
-    if name in _ENTROPY:
-        lacks = name == "rdrand" and engine is not None and not engine.available
-        return 'this processor has no rdrand; use "kernel"' if lacks else ""
+    if name in ENTROPY:
+        return "" if name in machine.entropy else f'this processor has no {name}; use "kernel"'
     if engine is None:
-        return f'there is no source "{name}"; {nearest(name, [*_ENTROPY, *machine.engines])}'
+        return f'there is no source "{name}"; {nearest(name, [*ENTROPY, *machine.engines])}'
     if not engine.available or not engine.state_bits or engine.shared:
         return f"{name} gives each thread no stream of its own here; use another engine"
     return ""
+
+
+_BUILT_FOR_DEBUGGING = "std_map_mutex"
+"""The only map that `assay-pitfalls` has in a debug build."""
+
+
+def _flaw_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
+    """Yield that a flaw could change nothing, so that trials would bear its name for nothing."""
+    flaws = flaws_of(settings)
+    subject = settings["subject"]
+    if "debug_build" in flaws and subject != _BUILT_FOR_DEBUGGING:
+        yield ("flaws",), f"debug_build is of {_BUILT_FOR_DEBUGGING} alone, not of {subject}"
+    waits = any("arrivals" in role for role in (settings, *settings.get("roles", ())))
+    if "latency_from_start" in flaws and (not waits or settings.get("latency", "none") == "none"):
+        why = "latency_from_start needs an open loop whose latency is taken; give arrivals and latency"
+        yield ("flaws",), why
+    prefills = [flaw for flaw in flaws if flaw.endswith("prefill")]
+    if prefills and machine.subjects[subject].holds_nothing:
+        yield ("flaws",), f"{subject} holds nothing, so that {prefills[0]} changes nothing; remove it"
 
 
 def _latest_mistakes(settings: _Settings) -> _Mistakes:

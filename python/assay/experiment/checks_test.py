@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,16 @@ def test_an_engine_that_cannot_be_used_is_a_mistake(engine: str, words: str) -> 
         check_with(read(f"{FIND}engine = {engine}"), engines=ENGINES)
 
 
+@pytest.mark.parametrize("source", ["rdseed", "rdrand"])
+def test_new_seeds_that_the_processor_does_not_give_are_a_mistake(source: str) -> None:
+    asked = read(f'{FIND}engine = {{ name = "xoshiro256pp", reseed_every = 5, reseed_from = "{source}" }}')
+    machine = Machine(BOTH, ENGINES, frozenset({0}), 1000, entropy=frozenset({"rdseed", "rdrand", "kernel"}))
+    check(asked, machine)
+    message = re.escape(f'x.toml:15: trial.engine.reseed_from: this processor has no {source}; use "kernel"')
+    with pytest.raises(AssayError, match=message):
+        check(asked, replace(machine, entropy=frozenset({"kernel"})))
+
+
 def test_an_engine_that_there_is_may_be_used() -> None:
     check_with(read(FIND))
     check_with(read(f'{FIND}engine = "rdrand"'), engines=ENGINES)
@@ -259,6 +270,31 @@ def test_an_engine_that_there_is_may_be_used() -> None:
 def test_a_program_of_ones_own_may_have_engines_of_its_own() -> None:
     programs = "".join(f'[subjects.{name}]\nprogram = "{name}"\n' for name in ("one", "two"))
     check_with(read(f'{FIND}engine = "mine"\n{programs}'), engines=ENGINES)
+
+
+PITFALL = "[pitfall]\ndeliberate = true\n"
+OPEN = 'latency = "all"\narrivals = { rate = 1000 }\n'
+
+
+@pytest.mark.parametrize(
+    ("flaws", "more", "words"),
+    [
+        ('["debug_build"]', "", "debug_build is of std_map_mutex alone, not of"),
+        ('["latency_from_start"]', "", "give arrivals and latency"),
+        ('["latency_from_start"]', 'latency = "all"\n', "give arrivals and latency"),
+        ('["no_prefill"]', "", "one holds nothing, so that no_prefill changes nothing"),
+    ],
+)
+def test_a_flaw_that_could_change_nothing_is_a_mistake(flaws: str, more: str, words: str) -> None:
+    asked = read(f"{FIND}flaws = {flaws}\n{more}{PITFALL}")
+    nothing = SubjectOffer(holds_nothing=True)
+    with pytest.raises(AssayError, match=rf"^x\.toml:15: trial\.flaws: .*{words}"):
+        check_with(asked, {"one": nothing, "two": nothing})
+
+
+def test_a_flaw_that_changes_something_may_be_named() -> None:
+    check_with(read(f'{FIND}flaws = ["no_prefill"]\n{PITFALL}'))
+    check_with(read(f'{FIND}{OPEN}flaws = ["latency_from_start"]\n{PITFALL}'))
 
 
 LATEST = 'distribution = { kind = "latest", exponent = 0.9 }\n'

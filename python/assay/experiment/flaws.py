@@ -22,8 +22,9 @@ Flaw = Literal[
     "nominal_time",
     "half_the_processors",
     "latency_from_start",
+    "debug_build",
 ]
-"""Those of the program `assay-pitfalls`, which says more of each: `assay-pitfalls --flaws`."""
+"""Those of the program `assay-pitfalls`; `assay-pitfalls --flaws` says of each who does so, too."""
 
 WHAT: Mapping[str, str] = {
     "never_inserts": "every update is an erase, so that the map empties and searches end at its root",
@@ -53,8 +54,9 @@ WHAT: Mapping[str, str] = {
     "latency_from_start": (
         "latency counts from when an operation began, not from when it was due: nobody sees that it waited"
     ),
+    "debug_build": "the map and the loop around it are compiled without optimisation and with assertions",
 }
-"""Flaw -> what is misleading about it, as a clause."""
+"""Flaw -> what is misleading about it, as a clause. The program and the page of the rule have the same."""
 
 NAMES: tuple[str, ...] = get_args(Flaw)
 PROGRAM = "assay-pitfalls"

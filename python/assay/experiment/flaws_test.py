@@ -76,8 +76,8 @@ def test_the_program_has_the_flaws_that_experiments_may_name() -> None:
     program = programs.find("assay-pitfalls")
     answer = subprocess.run([program, "--flaws"], capture_output=True, check=True)
     listed: list[dict[str, Any]] = json.loads(answer.stdout)
-    assert tuple(flaw["name"] for flaw in listed) == NAMES == tuple(WHAT)
-    assert all(flaw["description"] and flaw["source"] for flaw in listed)
+    assert {flaw["name"]: flaw["description"] for flaw in listed} == WHAT
+    assert tuple(WHAT) == NAMES == tuple(flaw["name"] for flaw in listed)
 
 
 def test_what_others_report_is_of_a_level_that_is_compared() -> None:

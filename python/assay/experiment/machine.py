@@ -6,6 +6,9 @@ from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
+ENTROPY = ("rdseed", "rdrand", "kernel")
+"""Where new seeds can come from, besides engines; the processor may lack the first two."""
+
 
 @dataclass(frozen=True)
 class SubjectOffer:
@@ -48,6 +51,7 @@ class Machine:
     Attributes:
         subjects: subject of `assay-trial` -> what it offers.
         engines: engine of `assay-trial` -> what it offers.
+        entropy: where new seeds can come from, besides engines.
         processors: numbers of those that trials may run on.
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
         allocators: allocator -> why it cannot be loaded, with a remedy; empty if it can.
@@ -60,6 +64,7 @@ class Machine:
     engines: Mapping[str, EngineOffer]
     processors: frozenset[int]
     memory_limit_mb: int
+    entropy: frozenset[str] = frozenset(ENTROPY)
     allocators: Mapping[str, str] = field(default_factory=dict)
     events: frozenset[str] | None = None
     random_addresses: bool = True

@@ -95,16 +95,22 @@ def recorded(
     path: Path, source: str, factor: str, ended: Callable[[PlannedTrial], Outcome] = outcome
 ) -> Iterator[Data]:
     """Record a campaign whose second factor has this name, and open it."""
+    experiment = parse(source, Path("/maps.toml"))
+    flaws = {"flaws": experiment.flaws()} if experiment.flaws() else {}
     plan = Plan(
         1,
         tuple(
-            replace(trial, levels={"subject": trial.levels["subject"], factor: trial.levels["variant"]})
+            replace(
+                trial,
+                levels={"subject": trial.levels["subject"], factor: trial.levels["variant"]},
+                request={**trial.request, **flaws},
+            )
             for trial in planned()
         ),
     )
     with Store.open(path) as store:
         campaign = store.begin_campaign(
-            experiment=parse(source, Path("/maps.toml")),
+            experiment=experiment,
             plan=plan,
             host={"name": "here"},
         )
@@ -161,6 +167,19 @@ def test_the_verdicts_of_what_misleads_on_purpose_say_so(data: Data, tmp_path: P
     flawed = SOURCE.replace("[trial]\n", trial)
     opened = recorded(tmp_path / "flawed.sqlite", flawed, "variant")
     assert set(column(next(opened).verdicts(), "mark")) == {"flawed on purpose: one_seed"}
+
+
+@pytest.mark.parametrize(
+    ("trial", "flaws"),
+    [
+        ("[trial]\n", None),
+        ("[pitfall]\ndeliberate = true\n[trial]\n", "[]"),
+        ('[pitfall]\ndeliberate = true\n[trial]\nflaws = ["one_seed"]\n', '["one_seed"]'),
+    ],
+)
+def test_only_trials_that_may_be_counted_have_no_flaws(trial: str, flaws: str | None, tmp_path: Path) -> None:
+    opened = recorded(tmp_path / "x.sqlite", SOURCE.replace("[trial]\n", trial), "variant")
+    assert {row["flaws"] for row in rows(next(opened).query("select flaws from trials"))} == {flaws}
 
 
 def test_the_findings_are_those_of_the_audit(data: Data) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import mean, stdev
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from assay.analysis import (
     CONFIDENCE,
@@ -137,7 +136,8 @@ def spread(what: str, of: Number) -> Judge:
 def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
     """Judge comparisons that are each tested alone, by the levels of identical code drawn anew.
 
-    Where code is identical, each order of the values of a block is as likely as any other.
+    Where code is identical, each order of the values of a block is as likely as any other. So any two levels
+    of each block make a pair, and the sign of its difference is chance, whatever the noise looks like.
     """
     [run] = runs
     blocks = _logs_of_blocks(run)
@@ -145,16 +145,17 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
     if len(blocks) < FEW:
         return Outcome("too few blocks could be measured.", False, caught, clean)
     random = np.random.default_rng(run.experiment.design.seed)
-    replays = random.permuted(np.tile(blocks, (REPLAYS, 1, 1)), axis=2)
-    differences = (replays[:, :, 1:] - replays[:, :, :1]).swapaxes(1, 2)  # of each level from the first one
-    alone = (_t_test(differences[:, :, :FEW]).pvalue < 1 - CONFIDENCE).sum(axis=1)
-    compared = differences.shape[1]
-    tested = sign_flips(differences.reshape(-1, len(blocks)), family=compared).p.reshape(REPLAYS, compared)
-    together = (compared * tested < 1 - CONFIDENCE).sum(axis=1)
-    naive, honest = (float((found > 0).mean()) for found in (alone, together))
+    first = random.integers(blocks.shape[1], size=(CAMPAIGNS * COMPARISONS, len(blocks)))
+    second = (first + random.integers(1, blocks.shape[1], size=first.shape)) % blocks.shape[1]
+    block = np.arange(len(blocks))
+    differences = blocks[block, first] - blocks[block, second]
+    alone = sign_flips(differences[:, :FEW]).p
+    together = COMPARISONS * sign_flips(differences, family=COMPARISONS).p
+    smallest = [p.reshape(CAMPAIGNS, COMPARISONS).min(axis=1) for p in (alone, together)]
+    naive, honest = (float((p < 1 - CONFIDENCE).mean()) for p in smallest)
     return Outcome(
-        f"identical code, {REPLAYS} campaigns drawn from its {len(blocks)} blocks: with each of"
-        f" {compared} comparisons tested alone after {FEW} blocks (t-test, p < 5%), {naive:.0%} of campaigns"
+        f"identical code, {CAMPAIGNS} campaigns of {COMPARISONS} comparisons drawn from its {len(blocks)}"
+        f" blocks: with each comparison tested alone after {FEW} blocks (p < 5%), {naive:.0%} of campaigns"
         f" call something different; with all tested as one family after {len(blocks)} blocks, {honest:.0%}.",
         naive > 2 * honest and naive > 1 - CONFIDENCE,
         caught,
@@ -163,15 +164,19 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
         honest,
         seen=Seen(
             "smallest p-value of a campaign, times the comparisons it is corrected for",
-            {
-                "each alone": _t_test(differences[:, :, :FEW]).pvalue.min(axis=1).tolist(),
-                "as one family": np.minimum(1, compared * tested.min(axis=1)).tolist(),
-            },
+            dict(
+                zip(
+                    ("each alone", "as one family"),
+                    (np.minimum(1, p).tolist() for p in smallest),
+                    strict=True,
+                )
+            ),
         ),
     )
 
 
-FEW = 6
+CAMPAIGNS, COMPARISONS = 100, 100
+FEW = 8
 """Blocks after which somebody stops who tests each comparison alone."""
 
 
@@ -207,34 +212,131 @@ def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
 
 
 def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
-    """Judge trials in one layout of memory by those in layouts of their own: how far they lie apart."""
+    """Judge two programs that do the same, in one layout each, by the same two in layouts of their own."""
     caught, clean = _of_versions(rule, runs)
-    ratios = [
-        [
-            math.log(value)
-            for values in ratios_of_pairs(run.trials, run.experiment, analysis)
-            for value in values
-        ]
-        for run, analysis in ((run, summarise(run.trials, run.experiment)) for run in runs)
-    ]
-    if any(len(logs) < 2 for logs in ratios):
+    ratios = [_ratios(run) for run in runs]
+    if any(len(values) < 2 for values in ratios):
         return Outcome("too few pairs could be measured.", False, caught, clean)
-    rows = zip(("one layout", "a layout for each trial"), ratios, strict=True)
-    told = [
-        f"{ratio(math.exp(mean(logs)))} with a deviation of {in_percent(stdev(logs)):.3g}%" for logs in ratios
-    ]
+    (one, one_spread), (drawn, drawn_spread) = map(_center, ratios)
     return Outcome(
-        f"the ratio of the two trees is {told[0]} in one layout, and {told[1]} where each trial has its own.",
-        stdev(ratios[0]) < stdev(ratios[1]),
+        f"one of two programs that do the same has {ratio(one)} times the cache misses of the other in every"
+        f" block ({ratio(min(ratios[0]))} to {ratio(max(ratios[0]))}); in layouts drawn for each block it has"
+        f" {ratio(min(ratios[1]))} to {ratio(max(ratios[1]))} times, typically {ratio(drawn)}.",
+        one_spread < drawn_spread and abs(math.log(one)) > abs(math.log(drawn)),
         caught,
         clean,
-        math.exp(mean(ratios[0])),
-        math.exp(mean(ratios[1])),
+        one,
+        drawn,
         seen=Seen(
-            "ratio of the two trees",
-            {row: np.exp(logs).tolist() for row, logs in rows},
+            "ratio of the misses of two programs that do the same",
+            dict(zip(("one layout", "layouts drawn"), ratios, strict=True)),
         ),
     )
+
+
+def environments(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge two programs that do the same, in environments of several sizes, by the same in drawn ones."""
+    caught, clean = _of_versions(rule, runs)
+    fixed, drawn = _ratios_of_contexts(runs[0]), _ratios(runs[1])
+    if not all(fixed) or not drawn:
+        return Outcome("too few pairs could be measured.", False, caught, clean)
+    rows = dict(zip(map(str, runs[0].experiment.factors["environment"]), fixed, strict=True))
+    centers = {_center(values)[0]: row for row, values in rows.items()}
+    low, high, honest = min(centers), max(centers), _center(drawn)[0]
+    return Outcome(
+        f"one of two programs that do the same has {ratio(high)} times the cache misses of the other in an"
+        f" environment {centers[high]}, and {ratio(low)} times in one {centers[low]}, in every block; with an"
+        f" environment drawn for each trial it has {ratio(min(drawn))} to {ratio(max(drawn))} times,"
+        f" typically {ratio(honest)}.",
+        low < 1 < high,
+        caught,
+        clean,
+        high,
+        honest,
+        seen=Seen("ratio of the misses of two programs that do the same", {**rows, "drawn": drawn}),
+    )
+
+
+def mean_of_latencies(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge the mean of latencies by the percentile that the experiment compares, of the same trials."""
+    [run] = runs
+    comparison = run.experiment.comparison.model_copy(update={"metric": MEAN})
+    by_mean = replace(run, experiment=run.experiment.model_copy(update={"comparison": comparison}))
+    caught, clean = tuple(_named(rule, by_mean.findings())), not _named(rule, run.findings())
+    means, tails = _ratios(by_mean), _ratios(run)
+    if not means or not tails:
+        return Outcome("too few pairs could be measured.", False, caught, clean)
+    naive, honest = median(means), median(tails)
+    return Outcome(
+        f"a map whose searches are short and whose few ranges are long has {ratio(naive)} times the mean"
+        f" latency of one with nothing but alike operations, and {ratio(honest)} times its 99th percentile.",
+        naive < 1 < honest,
+        caught,
+        clean,
+        naive,
+        honest,
+        seen=Seen("ratio of latencies", {"of their mean": means, "of their 99th percentile": tails}),
+    )
+
+
+MEAN = "latency_mean_ns"
+
+
+def placements(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge where threads ran that nobody had told where to, by those that were pinned."""
+    [run] = runs
+    caught, clean = _of_versions(rule, runs)
+    sides = [
+        [_place(run, trial) for trial in trials if trial.status == "valid"] for trials in _versions(runs)
+    ]
+    moves = [
+        sum(trial.metrics.get("migrations", 0) for trial in trials if trial.status == "valid")
+        for trials in _versions(runs)
+    ]
+    if not all(sides):
+        return Outcome("nothing could be measured.", False, caught, clean)
+    flawed, honest = (len({*places}) for places in sides)
+    return Outcome(
+        f"over {counted(sides[0], 'trial')} the threads ended on {counted(flawed, 'different placement')} and"
+        f" were moved {counted(int(moves[0]), 'time')} while they were measured; pinned, they had"
+        f" {counted(honest, 'placement')} and were moved {counted(int(moves[1]), 'time')}.",
+        flawed + moves[0] > honest + moves[1],
+        caught,
+        clean,
+        flawed,
+        honest,
+        seen=Seen(
+            "different placements of the threads, counted up to each trial",
+            dict(zip((FLAWED, HONEST), map(_different_so_far, sides), strict=True)),
+        ),
+    )
+
+
+def _different_so_far(places: Sequence[tuple[int, ...]]) -> list[float]:
+    """Return for each of some placements how many different ones there are up to it."""
+    return [float(len({*places[:end]})) for end in range(1, len(places) + 1)]
+
+
+def _place(run: Run, trial: StoredTrial) -> tuple[int, ...]:
+    """Return the processor that each thread of a trial was on at its end."""
+    return tuple(thread["last_ran_on"] for thread in run.result(trial.id)["threads"])
+
+
+def _ratios_of_contexts(run: Run) -> list[list[float]]:
+    """Return the ratios of a campaign's pairs, a list for each comparison."""
+    return ratios_of_pairs(run.trials, run.experiment, summarise(run.trials, run.experiment))
+
+
+def _ratios(run: Run) -> list[float]:
+    """Return those of the only comparison."""
+    [values] = _ratios_of_contexts(run)
+    return values
+
+
+def _center(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the geometric mean of some ratios, and the standard deviation of their logarithms."""
+    logs = [math.log(value) for value in ratios]
+    return math.exp(mean(logs)), stdev(logs) if len(logs) > 1 else 0.0
 
 
 def cut(run: Run, blocks: int) -> Run:
@@ -247,20 +349,8 @@ def cut(run: Run, blocks: int) -> Run:
     )
 
 
-def p_of_t(sample: Sequence[float]) -> float:
-    """Return the p-value of Student's t-test that the mean is 0; 1 where it cannot be tested."""
-    return 1.0 if len({*sample}) < 2 else float(_t_test(sample).pvalue)
-
-
-def _t_test(samples: ArrayLike) -> Any:
-    """Return what scipy says of whether a mean is 0; of rows, one by one."""
-    from scipy.stats import ttest_1samp  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
-
-    return ttest_1samp(samples, 0, axis=-1)
-
-
-FIRST_LOOK = 3
-"""After how many pairs somebody begins to test who tests after every one."""
+FIRST_LOOK = 6
+"""After how many pairs somebody begins to test who tests after every one: fewer can have no p below 5%."""
 
 
 def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -270,7 +360,7 @@ def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
         campaigns: differences of pairs, in logarithms; a row for each campaign.
     """
     looked = range(FIRST_LOOK, campaigns.shape[1] + 1)
-    significant = np.array([_t_test(campaigns[:, :n]).pvalue < 1 - CONFIDENCE for n in looked])
+    significant = np.array([sign_flips(campaigns[:, :n]).p < 1 - CONFIDENCE for n in looked])
     stopped = significant.any(axis=0)
     return np.where(stopped, significant.argmax(axis=0) + FIRST_LOOK, 0)
 
@@ -290,7 +380,7 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
     replays *= random.choice((-1.0, 1.0), replays.shape)
     stops = peeked(replays)
     early = stops[stops > 0]
-    once = sum(float(sign_flips([replay]).p[0]) < 1 - CONFIDENCE for replay in replays)
+    once = int((sign_flips(replays).p < 1 - CONFIDENCE).sum())
     typical = f", typically after {int(np.median(early))} pairs" if early.size else ""
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
     return Outcome(
@@ -388,9 +478,11 @@ def halves(logs: Sequence[float]) -> float:
 
 def student_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95% interval of the mean that holds if values were independent and bell-shaped."""
+    from scipy.stats import ttest_1samp  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+
     if len(values) < 2:
         return None
-    interval = _t_test(values).confidence_interval(CONFIDENCE)
+    interval = ttest_1samp(values, 0).confidence_interval(CONFIDENCE)
     return Interval(float(interval.low), float(interval.high), CONFIDENCE)
 
 

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.lessons.judges import distance_to_mean, halves, p_of_t, peeked, student_interval
+from assay.analysis import sign_flips
+from assay.lessons.judges import FIRST_LOOK, distance_to_mean, halves, peeked, student_interval
 
-logs = st.lists(st.integers(-3000, 3000).map(lambda n: n / 1000), min_size=4, max_size=40, unique=True)
+numbers = st.integers(-3000, 3000).map(lambda n: n / 1000)
+logs = st.lists(numbers, min_size=4, max_size=40, unique=True)
+pairs = st.lists(numbers, min_size=FIRST_LOOK, max_size=14, unique=True)
+"""Few enough for every flip of their signs."""
 
 
 @given(logs, st.floats(-1, 1))
@@ -17,25 +21,13 @@ def test_halves_find_a_step_whatever_else_is_common(values: Sequence[float], ste
     assert halves(stepped) == pytest.approx(math.exp(step))
 
 
-@given(logs)
+@given(pairs)
 def test_peeking_finds_whatever_a_test_at_the_end_finds(values: Sequence[float]) -> None:
     [stopped] = peeked(np.array([values]))
-    if p_of_t(values) < 0.05:
+    if sign_flips([values]).p[0] < 0.05:
         assert stopped
     if stopped:
-        assert p_of_t(values[:stopped]) < 0.05
-
-
-@given(logs, st.floats(0.1, 10))
-def test_the_t_test_knows_no_units(values: Sequence[float], unit: float) -> None:
-    assert p_of_t([unit * value for value in values]) == pytest.approx(p_of_t(values), abs=1e-6)
-
-
-def test_the_t_test_is_that_of_the_tables() -> None:
-    # Half of Student's t with 9 degrees of freedom lies beyond 2.262 in 5% of samples.
-    sample = [1.0, -1.0] * 5
-    at = 2.262157 / math.sqrt(10) * math.sqrt(10 / 9)
-    assert p_of_t([at + value for value in sample]) == pytest.approx(0.05, abs=1e-4)
+        assert sign_flips([values[:stopped]]).p[0] < 0.05
 
 
 @given(logs)

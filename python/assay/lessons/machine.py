@@ -1,11 +1,13 @@
 """What a lesson needs of the machine that runs it."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment.flaws import PROGRAM
+from assay.layout.link import lld
 
 
 def _two_processors() -> str:
@@ -13,7 +15,10 @@ def _two_processors() -> str:
 
 
 def _rdrand() -> str:
-    engines = programs.engines(programs.find("assay-trial"))
+    try:
+        engines = programs.engines(programs.find("assay-trial"))
+    except AssayError:
+        return "the program assay-trial (make build)"
     available = any(engine["name"] == "rdrand" and engine["available"] for engine in engines)
     return "" if available else "a processor with RDRAND"
 
@@ -26,10 +31,21 @@ def _flaws() -> str:
     return ""
 
 
+def _command(name: str) -> Callable[[], str]:
+    return lambda: "" if shutil.which(name) else f"the command {name}"
+
+
+def _lld() -> str:
+    return "" if lld() else "the linker lld"
+
+
 NEEDS: Mapping[str, Callable[[], str]] = {
+    "cc": _command("cc"),
     "flaws": _flaws,
+    "lld": _lld,
     "rdrand": _rdrand,
     "two processors": _two_processors,
+    "valgrind": _command("valgrind"),
 }
 """What may be needed -> what to ask; its answer names what this machine lacks, and is empty otherwise."""
 

@@ -31,6 +31,7 @@ def present_machine() -> Machine:
         ),
         processors=frozenset(os.sched_getaffinity(0)),
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
+        entropy=frozenset(programs.entropy(trial)),
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},
         events=frozenset(programs.events(trial)),
         random_addresses=_random_addresses(),

@@ -20,7 +20,7 @@ FIXED = {
     "reason": "t.reason",
     "started_at": "t.started_at",
     "wall_s": "t.wall_s",
-    "flaws": "json_extract(p.request, '$.flaws')",
+    "flaws": "CASE WHEN c.deliberate THEN coalesce(json_extract(p.request, '$.flaws'), '[]') END",
 }
 """The columns that every view begins with, and what they are made of."""
 
@@ -82,8 +82,11 @@ def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]
 def create_view(name: str, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> str:
     """Return the statement that creates an experiment's view over all its campaigns."""
     columns = ",\n  ".join(f"{value} AS {quoted(column)}" for column, value in view_columns(names))
+    # Materialised, so that what is large, a resolved experiment, is parsed once and not for every trial.
     return (
-        f"CREATE VIEW {quoted(name)} AS SELECT\n  {columns}\n"  # noqa: S608
-        "FROM trial AS t JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal\n"
-        f"WHERE t.campaign_id IN (SELECT id FROM campaign WHERE experiment_id = {experiment_id})"
+        f"CREATE VIEW {quoted(name)} AS WITH c AS MATERIALIZED (\n"  # noqa: S608
+        "  SELECT id, json_extract(resolved, '$.pitfall.deliberate') AS deliberate\n"
+        f"  FROM campaign WHERE experiment_id = {experiment_id}\n"
+        f")\nSELECT\n  {columns}\nFROM c JOIN trial AS t ON t.campaign_id = c.id\n"
+        "JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal"
     )
