@@ -144,8 +144,8 @@ def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) 
 def _of_array(array: NDArray[np.generic], place: str, numbers: int) -> Numbers:
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype.itemsize not in {4, 8}:
         raise AssayError(
-            f"{place}: is an array of {array.dtype} with {counted(array.shape, 'dimension')}; save one of uint64"
-            " or uint32 with a single one"
+            f"{place}: is an array of {array.dtype} with {counted(array.shape, 'dimension')}; save one of"
+            " uint64 or uint32 with a single one"
         )
     size = array.dtype.itemsize
     return _enough(np.ascontiguousarray(array[:numbers]).astype(f"<i{size}").view(f"<u{size}"), place)
