@@ -8,7 +8,9 @@ from dataclasses import is_dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from os import fspath
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+Value = TypeVar("Value")
 
 RUNS_AT_MOST = 5
 """The most runs of numbers that a sentence lists."""
@@ -150,6 +152,16 @@ def runs(noun: str, numbers: Iterable[int]) -> str:
 def condition_name(levels: Mapping[str, object]) -> str:
     """Return what a condition or a context is called wherever a person reads it."""
     return ", ".join(f"{factor}={level}" for factor, level in levels.items()) or "the only context"
+
+
+def shared(several: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Return what all of several mappings have in common, whose names need not say it."""
+    first, *others = several or [{}]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(name in other and other[name] == value for other in others)
+    }
 
 
 def nearest(word: object, known: Sequence[object]) -> str:

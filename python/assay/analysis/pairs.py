@@ -115,6 +115,21 @@ def wanted(experiment: Experiment) -> list[Wanted]:
     return list(chain.from_iterable(contexts.values()))
 
 
+def rungs(experiment: Experiment) -> list[Wanted]:
+    """Return each level of a ladder after the one before it, where a context has both: by context."""
+    compared = experiment.comparison.factor
+    targets = []
+    for key, group in experiment.groups().items():
+        context = {name: level for name, level in group[0].items() if name != compared}
+        there = {condition[compared] for condition in group}
+        targets += [
+            Wanted(key, context, level, before)
+            for before, level in experiment.comparison.rungs()
+            if {before, level} <= there
+        ]
+    return targets
+
+
 def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
     """Return the levels of a condition in the order of the experiment's factors."""
     return tuple(levels[factor] for factor in experiment.factors)

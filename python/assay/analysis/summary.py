@@ -18,6 +18,7 @@ from assay.analysis.pairs import (
     counted_trials,
     failures,
     pairs,
+    rungs,
     wanted,
 )
 from assay.analysis.sensitivity import pathological
@@ -52,6 +53,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     design, blocks = experiment.comparison, experiment.design.blocks
     main = [(target, design.metric, design.better) for target in wanted(experiment)]
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
+    of_ladders = [(target, design.metric, design.better) for target in rungs(experiment)]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)
     complete = _complete_blocks(trials, experiment)
     look = reached(blocks, complete, sharing(design, blocks, len(main) + len(together)))
@@ -89,6 +91,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         and not design.is_simulated
         and any(is_busy(of.lost) for of in conditions),
         gate_percent=design.gate_percent,
+        rungs=_compare(of_ladders, [], pairs_of, further, modes)[0],
     )
 
 

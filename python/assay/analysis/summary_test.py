@@ -469,6 +469,24 @@ def test_further_metrics_are_a_family_of_their_own_with_their_own_direction() ->
     assert slower.p_adjusted == pytest.approx(8 * slower.p)
 
 
+def test_along_a_ladder_each_level_is_compared_with_the_one_before_it_in_a_family_of_its_own() -> None:
+    speeds = dict(zip(SUBJECTS, (1.0, 4.0, 2.0), strict=True))
+
+    def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return throughput(speeds[subject])
+
+    _, other, third = SUBJECTS
+    asked = experiment(ladders=((other, third),), exclude=({"subject": (third,), "threads": (2,)},))
+    trials = [trial for trial in campaign(12, change) if trial.levels in asked.conditions()]
+    analysis = summarise(trials, asked)
+    assert len(analysis.comparisons) == 3
+    [rung] = analysis.rungs  # with one thread alone are both there
+    assert (rung.level, rung.baseline, dict(rung.context)) == (third, other, {"threads": 1})
+    assert rung.ratio == pytest.approx(0.5)
+    assert rung.verdict == "slower"
+    assert rung.p_adjusted == rung.p
+
+
 # Modes of the host
 
 

@@ -235,6 +235,8 @@ class Analysis:
         waits: why no look has been reached; empty where one has.
         busy: verdicts are withheld because the host was busy; trials on a quiet one may give them.
         gate_percent: what is worse than the baseline by more than this fails; None where there is no gate.
+        rungs: of the main metric, each level of a ladder over the one before it, as `comparisons`; a family
+            of their own.
     """
 
     metric: str
@@ -252,6 +254,7 @@ class Analysis:
     waits: str = ""
     busy: bool = False
     gate_percent: float | None = None
+    rungs: tuple[Comparison, ...] = ()
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -62,6 +62,7 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
     analysis = evidence.analysis
     families: tuple[tuple[tuple[Comparison, ...], int, str, Severity], ...] = (
         (analysis.comparisons, _family(evidence), "comparisons", "error"),
+        (analysis.rungs, len(analysis.rungs), "comparisons along ladders", "warning"),
         (analysis.also, len(analysis.also), "comparisons of further metrics", "warning"),
     )
     for comparisons, family, what, severity in families:
@@ -192,7 +193,7 @@ def _more_blocks(evidence: Evidence) -> str:
     """Return how many blocks are enough for all that an experiment asks, and why fewer are not."""
     family = max(1, _family(evidence))
     if evidence.experiment.comparison.correction != "none":
-        family = max(family, len(evidence.analysis.also))
+        family = max(family, len(evidence.analysis.rungs), len(evidence.analysis.also))
     needed = fewest_pairs(family, _confidence(evidence))
     if needed > ADVISED:
         blocked = f"none of {family} comparisons can have a verdict"

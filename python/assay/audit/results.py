@@ -40,7 +40,7 @@ def verdicts_differ_by_mode(evidence: Evidence) -> Iterator[Finding]:
     contradicting: list[str] = []
     depending: list[str] = []
     opposite = False
-    for comparison in (*analysis.comparisons, *analysis.also):
+    for comparison in (*analysis.comparisons, *analysis.rungs, *analysis.also):
         name = f"{comparison.metric}, {evidence.name_of(comparison.context, comparison.level)}"
         others = {"with all groups": comparison.all_groups} | {
             f"in {mode} mode": estimate for mode, estimate in comparison.modes.items()

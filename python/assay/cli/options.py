@@ -126,7 +126,8 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Give a setting this value, or a factor these levels: VALUE,VALUE. May be repeated.",
+        help="Give a setting this value, or a factor these levels: VALUE,VALUE; exclude=[] runs what the file"
+        " excludes. May be repeated.",
     ),
 ]
 SeedOption = Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)]

@@ -13,12 +13,16 @@ from assay.engines.judge import judge
 from assay.engines.program import count_file
 from assay.engines.types import Engine, Judged
 from assay.errors import AssayError
+from assay.words import counted
 
 FEWEST = 10_000
 """Numbers: with fewer most tests say nothing."""
 SILENT_S = 60.0
 """Seconds that a program may take for all of its numbers, and as much again for each million."""
 _NUMPY = b"\x93NUMPY"
+_DECIMAL = b"0123456789 \r\n\t"
+_LOOKED_AT = 1000
+"""Bytes: no engine writes only digits that long by chance."""
 
 Numbers = NDArray[np.unsignedinteger]
 
@@ -120,6 +124,8 @@ def judge_numbers(given: Numbers, title: str) -> Judged:
 
 def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) -> Numbers:
     if not text:
+        if content and not content[:_LOOKED_AT].translate(None, _DECIMAL):
+            raise AssayError(f"{place}: are decimal numbers, and not binary ones; add --text")
         whole = len(content) // (bits // 8) * (bits // 8)
         return _enough(np.frombuffer(content[:whole], dtype=f"<u{bits // 8}"), place)
     words = content.split()[:numbers]
@@ -138,8 +144,8 @@ def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) 
 def _of_array(array: NDArray[np.generic], place: str, numbers: int) -> Numbers:
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype.itemsize not in {4, 8}:
         raise AssayError(
-            f"{place}: is an array of {array.dtype} with {array.ndim} dimensions; save one of uint64 or"
-            " uint32 with a single one"
+            f"{place}: is an array of {array.dtype} with {counted(array.shape, 'dimension')}; save one of"
+            " uint64 or uint32 with a single one"
         )
     size = array.dtype.itemsize
     return _enough(np.ascontiguousarray(array[:numbers]).astype(f"<i{size}").view(f"<u{size}"), place)

@@ -60,6 +60,7 @@ def test_a_counter_is_rejected_and_good_numbers_are_not() -> None:
         (python("raise SystemExit('no seed')"), False, "ended with exit code 1 (no seed); run it by itself"),
         (python("import os; os.kill(os.getpid(), 9)"), False, "ended with signal 9; run it by itself"),
         (python("print('x' * 8 * 9_999, end='')"), False, "has 9,999 numbers; 10,000 are the fewest"),
+        (python("print('123 ' * 20_000)"), False, "are decimal numbers, and not binary ones; add --text"),
         (python("print('1 2 three 4 ')"), True, "number 3 is 'three', not a whole number below 2^64; leave"),
     ],
 )
@@ -79,7 +80,7 @@ def test_a_file_without_numbers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="cannot be read"):
         of_file(tmp_path / "none", numbers=10**6, bits=64, text=False)
     np.save(tmp_path / "a.npy", np.zeros(20_000))
-    with pytest.raises(AssayError, match="is an array of float64 with 1 dimensions; save one of uint64"):
+    with pytest.raises(AssayError, match="is an array of float64 with 1 dimension; save one of uint64"):
         of_file(tmp_path / "a.npy", numbers=10**6, bits=64, text=False)
     np.save(tmp_path / "a.npy", np.zeros((200, 200), dtype=np.uint64))
     with pytest.raises(AssayError, match="2 dimensions"):

@@ -91,5 +91,32 @@ def test_what_others_report_is_of_a_level_that_is_compared() -> None:
         experiment(HARNESSES + backwards)
 
 
+def test_what_others_report_may_be_of_a_step_of_a_ladder_and_of_some_contexts() -> None:
+    ladders = '\n[comparison]\nfactor = "harness"\nladders = [["flawed", "honest"]]\n'
+    reported = """
+[[reported]]
+level = "honest"
+over = "{}"
+where = {{ {} = {} }}
+says = "less"
+source = "a paper"
+"""
+    with_size = f"{HARNESSES}[factors.size]\n1 = {{ batch = 10 }}\n2 = {{ batch = 20 }}\n"
+    text = with_size + ladders
+    asked = experiment(text + reported.format("flawed", "size", 2))
+    assert asked.comparison.rungs() == [("flawed", "honest")]
+    assert asked.reported_of({"size": 2}, "honest", "flawed") == list(asked.reported)
+    assert asked.reported_of({"size": 1}, "honest", "flawed") == []
+    assert asked.reported_of({"size": 2}, "honest", "honest") == []
+    with pytest.raises(AssayError, match="not the level before"):
+        experiment(
+            text.replace('ladders = [["flawed", "honest"]]', "") + reported.format("flawed", "size", 2)
+        )
+    with pytest.raises(AssayError, match="factor compared"):
+        experiment(text + reported.format("flawed", "harness", '"honest"'))
+    with pytest.raises(AssayError, match="named twice"):
+        experiment(with_size + ladders.replace('"flawed", "honest"', '"flawed", "flawed"'))
+
+
 def test_a_lesson_is_named_after_its_flaw() -> None:
     assert lesson_of("never_inserts") == "never-inserts"

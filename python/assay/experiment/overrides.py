@@ -8,7 +8,8 @@ from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.factors import label_of, level_of
 from assay.experiment.mistakes import MistakeError, check_known, dotted, placed, validated
-from assay.experiment.read import check_conditions, check_resolved, filling_the_time
+from assay.experiment.read import check_conditions, check_resolved, filling_the_time, read_rules
+from assay.experiment.schema import DesignTable
 from assay.experiment.settings import Settings
 from assay.experiment.types import Blocks, Experiment, Level
 from assay.experiment.workload import files_of
@@ -34,7 +35,8 @@ def overridden(
         minutes: as `minutes = M` in the file.
         seed: as in the file.
         only: FACTOR=LEVEL or FACTOR=LEVEL,LEVEL of each factor of which only these levels are run.
-        settings: NAME=VALUE or NAME=VALUE,VALUE of settings, or of factors with the levels that they get.
+        settings: NAME=VALUE or NAME=VALUE,VALUE of settings, or of factors with the levels that they get;
+            include=RULES and exclude=RULES in place of those of the file.
 
     Raises:
         AssayError: a factor, a level or a value is not possible, or nothing is left to compare.
@@ -75,6 +77,8 @@ def _set(experiment: Experiment, rule: str) -> Experiment:
     """Return an experiment with other values of a setting, or other levels of a factor."""
     name, _, text = rule.partition("=")
     name, words = name.strip(), _words(text)
+    if name in {"include", "exclude"}:
+        return _set_rules(experiment, name, text)
     known = list(dict.fromkeys([*experiment.changes, *Settings.known_keys()]))
     if name in _OPTIONS:
         raise MistakeError((), f"{name} is not a setting of a trial; use {_OPTIONS[name]}")
@@ -86,6 +90,13 @@ def _set(experiment: Experiment, rule: str) -> Experiment:
     if name in experiment.changes or len(words) > 1:
         return _set_levels(experiment, name, words)
     return _set_setting(experiment, name, words[0])
+
+
+def _set_rules(experiment: Experiment, name: str, text: str) -> Experiment:
+    """Return an experiment with other rules for which conditions are run."""
+    rules = validated(DesignTable, {name: _value(text)}, skip=1)
+    read = read_rules(name, getattr(rules, name), experiment.factors)
+    return experiment.model_copy(update={"design": experiment.design.model_copy(update={name: read})})
 
 
 def _set_setting(experiment: Experiment, name: str, word: str) -> Experiment:

@@ -116,6 +116,14 @@ def test_set_knows_the_levels_of_the_file_and_names_new_tables_by_their_text() -
         overridden(parse(text, Path("x.toml")), settings=["mix=updates"])
 
 
+def test_set_gives_other_rules_for_what_is_run(experiment: Experiment) -> None:
+    everything = overridden(experiment, settings=["exclude=[]"])
+    assert len(everything.conditions()) == 18 > len(experiment.conditions())
+    some = overridden(experiment, settings=["exclude=[]", 'include=[{ subject = ["noop", "bt_map"] }]'])
+    assert some.design.include == ({"subject": ("noop", "bt_map")},)
+    assert len(some.conditions()) == 12
+
+
 def test_the_first_subject_is_the_baseline_if_that_of_the_file_is_gone(experiment: Experiment) -> None:
     assert changed(experiment, "subject=bt_map,noop").comparison.baseline == "noop"
     assert (

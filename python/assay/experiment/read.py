@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from assay.experiment.types import (
     Design,
     Experiment,
     Level,
+    Reported,
     Rules,
     Until,
     Validation,
@@ -81,7 +83,8 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             raise MistakeError(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
-        comparison = comparison.model_copy(update={"factor": "copy", "baseline": "a", "stand_ins": ()})
+        copies = {"factor": "copy", "baseline": "a", "stand_ins": (), "ladders": ()}
+        comparison = comparison.model_copy(update=copies)
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise MistakeError(("factors", comparison.factor), "a comparison needs at least two levels")
@@ -95,8 +98,8 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         design=Design(
             blocks=_blocks(document.design),
             seed=document.design.seed,
-            include=_rules("include", document.design.include, factors),
-            exclude=_rules("exclude", document.design.exclude, factors),
+            include=read_rules("include", document.design.include, factors),
+            exclude=read_rules("exclude", document.design.exclude, factors),
             repeat=document.design.repeat,
             busy=document.design.busy,
         ),
@@ -113,12 +116,8 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         validations=document.validations,
         charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
         reported=tuple(
-            other.model_copy(
-                update={
-                    "level": level_of(("reported", index, "level"), comparison.factor, other.level, factors)
-                }
-            )
-            for index, other in enumerate(document.reported)
+            _reported(index, other, comparison, factors)
+            for index, other in enumerate(() if identical else document.reported)
         ),
     )
     for index, rule in enumerate(experiment.validations):
@@ -197,7 +196,21 @@ def _comparison(
         pathological=table.pathological,
         stand_ins=tuple(stand_ins),
         gate_percent=table.gate_percent,
+        ladders=_ladders(table.ladders, factor, factors),
     )
+
+
+def _ladders(
+    ladders: Sequence[Sequence[Any]], factor: str, factors: Factors
+) -> tuple[tuple[Level, ...], ...]:
+    """Return the levels of each ladder, on which each has one place."""
+    read: list[tuple[Level, ...]] = []
+    for number, ladder in enumerate(ladders):
+        at = ("comparison", "ladders", number)
+        rungs = tuple(level_of((*at, place), factor, level, factors) for place, level in enumerate(ladder))
+        _check_apart(at, rungs)
+        read.append(rungs)
+    return tuple(read)
 
 
 def _across(table: ComparisonTable, compared: str, factors: Factors) -> dict[str, dict[str, float]]:
@@ -293,11 +306,31 @@ def _blocks(table: DesignTable) -> Blocks:
     return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `filling_the_time`
 
 
-def _rules(key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
+def read_rules(key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
+    """Return the rules for which conditions are run, or are not.
+
+    Raises:
+        MistakeError: a rule is empty, or names what there is not.
+    """
     for index, rule in enumerate(rules):
         if not rule:
             raise MistakeError(("design", key, index), "an empty rule matches everything; name a factor")
     return tuple(levels_of(("design", key, index), rule, factors) for index, rule in enumerate(rules))
+
+
+def _reported(index: int, other: Reported, comparison: ComparisonDesign, factors: Factors) -> Reported:
+    """Return what others report of the levels that it names."""
+    at = ("reported", index)
+    level = level_of((*at, "level"), comparison.factor, other.level, factors)
+    if comparison.factor in other.where:
+        raise MistakeError((*at, "where", comparison.factor), "is the factor compared; say it in level")
+    update: dict[str, Any] = {"level": level, "where": levels_of((*at, "where"), other.where, factors)}
+    if other.over is not None:
+        update["over"] = level_of((*at, "over"), comparison.factor, other.over, factors)
+        if (update["over"], level) not in comparison.rungs():
+            why = f"{show(other.over)} is not the level before {show(level)} on one of [comparison] ladders"
+            raise MistakeError((*at, "over"), f"{why}; name that, or remove it")
+    return other.model_copy(update=update)
 
 
 def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
@@ -360,6 +393,8 @@ def _check_resolved_comparison(experiment: Experiment, *, whole: bool) -> None:
     for level in comparison.stand_ins if whole else ():
         check_known(("comparison", "stand_ins"), level, levels, f"level of {comparison.factor}")
     _check_apart(("comparison", "stand_ins"), comparison.baselines())
+    for level in chain.from_iterable(comparison.ladders if whole else ()):
+        check_known(("comparison", "ladders"), level, levels, f"level of {comparison.factor}")
     _check_one_baseline(comparison.across, comparison.stand_ins)
     for factor, weights in comparison.across.items():
         at = ("comparison", "across", factor)

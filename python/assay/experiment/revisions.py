@@ -44,7 +44,13 @@ def of_revisions(experiment: Experiment, root: Path, levels: Mapping[str, Measur
     baseline, *others = levels.values()
     changes: dict[str, Any] = {name: of for name, of in experiment.changes.items() if name != COPY}
     changes[REVISION] = {level: {} for level in levels}
-    compared = {"factor": REVISION, "baseline": next(iter(levels)), "stand_ins": (), "across": {}}
+    compared = {
+        "factor": REVISION,
+        "baseline": next(iter(levels)),
+        "stand_ins": (),
+        "ladders": (),
+        "across": {},
+    }
     return experiment.model_copy(
         update={
             "name": name_of(experiment.name),
@@ -52,6 +58,7 @@ def of_revisions(experiment: Experiment, root: Path, levels: Mapping[str, Measur
             "comparison": experiment.comparison.model_copy(update=compared),
             "changes": changes,
             "charts": (),  # they may be about what is not compared any more
+            "reported": (),
             "identical": False,
             "revisions": Revisions(root=root, levels=dict(levels)),
         }

@@ -75,6 +75,7 @@ def sensitive(
                     "factor": PERTURBED,
                     "baseline": NOTHING,
                     "stand_ins": (),
+                    "ladders": (),
                     "across": {CONFIGURATION: {}},
                     "pathological": None,  # a condition's trials are replicates, which are not independent
                 }
@@ -84,6 +85,7 @@ def sensitive(
             "perturb": Perturb(),
             "varied": varied,
             "charts": (),
+            "reported": (),
         }
     )
 

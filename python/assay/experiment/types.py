@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from os.path import normpath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -81,6 +81,8 @@ class ComparisonDesign(Part):
         gate_percent: a level fails if its main metric is shown to be worse than the baseline's by more than
             this; not below the smallest effect. None: nothing can fail.
         campaigns: how many campaigns share the error of 5%, as the steps of a bisection do.
+        ladders: levels in an order in which each is also compared with the one before it; those verdicts are
+            a family of their own.
     """
 
     metric: Metric
@@ -96,10 +98,15 @@ class ComparisonDesign(Part):
     stand_ins: tuple[Level, ...] = ()
     gate_percent: PositivePercent | None = None
     campaigns: Annotated[int, Field(ge=1)] = 1
+    ladders: tuple[tuple[Level, ...], ...] = ()
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""
         return (self.baseline, *self.stand_ins)
+
+    def rungs(self) -> list[tuple[Level, Level]]:
+        """Return each level of a ladder but the first, after the one before it; each such pair once."""
+        return list(dict.fromkeys(chain.from_iterable(map(pairwise, self.ladders))))
 
     def against(self) -> str:
         """Return in words what is compared with."""
@@ -360,6 +367,10 @@ _HEADINGS = {
 }
 
 
+LevelsOfFactors = dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema({}, mode="validation")]]
+"""Factor -> one of its levels, or several."""
+
+
 class Chart(Table):
     """A chart of the user's own: one [[chart]]. Names are factors or metrics."""
 
@@ -374,9 +385,7 @@ class Chart(Table):
     """A factor whose levels are told apart."""
     facet: Annotated[tuple[str, ...], OneOrMore, WithJsonSchema(_FACETS, mode="validation")] = ()
     """Factors; each combination of their levels gets a chart of its own."""
-    filter: dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema({}, mode="validation")]] = Field(
-        default_factory=dict
-    )
+    filter: LevelsOfFactors = Field(default_factory=dict)
     """Factor -> the levels that are drawn."""
 
     @property
@@ -400,12 +409,16 @@ class Reported(Table):
     """What somebody else reports of a level of the compared factor: one [[reported]]."""
 
     level: Any
+    over: Any = None
+    """The level before it on a ladder, where they say something of that step; None: the baseline."""
+    where: LevelsOfFactors = Field(default_factory=dict)
+    """Factor -> the levels with which it was measured; in all contexts where nothing says."""
     says: NonEmptyWord
     """In words, with what it was measured on."""
     source: NonEmptyWord
     """Where it stands."""
     ratio: Annotated[list[PositiveFloat], Field(min_length=2, max_length=2)] | None = None
-    """From and to which ratio to the baseline, where they say so in numbers."""
+    """From and to which ratio to the baseline, or to `over`, where they say so in numbers."""
 
     @field_validator("ratio")
     @classmethod
@@ -636,6 +649,16 @@ class Experiment(Part):
         for condition in self.conditions():
             groups.setdefault(self.context(condition), []).append(condition)
         return groups
+
+    def reported_of(self, context: Mapping[str, Level], level: Level, over: Level) -> list[Reported]:
+        """Return what others report of one level over another in a context."""
+        return [
+            other
+            for other in self.reported
+            if other.level == level
+            and (over in self.comparison.baselines() if other.over is None else over == other.over)
+            and all(context.get(factor) in levels for factor, levels in other.where.items())
+        ]
 
     def weight(self, context: Mapping[str, Level]) -> float:
         """Return the weight of the workload that a context belongs to: the product of its levels' weights."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -103,8 +103,14 @@ class Benchmark:
     @property
     def title(self) -> str:
         """The name, with the parameters that it does not show itself."""
+        return self.titled()
+
+    def titled(self, known: Collection[str] = ()) -> str:
+        """Return the title without the parameters that are known from elsewhere."""
         shown = [
-            f"{key}={value}" for key, value in self.parameters.items() if not _names(self.name, str(value))
+            f"{key}={value}"
+            for key, value in self.parameters.items()
+            if key not in known and not _names(self.name, str(value))
         ]
         return f"{self.name} ({', '.join(shown)})" if shown else self.name
 

@@ -123,7 +123,7 @@ class Data:
         analysis = report.analysis
         names = _column_names(factor for factor in report.experiment.factors if factor != analysis.factor)
         mark = {"mark": report.experiment.mark or None}
-        every = (*analysis.comparisons, *analysis.also)
+        every = (*analysis.comparisons, *analysis.rungs, *analysis.also)
         rows = [_comparison(comparison, names) | mark for comparison in every]
         return pd.DataFrame(rows, columns=list(rows[0]) if rows else [*names.values(), *_VERDICT])
 

@@ -1,23 +1,25 @@
 """What another tool measured: its numbers, what they lack, and beside them what Assay did; no verdict."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 from assay.analysis import Interval
 from assay.analysis.intervals import median_interval
+from assay.analysis.pairs import condition_key
 from assay.audit import FOREIGN_RULES, audit_foreign
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.foreign import Benchmark, ForeignRun, Measure
+from assay.plan.types import Level
 from assay.report.metrics import unit_in
 from assay.report.render import render
 from assay.store import Store, UnreadableError
 from assay.store.imported import Imported, value_of
 from assay.store.types import CampaignSummary, representative
-from assay.words import SECONDS, condition_name, in_unit
+from assay.words import SECONDS, condition_name, in_unit, shared
 
 BESIDE_AT_MOST = 3
 """Campaigns of ours that are charted beside: the latest ones with the same unit."""
@@ -68,13 +70,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class Beside:
-    """A campaign of ours in the unit of another tool's results."""
+    """A campaign of ours in the unit of another tool's results.
+
+    Attributes:
+        shared: the levels that all of its conditions have, which their names leave out.
+        mark: in which ways it misleads on purpose; empty of an honest one.
+    """
 
     campaign: int
     experiment: str
     metric: str
     unit: str
     conditions: Sequence[Condition]
+    shared: Mapping[str, Level] = field(default_factory=dict)
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,12 +229,17 @@ def _beside(
     unit, factor = common
     metric = experiment.comparison.metric
     valid = [trial for trial in store.trials(campaign.id) if trial.status == "valid"]
-    values: dict[str, list[float]] = defaultdict(list)
+    values: dict[tuple[Level, ...], list[float]] = defaultdict(list)
     for trial in representative(valid):
         if metric in trial.metrics:
-            values[condition_name(trial.levels)].append(factor * trial.metrics[metric])
-    conditions = [
-        Condition(name, of_name, median(of_name), median_interval(of_name))
-        for name, of_name in values.items()
-    ]
-    return Beside(campaign.id, campaign.experiment, metric, unit, conditions)
+            values[condition_key(trial.levels, experiment)].append(factor * trial.metrics[metric])
+    every = [levels for levels in experiment.conditions() if condition_key(levels, experiment) in values]
+    common_levels = shared(every) if len(every) > 1 else {}
+    conditions = []
+    for levels in every:
+        of_condition = values[condition_key(levels, experiment)]
+        own = {name: level for name, level in levels.items() if name not in common_levels}
+        conditions.append(
+            Condition(condition_name(own), of_condition, median(of_condition), median_interval(of_condition))
+        )
+    return Beside(campaign.id, campaign.experiment, metric, unit, conditions, common_levels, experiment.mark)

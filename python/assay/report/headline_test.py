@@ -7,9 +7,11 @@ import pytest
 
 from assay.analysis import summarise
 from assay.plan.types import PlannedTrial
+from assay.report import words
 from assay.report.gather import Report
 from assay.report.headline import headline
-from assay.report.picture import picture
+from assay.report.markdown import summary
+from assay.report.picture import ladders, picture
 from example_report import example_report, experiment_text
 
 SPEED = {"noop": 1.0, "std_map_mutex": 0.5, "tbb_hash_map": 2.0}
@@ -121,6 +123,35 @@ ratio = [10, 100]
         assert other.reported is None
         begin, width = mutex.reported
         assert drawn.one < begin < begin + width <= 100
+
+
+def test_rungs_are_drawn_over_the_level_before_them_beside_what_is_reported_of_that_step() -> None:
+    more = """ladders = [["noop", "std_map_mutex", "tbb_hash_map"]]
+[[reported]]
+level = "tbb_hash_map"
+over = "std_map_mutex"
+where = { threads = 2 }
+says = "three times"
+source = "a paper"
+ratio = [2.9, 3.1]
+"""
+    seen = example_report(experiment_text(FACTORS, more, trial=MIX), metrics)
+    drawn = ladders(seen)
+    assert drawn is not None
+    for panel, reported in zip(drawn.panels, (False, True), strict=True):
+        assert [row.level for row in panel.rows] == [
+            "std_map_mutex over noop",
+            "tbb_hash_map over std_map_mutex",
+        ]
+        assert [bool(row.reported) for row in panel.rows] == [False, reported]
+        assert panel.rows[1].ratio.startswith(("3.8", "3.9", "4."))
+    assert not picture(seen).reported
+    assert ladders(report()) is None
+    [(of, here, says, _)] = words.reported(seen)
+    assert of == "tbb_hash_map over std_map_mutex, threads=2"
+    assert re.fullmatch(r"(3\.[89]|4\.)\d* \(.* to .*\)", here)
+    assert says == "three times"
+    assert "| threads=2 | tbb_hash_map over std_map_mutex | faster |" in summary(seen)
 
 
 def test_better_is_to_the_right_of_a_metric_of_which_less_is_better() -> None:

@@ -42,6 +42,7 @@ def summary(report: Report) -> str:
             ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
             _verdicts(report),
         ),
+        *_rungs(report),
         *_reported(report),
         "\n".join(["Findings:", "", *findings]) if findings else "The audit found nothing.",
         text(origin),
@@ -57,10 +58,29 @@ def _sensitivity(report: Report) -> Iterator[str]:
         yield "\n".join(map(text, sensitivity.about(condition)))
 
 
+def _rungs(report: Report) -> Iterator[str]:
+    """Yield the table of each level of a ladder over the one before it."""
+    analysis, unit = report.analysis, report.experiment.unit(report.analysis.metric)
+    if analysis.rungs:
+        yield table(
+            ["context", "from rung to rung", "verdict", "ratio", "interval"],
+            (
+                [
+                    condition_name(answer.context) if answer.context else "",
+                    words.rung(answer),
+                    verdict_word(answer.verdict, answer.metric, unit),
+                    words.glance(answer.ratio, report.experiment),
+                    words.glance_interval(answer.interval, report.experiment),
+                ]
+                for answer in analysis.rungs
+            ),
+        )
+
+
 def _reported(report: Report) -> Iterator[str]:
     """Yield the table of what others report, where the experiment says so."""
     if report.experiment.reported:
-        headings = [report.analysis.factor, f"here, over {report.analysis.baseline}", "reported", "where"]
+        headings = [report.analysis.factor, "here", "reported", "where"]
         yield table(headings, ([*row] for row in words.reported(report)))
 
 

@@ -21,7 +21,7 @@ from assay.report.headline import headline
 from assay.report.markdown import summary
 from assay.report.meaning import section
 from assay.report.metrics import anchor_of, measured, unit_in
-from assay.report.picture import picture
+from assay.report.picture import ladders, picture
 from assay.report.records import chunks, packed, table
 from assay.report.render import render
 from assay.report.trust import trust
@@ -81,6 +81,7 @@ def campaign_files(
         sensitivity_headings=sensitivity.HEADINGS,
         trust=trust(report),
         picture=picture(report),
+        ladders=ladders(report),
         reported=list(words.reported(report)),
         unit=unit_in(report.experiment, report.analysis.metric),
         anchor_of=anchor_of,

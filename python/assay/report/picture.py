@@ -1,4 +1,4 @@
-"""The picture that answers: ratios to the baseline with intervals, by context, the best first.
+"""Pictures that answer: ratios with intervals by context, to the baseline, best first, and from rung to rung.
 
 Where the experiment says what others report of its levels, these stand in its order, beside what is reported.
 It is HTML, so that it is there at once, prints, and needs no script. Better is to the right.
@@ -6,10 +6,11 @@ It is HTML, so that it is there at once, prints, and needs no script. Better is 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil, exp, floor, log, log10
 
-from assay.analysis import Comparison, ConditionSummary
-from assay.analysis.types import Aggregate, Verdict
+from assay.analysis import ConditionSummary
+from assay.analysis.types import Aggregate, Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.charts.axes import drawable
@@ -26,7 +27,8 @@ class Row:
     """One ratio. Places are percent of the width of the plot; None where there is nothing to draw.
 
     Attributes:
-        condition: the number of the condition, for its link; None for a ratio over workloads.
+        level: what is compared; of a rung, with the one before it.
+        condition: the number of the condition, for its link; None where a ratio is not of one condition.
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
         lacks: in a word, why there is no ratio to draw; `about` says more.
@@ -79,11 +81,35 @@ class Picture:
 
 def picture(report: Report) -> Picture:
     """Return the ratios of a campaign by context, and those over workloads after them."""
+    axis = _axis(report, report.analysis.answers)
+    return _picture(report, axis, [*_contexts(report, axis), *_wholes(report, axis)])
+
+
+def ladders(report: Report) -> Picture | None:
+    """Return the ratios of each rung to the one before it; None where the experiment has no ladders."""
+    answers = report.analysis.rungs
+    if not answers:
+        return None
+    axis = _axis(report, answers)
+    panels = [
+        Panel(
+            condition_name(context) if context else "",
+            "",
+            [_row(report, axis, answer, level=words.rung(answer)) for answer in there],
+        )
+        for context, there in groupby(answers, lambda answer: answer.context)
+    ]
+    return _picture(report, axis, panels)
+
+
+def _axis(report: Report, answers: Sequence[Answer]) -> "_Axis":
+    return _Axis(list(_drawn(report, answers)), backward=report.analysis.better == "lower")
+
+
+def _picture(report: Report, axis: "_Axis", panels: list[Panel]) -> Picture:
     analysis = report.analysis
     smallest = 1 + analysis.smallest_effect_percent / 100
-    axis = _Axis(list(_drawn(report, smallest)), backward=analysis.better == "lower")
     unit = report.experiment.unit(analysis.metric)
-    panels = [*_contexts(report, axis), *_wholes(report, axis)]
     return Picture(
         panels=panels,
         ticks=axis.ticks(),
@@ -136,11 +162,11 @@ class _Axis:
         return [(self.place(ratio), f"{ratio:.6g}") for ratio in shown]
 
 
-def _drawn(report: Report, smallest: float) -> Iterator[float]:
+def _drawn(report: Report, answers: Sequence[Answer]) -> Iterator[float]:
+    smallest = 1 + report.analysis.smallest_effect_percent / 100
     yield from (1 / smallest, smallest)
-    for other in report.experiment.reported:
-        yield from other.ratio or ()
-    for answer in report.analysis.answers:
+    for answer in answers:
+        yield from _reported(report, answer) or ()
         ends = (answer.interval.low, answer.interval.high) if answer.interval else ()
         for value in (answer.ratio, *ends):
             if value is not None and value > 0 and drawable(value):
@@ -152,7 +178,7 @@ def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
     for name, pairs in words.by_context(report):
         context = "" if name == condition_name({}) else name  # where there is one, it needs no name
         rows = [
-            _row(report, axis, comparison, report.number(condition), condition)
+            _row(report, axis, comparison, condition)
             for condition, comparison in pairs
             if comparison is not None
         ]
@@ -172,7 +198,7 @@ def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
         place = f"{condition_name(whole.context)}, {over}" if whole.context else over
         groups.setdefault(place, []).append(whole)
     for place, wholes in groups.items():
-        yield Panel(place, "", _sorted([_row(report, axis, whole, None, None) for whole in wholes], report))
+        yield Panel(place, "", _sorted([_row(report, axis, whole) for whole in wholes], report))
 
 
 def _sorted(rows: list[Row], report: Report) -> list[Row]:
@@ -186,11 +212,11 @@ def _sorted(rows: list[Row], report: Report) -> list[Row]:
 def _row(
     report: Report,
     axis: _Axis,
-    answer: Comparison | Aggregate,
-    condition: int | None,
-    summary: ConditionSummary | None,
+    answer: Answer,
+    summary: ConditionSummary | None = None,
+    level: str = "",
 ) -> Row:
-    theirs = [of.ratio for of in report.experiment.reported if of.level == answer.level and of.ratio]
+    theirs = _reported(report, answer)
     known = [value for value in (answer.ratio,) if value is not None and value > 0 and drawable(value)]
     ends = answer.interval
     span = None
@@ -207,8 +233,8 @@ def _row(
         f"{counted(answer.pairs, 'pair')}{median}"
     )
     return Row(
-        level=str(answer.level),
-        condition=condition,
+        level=level or str(answer.level),
+        condition=None if summary is None else report.number(summary),
         verdict=answer.verdict,
         word=word,
         at=axis.place(known[0]) if known else None,
@@ -217,8 +243,14 @@ def _row(
         ends=interval,
         about=f"{answer.level}: {numbers if known else answer.reason or 'no pairs'}",
         lacks="" if known else "withheld" if answer.withheld else "no pairs",
-        reported=axis.span(theirs[0][0], theirs[0][1]) if theirs else None,
+        reported=axis.span(*theirs) if theirs else None,
     )
+
+
+def _reported(report: Report, answer: Answer) -> list[float] | None:
+    """Return from and to which ratio others report of what was compared; None where they give none."""
+    others = report.experiment.reported_of(answer.context, answer.level, answer.baseline)
+    return next((other.ratio for other in others if other.ratio), None)
 
 
 def _median(report: Report, summary: ConditionSummary) -> str:

@@ -93,7 +93,11 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
     if withheld is not None:
         for line in wrap(f"  withheld, as {printable(withheld.reason)}", width):
             yield Text(line)
-    for name, answers in ((_OVERALL, analysis.aggregates), ("further metrics", analysis.also)):
+    for name, answers in (
+        (_OVERALL, analysis.aggregates),
+        ("from rung to rung", analysis.rungs),
+        ("further metrics", analysis.also),
+    ):
         if answers:
             yield Text(f"  {name}: {_counts(answers, report)}")
     for line in wrap(gate.sentences(report), width):

@@ -64,7 +64,7 @@ def how_far(report: Report, store: Store) -> list[Meaning]:
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:
     """Yield a row for each comparison of every compared metric and for each ratio over workloads."""
-    for answer in (*report.analysis.answers, *report.analysis.also):
+    for answer in (*report.analysis.answers, *report.analysis.rungs, *report.analysis.also):
         context = condition_name(answer.context) if answer.context else ""
         if isinstance(answer, Aggregate):
             context = ", ".join(filter(None, [context, f"over {words.workloads(answer)}"]))

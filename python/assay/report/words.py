@@ -1,7 +1,7 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
@@ -24,19 +24,35 @@ def interval(value: Interval | None) -> str:
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
+def rung(answer: Answer) -> str:
+    """Return what is compared along a ladder."""
+    return f"{answer.level} over {answer.baseline}"
+
+
 def reported(report: Report) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what others report of a level: the level, its ratios here, what they say, and where it stands."""
-    for other in report.experiment.reported:
-        ratios = [
-            comparison.ratio
-            for comparison in report.analysis.comparisons
-            if comparison.level == other.level and comparison.ratio is not None
+    """Yield what others report: of what, the ratios of that here, what they say, and where it stands."""
+    analysis, experiment = report.analysis, report.experiment
+    for other in experiment.reported:
+        answers = [
+            answer
+            for answer in (analysis.comparisons if other.over is None else analysis.rungs)
+            if answer.ratio is not None
+            and other in experiment.reported_of(answer.context, answer.level, answer.baseline)
         ]
-        here = "no ratio"
-        if ratios:
-            low, high = ratio(min(ratios)), ratio(max(ratios))
-            here = low if low == high else f"{low} to {high} in {counted(ratios, 'context')}"
-        yield str(other.level), here, other.says, other.source
+        over = analysis.baseline if other.over is None else other.over
+        where = [f"{factor}={listed(list(map(str, levels)))}" for factor, levels in other.where.items()]
+        yield ", ".join([f"{other.level} over {over}", *where]), _here(answers), other.says, other.source
+
+
+def _here(answers: Sequence[Answer]) -> str:
+    """Return the ratios of some answers: of a single one with its interval."""
+    if not answers:
+        return "not measured"
+    if len(answers) == 1:
+        [answer] = answers
+        return ratio(answer.ratio) + (f" ({interval(answer.interval)})" if answer.interval else "")
+    ratios = [answer.ratio for answer in answers if answer.ratio is not None]
+    return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"
 
 
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
@@ -186,7 +202,7 @@ def otherwise(comparison: Comparison, unit: str = "") -> list[str]:
 def further(report: Report) -> Iterator[str]:
     """Yield the verdicts over several workloads and those of further metrics, a line each."""
     analysis = report.analysis
-    for answer in (*analysis.aggregates, *analysis.also):
+    for answer in (*analysis.aggregates, *analysis.rungs, *analysis.also):
         place = condition_name({analysis.factor: answer.level, **answer.context})
         unit = report.experiment.unit(answer.metric)
         verdict_there = estimate(answer, answer.metric, unit)

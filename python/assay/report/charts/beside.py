@@ -11,11 +11,11 @@ from assay.foreign import ForeignRun
 from assay.report.charts import style
 from assay.report.charts.axes import Up
 from assay.report.charts.drawings import TO_CAMPAIGN, clickable, of_part, table
-from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, together
+from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
 from assay.report.charts.style import Series
 from assay.report.foreign import Beside
 from assay.store.imported import value_of
-from assay.words import counted
+from assay.words import counted, shared
 
 ROWS_AT_MOST = 40
 """Benchmarks, or conditions of ours, in one figure."""
@@ -48,11 +48,13 @@ def figures_beside(tool: str, run: ForeignRun, ours: Sequence[Beside]) -> list[F
 
 
 def _of_tool(kind: str, tool: str, run: ForeignRun, unit: str) -> Figure:
-    benchmarks = [
-        (benchmark.title, benchmark.measures[0])
+    valid = [
+        benchmark
         for benchmark in run.benchmarks
         if not benchmark.failure and benchmark.measures[0].unit == unit
     ]
+    common = shared([benchmark.parameters for benchmark in valid])
+    benchmarks = [(benchmark.titled(common), benchmark.measures[0]) for benchmark in valid]
     rows: list[Row] = []
     notes = set()
     for name, measure in benchmarks[:ROWS_AT_MOST]:
@@ -74,7 +76,7 @@ def _of_tool(kind: str, tool: str, run: ForeignRun, unit: str) -> Figure:
         )
     metrics = ", ".join(dict.fromkeys(measure.metric for _, measure in benchmarks))
     note = noted(*sorted(notes), _left_out(benchmarks, "benchmark"))
-    return Figure(kind, f"{tool}: {metrics}", rows, note)
+    return Figure(kind, titled(f"{tool}, {metrics}", common), rows, note)
 
 
 def _of_ours(kind: str, side: Beside) -> Figure:
@@ -87,9 +89,10 @@ def _of_ours(kind: str, side: Beside) -> Figure:
         rows.append({"part": "median", **about, "value": condition.median, **ends})
     return Figure(
         kind,
-        f"Assay, campaign {side.campaign} of {side.experiment}: {side.metric}",
+        titled(f"Assay, campaign {side.campaign} of {side.experiment}, {side.metric}", side.shared),
         rows,
         noted(
+            f"{side.mark[:1].upper()}{side.mark[1:]}." if side.mark else "",
             "Small: each trial. Large: the median with its 95% interval.",
             _left_out(side.conditions, "condition"),
         ),

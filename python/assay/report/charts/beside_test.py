@@ -1,5 +1,7 @@
 """Figures of another tool's results and of ours beside them."""
 
+from dataclasses import replace
+
 import altair as alt
 
 from assay.foreign import Benchmark, ForeignRun, Measure, Summary
@@ -17,9 +19,9 @@ def test_each_unit_has_an_axis_and_nothing_is_drawn_together() -> None:
     run = ForeignRun("Tool", "1", (SAMPLED, SUMMED, RATE), None)
     times, ours, rates = figures_beside("Tool", run, [OURS])
     assert [figure.title for figure in (times, ours, rates)] == [
-        "Tool: time_ns",
-        "Assay, campaign 7 of mine: wall_ms",
-        "Tool: throughput",
+        "Tool, time_ns",
+        "Assay, campaign 7 of mine, wall_ms",
+        "Tool, throughput",
     ]
     assert times.kind == ours.kind != rates.kind
     assert [{row["series"] for row in figure.rows} for figure in (times, ours)] == [{"Tool"}, {"Assay"}]
@@ -32,6 +34,16 @@ def test_each_unit_has_an_axis_and_nothing_is_drawn_together() -> None:
     low, high = specification["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert low < 40.0
     assert high > 3e6
+
+
+def test_what_all_have_in_common_stands_in_the_title_and_what_misleads_is_marked() -> None:
+    one, other = (replace(SAMPLED, parameters={"n": 3, "threads": threads}) for threads in (1, 2))
+    ours = replace(OURS, shared={"size": 20}, mark="flawed on purpose: one_seed")
+    drawn, beside = figures_beside("Tool", ForeignRun("Tool", "1", (one, other), None), [ours])
+    assert drawn.title == "Tool, time_ns: n=3"
+    assert {row["row"] for row in drawn.rows} == {"sum (threads=1)", "sum (threads=2)"}
+    assert beside.title == "Assay, campaign 7 of mine, wall_ms: size=20"
+    assert beside.note.startswith("Flawed on purpose: one_seed.")
 
 
 def test_what_failed_is_not_drawn_and_very_many_are_cut() -> None:
