@@ -312,6 +312,23 @@ def placements(rule: str, runs: Sequence[Run]) -> Outcome:
     )
 
 
+def idle_processors(rule: str, runs: Sequence[Run]) -> Outcome:
+    """Judge by the processors that threads ran on, and say what came of it."""
+    [run] = runs
+    throughput = levels("operations a second, in millions", metric("throughput"), times=0.8, per=1e6)
+    outcome = throughput(rule, runs)
+    flawed, honest = (
+        {processor for trial in trials if trial.status == "valid" for processor in _place(run, trial)}
+        for trials in _versions(runs)
+    )
+    return replace(
+        outcome,
+        measured=f"the threads ran on {counted(flawed, 'processor')} with the flaw, on {len(honest)} without"
+        f" it; {outcome.measured}",
+        shows=len(flawed) < len(honest),
+    )
+
+
 def _different_so_far(places: Sequence[tuple[int, ...]]) -> list[float]:
     """Return for each of some placements how many different ones there are up to it."""
     return [float(len({*places[:end]})) for end in range(1, len(places) + 1)]
