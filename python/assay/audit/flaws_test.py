@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.audit import audit
-from assay.audit.testing import ENVIRONMENT, HOST, METRICS, Change, experiment, findings, trials
+from assay.audit.testing import METRICS, Change, findings
 
 DELIBERATE = "[pitfall]\ndeliberate = true"
 HONEST = {"insert_throughput": 1e6, "erase_throughput": 1e6, "find_throughput": 8e6, "throughput": 1e7}
@@ -21,22 +20,6 @@ def test_each_flaw_is_a_finding() -> None:
     assert "assay lesson one-seed" in flawed[1].remedy
     assert "flawed-on-purpose" not in findings(more=DELIBERATE)
     assert "flawed-on-purpose" not in findings()
-
-
-def test_trials_with_flaws_run_in_a_program_of_their_own_which_is_no_change() -> None:
-    def change(_block: int, _subject: str, threads: int) -> dict[str, object]:
-        return {"environment": "usual" if threads == 1 else "other"}
-
-    def rules(*flaws: str) -> set[str]:
-        asked = experiment(more=DELIBERATE)
-        threads = {1: {"threads": 1}, 2: {"threads": 2, "flaws": [*flaws]}}
-        planned = asked.model_copy(update={"changes": asked.changes | {"threads": threads}})
-        environments = {"usual": ENVIRONMENT, "other": ENVIRONMENT | {"program": {"build_id": "1"}}}
-        found = audit(planned, trials(planned, change), HOST, environments=environments)
-        return {finding.rule for finding in found}
-
-    assert "environment-changed" in rules()
-    assert "environment-changed" not in rules("one_seed")
 
 
 def test_a_loop_that_never_inserts_shows_in_what_it_performed() -> None:
