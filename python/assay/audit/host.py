@@ -205,7 +205,9 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
     for trial in evidence.valid:
         if trial.environment is not None:
             settings = evidence.settings(trial)
-            environments[settings["subject"]][_environment(evidence, trial, settings)].append(trial)
+            # what has flaws runs in a program of its own
+            subject = f"{settings['subject']}{', flawed on purpose' if flaws_of(settings) else ''}"
+            environments[subject][_environment(evidence, trial, settings)].append(trial)
     changed = {
         subject: sorted(trials_of.values(), key=len, reverse=True)
         for subject, trials_of in environments.items()

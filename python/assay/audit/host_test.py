@@ -264,6 +264,22 @@ def test_subjects_may_have_environments_of_their_own_or_none() -> None:
     assert findings(sometimes(environment="other", status="crashed"), blocks=18).keys() == {"invalid-trials"}
 
 
+def test_trials_with_flaws_run_in_a_program_of_their_own_which_is_no_change() -> None:
+    def change(_block: int, _subject: str, threads: int) -> dict[str, object]:
+        return {"environment": "usual" if threads == 1 else "other"}
+
+    def rules(*flaws: str) -> set[str]:
+        asked = experiment(more="[pitfall]\ndeliberate = true")
+        threads = {1: {"threads": 1}, 2: {"threads": 2, "flaws": [*flaws]}}
+        planned = asked.model_copy(update={"changes": asked.changes | {"threads": threads}})
+        environments = {"usual": ENVIRONMENT, "other": ENVIRONMENT | {"program": {"build_id": "1"}}}
+        found = audit(planned, trials(planned, change), HOST, environments=environments)
+        return {finding.rule for finding in found}
+
+    assert "environment-changed" in rules()
+    assert "environment-changed" not in rules("one_seed")
+
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "usual": ENVIRONMENT,
     "quiet": {"governor": "performance", "timer-migration": "0"},
