@@ -1,5 +1,6 @@
 """`assay race`: which of some commands, programs or maps is best, from one command line."""
 
+import math
 import re
 import shutil
 import time
@@ -19,7 +20,7 @@ from assay.cli.options import (
     real,
     whole,
 )
-from assay.cli.timed import USUAL_FEWEST, blocks_within, seconds, without_place, written
+from assay.cli.timed import blocks_within, seconds, without_place, written
 from assay.errors import AssayError
 from assay.files import write
 from assay.words import counted, nearest, printable
@@ -39,6 +40,7 @@ METRICS = {
 _OPERATIONS = ("insert", "erase", "find")
 REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
+SEVERAL_LOOKS = 10  # blocks; of fewer, a first look after 8 spares at most one, and takes half of the 5%
 _LONGER = 20  # times as long, where the rehearsal alone took all the time
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
@@ -204,8 +206,7 @@ def race(
     path = _path(save, commands)
     rehearsal = _experiment(asked, {"blocks": 1}, path, seed)
     try:
-        design = _rehearsed(rehearsal, began, within, quiet=quiet)
-        experiment = _experiment(asked, design, path, seed)
+        experiment = _experiment(asked, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
@@ -357,8 +358,21 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
             raise typer.Exit(128 + interrupted.signum) from None
     left_s = ends - time.monotonic()
     blocks = blocks_within(experiment, block_s, left_s, "every entrant once")
-    design = {"until": "verdict", "blocks": blocks, "minutes": round(left_s / 60, 4)}
-    return design | ({} if blocks >= USUAL_FEWEST else {"at_least": blocks})
+    return design(blocks, block_s, left_s)
+
+
+def design(blocks: int, block_s: float, left_s: float) -> dict[str, Any]:
+    """Return the design of a race: few blocks are seen once, when the time is over, many as they come.
+
+    Args:
+        blocks: that there is surely time for.
+        block_s: how long one takes.
+        left_s: the time that is left.
+    """
+    minutes = round(left_s / 60, 4)
+    if blocks < SEVERAL_LOOKS:
+        return {"blocks": math.floor(left_s / block_s), "minutes": minutes}
+    return {"until": "verdict", "blocks": blocks, "minutes": minutes}
 
 
 def _shell_start(experiment: "Experiment") -> str:

@@ -34,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "REPEAT_MS", 1)
     monkeypatch.setattr(timed, "MOST_BLOCKS", 8)
+    monkeypatch.setattr(module, "SEVERAL_LOOKS", 0)
     program = tmp_path / "mine"
     program.write_text(PROGRAM)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -186,6 +187,12 @@ def test_a_stop_in_the_rehearsal_records_nothing(monkeypatch: pytest.MonkeyPatch
 )
 def test_what_cannot_be_raced_is_told_in_one_line(words: list[str], message: str) -> None:
     assert message in refused(*words)
+
+
+def test_few_blocks_are_seen_once_and_use_all_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert module.design(9, 2.0, 21.0) == {"blocks": 10, "minutes": 0.35}
+    assert module.design(10, 2.0, 24.0) == {"until": "verdict", "blocks": 10, "minutes": 0.4}
 
 
 def test_too_little_time_is_told_with_the_time_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
