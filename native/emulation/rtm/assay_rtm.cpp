@@ -29,6 +29,7 @@
 #include "assay/input/bad_request.h"
 #include "emulation/rtm/settings.h"
 
+// NOLINTBEGIN(concurrency-mt-unsafe): it has one thread
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,6 +127,7 @@ void run(const std::vector<std::string>& command, const assay::emulation::settin
 }
 
 }  // namespace
+// NOLINTEND(concurrency-mt-unsafe)
 
 int main(int argc, char** argv) {
   CLI::App cli(

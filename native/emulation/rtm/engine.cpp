@@ -724,7 +724,8 @@ int illegal_action(const struct sigaction* wanted, struct sigaction* before) {
 
 const engine_side* start(const program_side* side) {
   program = side;
-  chosen = settings::parse(std::getenv(settings_variable));
+  chosen = settings::parse(
+      std::getenv(settings_variable));  // NOLINT(concurrency-mt-unsafe): before main()
   stopped_threads::install();
   struct sigaction action{};
   action.sa_sigaction = on_illegal;

@@ -54,6 +54,7 @@ sigset_t without_ours(const sigset_t& set) {
     }
   }
   if (engine == nullptr) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): before main()
     const char* const why = library == nullptr ? ::dlerror() : "it cannot handle SIGILL";
     std::fprintf(stderr, "assay-rtm: cannot start: %s\n", why);
     std::_Exit(EXIT_FAILURE);

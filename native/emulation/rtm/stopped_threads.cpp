@@ -164,7 +164,7 @@ stopped_threads::~stopped_threads() {
   ::syscall(SYS_futex, &stops, FUTEX_WAKE_PRIVATE, all, nullptr, nullptr, 0);
 }
 
-away_place::away_place() : at_(0) {
+away_place::away_place() {
   const pid_t self = this_thread();
   for (pid_t free = 0;
        !places[at_].thread.compare_exchange_strong(free, self, std::memory_order_acq_rel);

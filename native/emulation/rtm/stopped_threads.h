@@ -38,7 +38,7 @@ class away_place {
 
  private:
   friend class away_from_program;
-  std::size_t at_;
+  std::size_t at_ = 0;
 };
 
 // While one of these exists its thread neither reads nor writes what is the program's.
