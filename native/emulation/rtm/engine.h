@@ -1,0 +1,35 @@
+// What the preloaded library and the engine know of each other.
+//
+// The engine runs in the program's own threads, but with libraries of its own, its C library too
+// (dlmopen): so that what it allocates while it runs a transaction does not change the heap that
+// the transaction reads.
+
+#ifndef ASSAY_EMULATION_RTM_ENGINE_H_
+#define ASSAY_EMULATION_RTM_ENGINE_H_
+
+#include <csignal>
+
+namespace assay::emulation {
+
+// What the engine needs from the program's side.
+struct program_side {
+  // Called in each thread before its first transaction: has end_thread() called when it ends.
+  void (*new_thread)();
+};
+
+// What the preloaded library calls, by the names in engine_entry.
+struct engine_side {
+  void (*report)();      // writes what came of all transactions to standard error
+  void (*end_thread)();  // frees what the calling thread has
+  int reserved_signal;   // which threads are stopped by
+  // The program's own action on SIGILL, for what is no instruction of RTM. As sigaction(2).
+  int (*illegal_action)(const struct sigaction* wanted, struct sigaction* before);
+};
+
+// Returns null if it cannot start, having said why.
+using start_engine = const engine_side*(const program_side* program);
+inline constexpr const char* engine_entry = "assay_rtm_start_engine";
+
+}  // namespace assay::emulation
+
+#endif  // ASSAY_EMULATION_RTM_ENGINE_H_

@@ -1,0 +1,431 @@
+// What programs may rely on of RTM: run by a processor that has it, or by assay-rtm, which is what
+// these tests are for. Where there is neither, they are skipped.
+
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace assay::emulation {
+namespace {
+
+constexpr std::uint32_t begun = ~0U;
+constexpr std::uint32_t asked = 1U << 0U;
+constexpr std::uint32_t again = 1U << 1U;
+constexpr std::uint32_t conflict = 1U << 2U;
+constexpr std::uint32_t capacity = 1U << 3U;
+constexpr std::uint32_t breakpoint = 1U << 4U;
+constexpr std::uint32_t nested = 1U << 5U;
+
+[[gnu::always_inline]] inline std::uint32_t begin() {
+  std::uint32_t status = begun;
+  asm volatile("xbegin 1f\n1:" : "+a"(status) : : "memory");
+  return status;
+}
+[[gnu::always_inline]] inline void end() { asm volatile("xend" : : : "memory"); }
+template <std::uint8_t code>
+[[gnu::always_inline]] inline void abort_with() {
+  asm volatile("xabort %0" : : "i"(code) : "memory");
+}
+[[gnu::always_inline]] inline bool inside() {
+  bool is = false;  // NOLINT(misc-const-correctness): written below
+  asm volatile("xtest\n\tsetnz %0" : "=r"(is) : : "cc", "memory");
+  return is;
+}
+
+bool is_emulated() { return ::dlsym(RTLD_DEFAULT, "assay_rtm_emulation") != nullptr; }
+
+bool has_rtm() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  constexpr unsigned rtm = 1U << 11U;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & rtm) != 0 &&
+         (edx & rtm) == 0;  // of edx: that it always aborts
+}
+
+// Until it commits.
+template <class F>
+void atomically(const F& f) {
+  while (begin() != begun) {
+  }
+  f();
+  end();
+}
+
+// What the first abort says that was not made, nor by another thread.
+template <class F>
+std::uint32_t status_of(const F& f) {
+  for (;;) {
+    const std::uint32_t status = begin();
+    if (status == begun) {
+      f();
+      end();
+      return begun;
+    }
+    if ((status & again) == 0) return status;
+  }
+}
+
+template <class F>
+void run_threads(unsigned count, const F& f) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(f, i);
+  for (std::thread& each : threads) each.join();
+}
+
+// By tests alone.
+#define SKIP_WITHOUT_TRANSACTIONS()                                             \
+  if (!is_emulated() && !has_rtm()) {                                           \
+    GTEST_SKIP() << "this processor has no RTM; run it as: assay-rtm rtm_test"; \
+  }                                                                             \
+  static_assert(true)
+
+class rtm : public ::testing::Test {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_TRANSACTIONS(); }
+};
+
+class rtm_of : public ::testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_TRANSACTIONS(); }
+};
+
+TEST_P(rtm_of, threads_lose_no_increment) {
+  constexpr unsigned rounds = 500;
+  std::uint64_t counter = 0;
+  run_threads(GetParam(), [&](unsigned) {
+    for (unsigned n = 0; n < rounds; ++n) atomically([&] { ++counter; });
+  });
+  EXPECT_EQ(counter, std::uint64_t{rounds} * GetParam());
+}
+
+TEST_P(rtm_of, threads_see_one_moment) {
+  constexpr unsigned rounds = 300;
+  struct far_apart {
+    alignas(8192) std::int64_t low = 0;
+    alignas(8192) std::int64_t high = 0;
+  };
+  static far_apart words;
+  words = {};
+  std::atomic<unsigned> torn{0};
+  run_threads(GetParam(), [&](unsigned i) {
+    for (unsigned n = 0; n < rounds; ++n) {
+      if (i % 2 == 0) {
+        atomically([&] {
+          ++words.low;
+          --words.high;
+        });
+      } else {
+        std::int64_t low = 0;
+        std::int64_t high = 0;
+        atomically([&] {
+          low = words.low;
+          high = words.high;
+        });
+        if (low + high != 0) torn.fetch_add(1);
+      }
+    }
+  });
+  EXPECT_EQ(torn.load(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(threads, rtm_of, ::testing::Values(1U, 2U, 8U));
+
+// A transaction writes one word after the other, and they are there at once.
+TEST_F(rtm, plain_readers_see_no_half_of_a_transaction) {
+  struct far_apart {
+    alignas(8192) std::atomic<std::uint64_t> first{0};
+    alignas(8192) std::atomic<std::uint64_t> second{0};
+  };
+  static far_apart words;
+  std::atomic<bool> over{false};
+  std::uint64_t wrong = 0;
+  std::thread reader([&] {
+    while (!over.load()) {
+      const std::uint64_t second = words.second.load();
+      const std::uint64_t first = words.first.load();
+      const std::uint64_t later = words.second.load();
+      wrong += first < second || later < first ? 1U : 0U;
+    }
+  });
+  for (unsigned n = 0; n < 500; ++n) {
+    atomically([] {
+      words.first.store(words.first.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      words.second.store(words.second.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
+    });
+  }
+  over.store(true);
+  reader.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_EQ(words.second.load(), 500U);
+}
+
+// Locked instructions of others are not lost between a transaction's read and its write.
+TEST_F(rtm, keeps_what_others_add_without_transactions) {
+  std::atomic<std::uint64_t> counter{0};
+  constexpr unsigned rounds = 300;
+  run_threads(2, [&](unsigned i) {
+    for (unsigned n = 0; n < rounds; ++n) {
+      if (i == 0) {
+        atomically([&] {
+          counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        });
+      } else {
+        counter.fetch_add(1);
+        std::this_thread::yield();
+      }
+    }
+  });
+  EXPECT_EQ(counter.load(), 2 * rounds);
+}
+
+TEST_F(rtm, an_abort_undoes_all) {
+  std::uint64_t word = 1;
+  const std::uint32_t status = status_of([&] {
+    word = 2;
+    abort_with<0x5a>();
+  });
+  EXPECT_EQ(status, asked | 0x5aU << 24U);
+  EXPECT_EQ(word, 1U);
+}
+
+TEST_F(rtm, an_abort_outside_does_nothing_and_a_test_says_where_one_is) {
+  abort_with<1>();
+  EXPECT_FALSE(inside());
+  bool within = false;
+  atomically([&] { within = inside(); });
+  EXPECT_TRUE(within);
+  EXPECT_FALSE(inside());
+}
+
+TEST_F(rtm, nested_transactions_are_one) {
+  std::uint64_t word = 0;
+  bool within = false;
+  atomically([&] {
+    if (begin() == begun) {
+      ++word;
+      end();
+    }
+    within = inside();
+    ++word;
+  });
+  EXPECT_EQ(word, 2U);
+  EXPECT_TRUE(within);
+  const std::uint32_t status = status_of([&] {
+    ++word;
+    if (begin() != begun) word = 100;  // an abort goes back to the first
+    abort_with<7>();
+  });
+  EXPECT_EQ(status, asked | nested | 7U << 24U);
+  EXPECT_EQ(word, 2U);
+}
+
+TEST_F(rtm, nesting_has_an_end) {
+  static constexpr auto nest = [](unsigned depth) {
+    return status_of([depth] {
+      for (unsigned n = 1; n < depth; ++n) static_cast<void>(begin());
+      for (unsigned n = 1; n < depth; ++n) end();
+    });
+  };
+  EXPECT_EQ(nest(7), begun);
+  EXPECT_EQ(nest(50), nested);
+}
+
+TEST_F(rtm, writing_too_much_exceeds_the_capacity) {
+  constexpr std::size_t lines = 1 << 17U;
+  std::vector<std::uint64_t> words(lines * 8);
+  EXPECT_EQ(status_of([&] {
+              for (std::size_t i = 0; i < lines; ++i) words[i * 8] = 1;
+            }) & capacity,
+            capacity);
+  EXPECT_EQ(words[0], 0U);
+  EXPECT_EQ(status_of([&] {
+              for (std::size_t i = 0; i < 16; ++i) words[i * 8] = 1;
+            }),
+            begun);
+}
+
+TEST_F(rtm, a_breakpoint_is_told) {
+  EXPECT_EQ(status_of([] { asm volatile("int3"); }) & breakpoint, breakpoint);
+}
+
+TEST_F(rtm, a_system_call_ends_it) {
+  EXPECT_EQ(status_of([] { static_cast<void>(::getppid()); }), 0U);
+}
+
+// What would end the program outside ends the transaction alone.
+TEST_F(rtm, a_doomed_transaction_does_no_harm) {
+  static std::atomic<std::uint64_t> zero{0};
+  static volatile std::uint64_t seven = 7;
+  EXPECT_EQ(status_of([] { zero.store(seven / zero.load()); }), 0U) << "divides by zero";
+  EXPECT_EQ(status_of([] { asm volatile("movq $0, 8"
+                                        :
+                                        :
+                                        : "memory"); }), 0U)
+      << "there is no memory";
+  EXPECT_EQ(status_of([] {
+              while (zero.load(std::memory_order_relaxed) == 0) {
+              }
+            }),
+            0U)
+      << "never ends";
+  EXPECT_EQ(status_of([] { asm volatile("ud2"); }), 0U);
+  EXPECT_EQ(status_of([] { asm volatile("jmp 8"); }), 0U);
+  EXPECT_EQ(zero.load(), 0U);
+}
+
+TEST_F(rtm, memory_that_is_only_read_stays_as_it_is) {
+  constexpr std::size_t bytes = 4096;
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const word = static_cast<volatile std::uint64_t*>(memory);
+  std::uint64_t other = 0;
+  EXPECT_EQ(status_of([&] {
+              other = 1;
+              *word = 1;
+            }),
+            0U);
+  EXPECT_EQ(other, 0U);
+  EXPECT_EQ(status_of([&] { other = *word + 2; }), begun);
+  EXPECT_EQ(other, 2U);
+  ::munmap(memory, bytes);
+}
+
+TEST_F(rtm, accesses_may_cross_pages) {
+  alignas(4096) static std::array<char, 8192> bytes{};
+  auto* const across = bytes.data() + 4092;
+  atomically([&] { asm volatile("movq %0, (%1)" : : "r"(UINT64_MAX), "r"(across) : "memory"); });
+  EXPECT_EQ(bytes[4091], 0);
+  EXPECT_EQ(bytes[4092], -1);
+  EXPECT_EQ(bytes[4099], -1);
+  EXPECT_EQ(bytes[4100], 0);
+}
+
+// Registers of all kinds go in and come out.
+TEST_F(rtm, computes_with_all_registers) {
+  volatile double by_sse = 2;
+  volatile long double by_x87 = 3;
+  std::uint64_t sum = 0;
+  atomically([&] {
+    by_sse = by_sse * 1.5 + 0.25;
+    by_x87 = by_x87 / 7;
+    for (std::uint64_t i = 0; i < 100; ++i) sum += i * i;
+  });
+  EXPECT_EQ(by_sse, 3.25);
+  EXPECT_EQ(by_x87, 3.0L / 7);
+  EXPECT_EQ(sum, 328350U);
+  double kept = 1.5;
+  asm volatile("" : "+x"(kept));
+  EXPECT_EQ(status_of([&] {
+              asm volatile("xorps %0, %0" : "+x"(kept));
+              abort_with<1>();
+            }),
+            asked | 1U << 24U);
+}
+
+[[gnu::noinline]] std::uint64_t deeper(std::uint64_t depth) {
+  std::array<std::uint64_t, 64> kept{};
+  asm volatile("" : : "r"(kept.data()) : "memory");
+  kept[depth % kept.size()] = depth;
+  return depth == 0 ? 0 : kept[depth % kept.size()] + deeper(depth - 1);
+}
+
+// Its frames lie where those of a signal's handler would.
+TEST_F(rtm, calls_functions) {
+  std::uint64_t sum = 0;
+  atomically([&] { sum = deeper(50); });
+  EXPECT_EQ(sum, 50U * 51 / 2);
+}
+
+// Which changes the heap that the emulator must not share.
+TEST_F(rtm, allocates_where_no_system_call_is_needed) {
+  std::map<int, std::string> map;
+  for (int i = 0; i < 100; ++i) map.emplace(i, std::string(40, 'x'));
+  map.clear();  // so that there is memory
+  for (int i = 0; i < 50; ++i) atomically([&] { map.emplace(i, std::string(40, 'y')); });
+  ASSERT_EQ(map.size(), 50U);
+  EXPECT_EQ(map.at(49), std::string(40, 'y'));
+}
+
+std::atomic<unsigned> signals{0};
+std::atomic<bool> was_inside{false};
+
+TEST_F(rtm, a_signal_ends_it_and_is_delivered) {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) {
+    signals.fetch_add(1);
+    if (inside()) was_inside.store(true);
+  };
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  signals.store(0);
+  const pthread_t self = ::pthread_self();
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over.load()) {
+      ::pthread_kill(self, SIGUSR1);
+      std::this_thread::yield();
+    }
+  });
+  unsigned aborts = 0;
+  while (aborts == 0) {
+    const std::uint32_t status = begin();
+    if (status == begun) {
+      for (unsigned i = 0; i < 1000; ++i) asm volatile("");
+      end();
+    } else if ((status & again) == 0) {
+      ++aborts;
+    }
+  }
+  over.store(true);
+  other.join();
+  EXPECT_GT(signals.load(), 0U);
+  EXPECT_FALSE(was_inside.load()) << "its handler ran in the transaction";
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(rtm, what_is_not_emulated_ends_it) {
+  if (has_rtm()) GTEST_SKIP() << "a processor executes it";
+  EXPECT_EQ(status_of([] { asm volatile("vxorps %%ymm0, %%ymm0, %%ymm0" : : : "xmm0"); }), 0U);
+}
+
+TEST_F(rtm, another_threads_change_is_a_conflict) {
+  std::atomic<std::uint64_t> word{0};
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over.load()) word.fetch_add(1);
+  });
+  std::uint32_t status = begun;
+  while ((status & conflict) == 0) {
+    status = begin();
+    if (status != begun) continue;
+    const std::uint64_t first = word.load(std::memory_order_relaxed);
+    for (unsigned i = 0; i < 1000; ++i) asm volatile("");
+    word.store(first + 1, std::memory_order_relaxed);
+    end();
+  }
+  over.store(true);
+  other.join();
+  EXPECT_EQ(status & again, again);
+}
+
+}  // namespace
+}  // namespace assay::emulation

@@ -1,0 +1,110 @@
+"""What assay-rtm refuses and says at the end; native/emulation/rtm/rtm_test.cpp has what it emulates."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import programs
+
+NOT_NEEDED = 3
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run assay-rtm; skip where the processor executes transactions itself."""
+    command = [str(programs.find("assay-rtm")), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == NOT_NEEDED:
+        pytest.skip(done.stderr.strip())
+    return done
+
+
+def compiled(folder: Path, source: str, *flags: str) -> Path:
+    """Return a program of some source."""
+    program = folder / "program"
+    command = ["c++", "-x", "c++", "-", "-o", str(program), *flags]
+    subprocess.run(command, input=source, text=True, check=True)
+    return program
+
+
+def test_what_no_library_can_be_loaded_into_is_refused(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    setuid = tmp_path / "setuid"
+    shutil.copy("/bin/true", setuid)
+    setuid.chmod(0o4755)
+    static = compiled(tmp_path, "int main() {}", "-static")
+    for given, words in (
+        (tmp_path / "nothing", "No such file"),
+        ("no-such-program", "is in no directory of PATH"),
+        (script, "is not a program for x86-64"),
+        (setuid, "is setuid or setgid"),
+        (static, "is linked statically"),
+    ):
+        done = run(given)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert words in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "option", [("--abort-percent", "101"), ("--abort-percent", "-1"), ("--sets", "0"), ("--ways", "x")]
+)
+def test_settings_out_of_bounds_are_refused(option: tuple[str, str]) -> None:
+    done = run(*option, "/bin/true")
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+
+
+def test_the_program_ends_as_without_it() -> None:
+    assert run("/bin/sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_transaction_that_writes_more_than_the_cache_keeps_does_not_commit(tmp_path: Path) -> None:
+    source = """
+        alignas(64) volatile char lines[8 * 64];
+        int main() {
+          unsigned status = ~0u;
+          asm volatile("xbegin 1f\\n1:" : "+a"(status) : : "memory");
+          if (status != ~0u) return status & 8 ? 8 : 1;
+          for (int i = 0; i < 8; ++i) lines[i * 64] = 1;
+          asm volatile("xend" : : : "memory");
+        }
+    """
+    program = compiled(tmp_path, source)
+    small, large = (run("--json", "--sets", "1", "--ways", ways, program) for ways in (4, 16))
+    assert (small.returncode, large.returncode) == (8, 0)
+    assert json.loads(small.stderr) == json.loads(large.stderr) | {
+        "committed": 0,
+        "capacity": 1,
+        "most_written_lines": json.loads(small.stderr)["most_written_lines"],
+        "most_read_lines": json.loads(small.stderr)["most_read_lines"],
+    }
+
+
+def test_a_share_of_transactions_aborts_whatever_they_do(tmp_path: Path) -> None:
+    source = """
+        int main() {
+          int committed = 0;
+          for (int i = 0; i < 200; ++i) {
+            unsigned status = ~0u;
+            asm volatile("xbegin 1f\\n1:" : "+a"(status) : : "memory");
+            if (status != ~0u) continue;
+            ++committed;
+            asm volatile("xend" : : : "memory");
+          }
+          return committed;
+        }
+    """
+    program = compiled(tmp_path, source)
+    assert run("--abort-percent", 100, program).returncode == 0
+    assert run("--abort-percent", 0, program).returncode == 200
+    some = run("--json", "--abort-percent", 50, "--seed", 5, program)
+    assert some.returncode == json.loads(some.stderr)["committed"]
+    assert 60 < some.returncode < 140
+    assert run("--abort-percent", 50, "--seed", 5, program).returncode == some.returncode
+    assert run("--abort-percent", 50, "--seed", 6, program).returncode != some.returncode
