@@ -93,6 +93,7 @@ def main() -> None:
         bt_map,
         elb_trees,
         sections,
+        emulation,
         trials,
         layouts,
         fixtures,
@@ -399,6 +400,15 @@ def sections() -> None:
         )
         for subject in locked:
             figure(subject, compared(variants_of(done, "90"), entrants[0], f"{subject}:2"))
+
+
+def emulation() -> None:
+    """Print how many transactions of a word assay-rtm emulates."""
+    print("\nemulated transactions a second and thread (goal: at least 5,000)")
+    program = programs.find("emulation_benchmark")
+    for threads in (1, 2):
+        rates = [float(output("assay-rtm", str(program), str(threads))) for _ in range(PROCESSES)]
+        figure(f"threads: {threads}", rates, digits=0)
 
 
 Cells: TypeAlias = dict[tuple[str, int, str], Variants]
