@@ -392,3 +392,12 @@ def test_processes_are_placed_as_the_system_can(kind: str) -> None:
     with pytest.raises(AssayError, match=r"perturb\.address_space: "):
         check(asked, machine)
     check(asked, Machine(BOTH, ENGINES, frozenset({0, 1}), 1000))
+
+
+def test_a_flaw_of_a_subject_that_the_flawed_program_lacks_is_a_mistake() -> None:
+    asked = read(f'{FIND}flaws = ["never_inserts"]\n{PITFALL}')
+    machine = Machine(BOTH, ENGINES, frozenset({0}), 1000)
+    check(asked, machine)  # nobody knows
+    check(asked, replace(machine, flawed_subjects=frozenset(BOTH)))
+    with pytest.raises(AssayError, match=r"^x\.toml:15: trial\.flaws: assay-pitfalls has no two, which"):
+        check(asked, replace(machine, flawed_subjects=frozenset({"one"})))

@@ -51,6 +51,7 @@ class Machine:
     Attributes:
         subjects: subject of `assay-trial` -> what it offers.
         engines: engine of `assay-trial` -> what it offers.
+        flawed_subjects: those of them that `assay-pitfalls` has, too; None: it is not here.
         entropy: where new seeds can come from, besides engines.
         processors: numbers of those that trials may run on.
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
@@ -64,6 +65,7 @@ class Machine:
     engines: Mapping[str, EngineOffer]
     processors: frozenset[int]
     memory_limit_mb: int
+    flawed_subjects: frozenset[str] | None = None
     entropy: frozenset[str] = frozenset(ENTROPY)
     allocators: Mapping[str, str] = field(default_factory=dict)
     events: frozenset[str] | None = None

@@ -8,7 +8,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from assay import programs
+from assay.errors import AssayError
 from assay.experiment import EngineOffer, Machine, SubjectOffer
+from assay.experiment.flaws import PROGRAM as PITFALLS
 from assay.runner.allocators import ALLOCATORS, library_of
 from assay.runner.process import CannotStartError
 
@@ -31,6 +33,7 @@ def present_machine() -> Machine:
         ),
         processors=frozenset(os.sched_getaffinity(0)),
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
+        flawed_subjects=_flawed_subjects(),
         entropy=frozenset(programs.entropy(trial)),
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},
         events=frozenset(programs.events(trial)),
@@ -42,6 +45,15 @@ def present_machine() -> Machine:
 def host() -> dict[str, object]:
     """Return what the laboratory itself knows of the machine: `processors` are those that it may use."""
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+
+
+def _flawed_subjects() -> frozenset[str] | None:
+    """Return the subjects of `assay-pitfalls`; None where that is not, as after `make quickstart`."""
+    try:
+        program = programs.find(PITFALLS)
+    except AssayError:
+        return None
+    return frozenset(entry["name"] for entry in programs.listing(program))
 
 
 def _random_addresses() -> bool:
