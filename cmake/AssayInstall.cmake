@@ -30,6 +30,9 @@ install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop
   EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-engines assay-meter assay-rig)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
+if(TARGET assay-rtm)  # which finds its libraries beside it
+  install(TARGETS assay-rtm assay_rtm assay_rtm_engine LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 install(FILES "$<TARGET_FILE:assay-trial>.link.tar" "$<TARGET_FILE:assay-pitfalls>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
 # What a Python wheel holds, in the package `assay` (pyproject.toml).
 install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-engines assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
