@@ -12,7 +12,7 @@ from assay.campaign import Campaign, plan_trials
 from assay.cli.lesson import as_run
 from assay.experiment import parse
 from assay.experiment.flaws import NAMES, lesson_of
-from assay.lessons import LESSONS, PARTS, Lesson, lacking, told
+from assay.lessons import LESSONS, PARTS, Lesson, Outcome, lacking, told
 from assay.lessons import machine as lessons_machine
 from assay.report import gather
 from assay.runner.process import StopSignals
@@ -33,6 +33,9 @@ FEWEST = {
     "warm-up-left-in": 4,
 }
 BLOCKS = 3
+ATTEMPTS = 4
+DISTURBED = {"busy-host", "preempted"}
+"""Rules that say that other work took the processors of trials."""
 OF_TIMES = "two-modes"
 """Its rule looks at times, which a busy host may gather in several places too."""
 
@@ -50,23 +53,42 @@ def _shorter(setting: "re.Match[str]") -> str:
     return f"{setting[1]} = {min(LONGEST_MS, int(setting[2].replace('_', '')))}"
 
 
+def carried_out(lesson: Lesson, folder: Path) -> tuple[Outcome, set[str]]:
+    """Return what a lesson comes to at a reduced size, and what disturbed it."""
+    experiments = [parse(reduced(lesson, file.read_text()), file) for file in lesson.files]
+    folder.mkdir()
+    with Store.open(folder / "store.sqlite") as store, StopSignals() as stop:
+        reports = []
+        for experiment in experiments:
+            campaign = Campaign(store, experiment, plan_trials(experiment))
+            reports.append(gather(store, campaign.carry_out(stop, Console(quiet=True), lambda _: None)))
+        outcome = lesson.outcome([as_run(report, store) for report in reports])
+    return outcome, DISTURBED & {finding.rule for report in reports for finding in report.findings}
+
+
+def mistakes(lesson: Lesson, outcome: Outcome) -> list[str]:
+    """Return what a lesson did not do."""
+    demanded: dict[str, object] = {"the rule fires": outcome.caught}
+    if lesson.name != OF_TIMES:
+        demanded["it is silent about the honest version"] = outcome.clean
+    if lesson.certain:
+        demanded["the effect has its sign"] = outcome.shows
+    return [what for what, holds in demanded.items() if not holds]
+
+
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_teaches_what_it_says(lesson: Lesson, tmp_path: Path) -> None:
     if missing := lacking(lesson.needs):
         pytest.skip(f"needs {missing}")
-    experiments = [parse(reduced(lesson, file.read_text()), file) for file in lesson.files]
-    with Store.open(tmp_path / "store.sqlite") as store, StopSignals() as stop:
-        runs = []
-        for experiment in experiments:
-            campaign = Campaign(store, experiment, plan_trials(experiment))
-            number = campaign.carry_out(stop, Console(quiet=True), lambda _: None)
-            runs.append(as_run(gather(store, number), store))
-        outcome = lesson.outcome(runs)
-    assert outcome.caught, outcome
-    if lesson.name != OF_TIMES:
-        assert outcome.clean, outcome
-    if lesson.certain:
-        assert outcome.shows, outcome
+    # A burst of other work hides any effect of times. Where the trials themselves say so, nothing is known.
+    for attempt in range(ATTEMPTS):
+        outcome, disturbed = carried_out(lesson, tmp_path / str(attempt))
+        if not mistakes(lesson, outcome):
+            break
+    else:
+        if disturbed:
+            pytest.skip(f"{lesson.name}: {ATTEMPTS} times disturbed: {', '.join(sorted(disturbed))}")
+    assert not mistakes(lesson, outcome), outcome
     lines = [*told(lesson, outcome)]
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 80
