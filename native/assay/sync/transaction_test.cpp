@@ -1,0 +1,139 @@
+#include "assay/sync/transaction.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace assay::sync::transaction {
+namespace {
+
+// Until it commits. Where there are none, it would never.
+template <class F>
+void atomically(const F& f) {
+  while (!begin().begun()) {
+  }
+  f();
+  commit();
+}
+
+class transactions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (here == backend::none) {
+      GTEST_SKIP() << "no transactions here; run it as: assay-rtm transaction_test";
+    }
+  }
+};
+
+TEST(no_transactions, are_said_not_to_be_here) {
+  if (here != backend::none) GTEST_SKIP() << "they are here";
+  const status found = begin();
+  EXPECT_FALSE(found.begun());
+  EXPECT_FALSE(found.may_succeed_again());
+  EXPECT_EQ(found.cause(), cause::none_here);
+  EXPECT_FALSE(inside());
+  abort<1>();  // nothing
+}
+
+TEST_F(transactions, lose_no_increment) {
+  constexpr std::uint64_t rounds = 300;
+  std::uint64_t counter = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (std::uint64_t n = 0; n < rounds; ++n) atomically([&] { ++counter; });
+      });
+    }
+  }
+  EXPECT_EQ(counter, 4 * rounds);
+}
+
+TEST_F(transactions, undo_all_when_they_are_aborted_and_tell_the_code) {
+  std::uint64_t word = 1;
+  for (;;) {
+    const status found = begin();
+    if (found.begun()) {
+      word = 2;
+      EXPECT_TRUE(inside());  // which nobody sees
+      abort<42>();
+    } else if (found.cause() == cause::asked) {
+      EXPECT_EQ(found.code(), 42U);
+      EXPECT_FALSE(found.was_nested());
+      break;
+    }
+  }
+  EXPECT_EQ(word, 1U);
+  EXPECT_FALSE(inside());
+}
+
+TEST_F(transactions, are_one_with_those_that_they_are_inside_of) {
+  std::uint64_t word = 0;
+  atomically([&] {
+    if (begin().begun()) {
+      ++word;
+      commit();
+    }
+    if (inside()) ++word;
+  });
+  EXPECT_EQ(word, 2U);
+  for (;;) {
+    const status found = begin();
+    if (found.begun()) {
+      static_cast<void>(begin());
+      word = 9;
+      abort<1>();
+    } else if (found.cause() == cause::asked) {
+      EXPECT_TRUE(found.was_nested() || here != backend::rtm);
+      break;
+    }
+  }
+  EXPECT_EQ(word, 2U);
+}
+
+TEST_F(transactions, that_are_too_large_say_so) {
+  std::vector<std::uint64_t> words(std::size_t{1} << 20U);
+  for (;;) {
+    const status found = begin();
+    if (found.begun()) {
+      for (std::uint64_t& each : words) each = 1;
+      commit();
+      FAIL();
+    }
+    if (found.cause() == cause::capacity) break;
+  }
+  EXPECT_EQ(words[0], 0U);
+}
+
+TEST(transactions_death, a_backend_that_is_not_here_is_refused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::setenv("ASSAY_TRANSACTIONS", "tme", 1);  // NOLINT(concurrency-mt-unsafe)
+        static_cast<void>(detail::choose());
+      },
+      ::testing::ExitedWithCode(EXIT_FAILURE), "ASSAY_TRANSACTIONS=tme");
+  ::setenv("ASSAY_TRANSACTIONS", "none", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(detail::choose(), backend::none);
+  ::unsetenv("ASSAY_TRANSACTIONS");  // NOLINT(concurrency-mt-unsafe)
+}
+
+TEST(transaction_status, says_what_ended_it) {
+  EXPECT_TRUE(status(status::all_begun).begun());
+  EXPECT_EQ(status(status::bit_conflict | status::bit_again).cause(), cause::conflict);
+  EXPECT_TRUE(status(status::bit_conflict | status::bit_again).may_succeed_again());
+  EXPECT_EQ(status(status::bit_nested | status::bit_capacity).cause(), cause::capacity);
+  EXPECT_EQ(status(status::bit_nested).cause(), cause::nested);
+  EXPECT_EQ(status(status::bit_debug).cause(), cause::debug);
+  EXPECT_EQ(status(0).cause(), cause::other);
+  EXPECT_EQ(status(status::bit_asked | 7U << status::code_shift).code(), 7U);
+}
+
+}  // namespace
+}  // namespace assay::sync::transaction
