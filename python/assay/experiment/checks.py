@@ -285,7 +285,7 @@ def _flaw_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
     flaws = flaws_of(settings)
     subject = settings["subject"]
     if flaws and machine.flawed_subjects is not None and subject not in machine.flawed_subjects:
-        yield ("flaws",), f"assay-pitfalls has no {subject}, which is another project's; take another map"
+        yield ("flaws",), f"assay-pitfalls does not have {subject}; take another map"
     if "debug_build" in flaws and subject != _BUILT_FOR_DEBUGGING:
         yield ("flaws",), f"debug_build is of {_BUILT_FOR_DEBUGGING} alone, not of {subject}"
     waits = any("arrivals" in role for role in (settings, *settings.get("roles", ())))

@@ -399,5 +399,5 @@ def test_a_flaw_of_a_subject_that_the_flawed_program_lacks_is_a_mistake() -> Non
     machine = Machine(BOTH, ENGINES, frozenset({0}), 1000)
     check(asked, machine)  # nobody knows
     check(asked, replace(machine, flawed_subjects=frozenset(BOTH)))
-    with pytest.raises(AssayError, match=r"^x\.toml:15: trial\.flaws: assay-pitfalls has no two, which"):
+    with pytest.raises(AssayError, match=r"^x\.toml:15: trial\.flaws: assay-pitfalls does not have two"):
         check(asked, replace(machine, flawed_subjects=frozenset({"one"})))
