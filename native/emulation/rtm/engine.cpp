@@ -120,7 +120,7 @@ struct totals {
   std::array<unsigned char, 8> unknown{};
 };
 
-struct page {
+struct alignas(page_bytes) page {
   std::array<std::uint8_t, page_bytes> now;     // what the transaction sees; the emulator's memory
   std::array<std::uint8_t, page_bytes> copied;  // what it was when it was copied
   std::array<std::uint8_t, page_bytes> at_end;  // what it is when the transaction ends
@@ -288,7 +288,7 @@ class emulator {
     const std::uint64_t start = address & ~(page_bytes - 1);
     std::unique_ptr<page>& place = pages_[start];
     const bool is_new = place == nullptr;
-    if (is_new) place = std::unique_ptr<page>(new (std::align_val_t(page_bytes)) page);
+    if (is_new) place = std::make_unique<page>();
     page& found = *place;
     if (!is_new && found.transaction == transaction_) return &found;
     if (!copy_from(start, found.copied.data(), page_bytes)) {
