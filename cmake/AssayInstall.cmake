@@ -24,7 +24,7 @@ install(DIRECTORY native/assay/random native/assay/workload native/assay/probe n
 install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h native/assay/host/instruction_set.h
     native/assay/host/time_stamp_counter.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
-install(FILES native/assay/fixture/fixture.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
+install(FILES native/assay/fixture/fixture.h native/assay/fixture/inputs.h native/assay/fixture/inspected.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
 install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial assay_rig_checks assay_rig
   EXPORT assay-trial-targets)

@@ -7,13 +7,14 @@ for outcome in run_checks(program, "my_map", checks, seed=7, seconds=18, stop=st
     print(outcome.check, outcome.result, outcome.found)
 """
 
-from assay.checks.project import Project, build_rig, find_project
+from assay.checks.project import Project, build_functions, build_rig, find_project
 from assay.checks.rig import RANDOMISED, Outcome, offered, readable, run_checks
 
 __all__ = [
     "RANDOMISED",
     "Outcome",
     "Project",
+    "build_functions",
     "build_rig",
     "find_project",
     "offered",

@@ -1,10 +1,10 @@
-"""The project of a map: which it is, and how the program that checks the map is built."""
+"""The project of a map or a function: which it is, and how the programs that check it are built."""
 
 import os
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -29,12 +29,12 @@ _TELLING = re.compile(r"error[ :]|undefined reference|multiple definition", re.I
 
 @dataclass(frozen=True)
 class Project:
-    """A CMake project with a map.
+    """A CMake project with maps or functions.
 
     Attributes:
         folder: where its CMakeLists.txt and its experiment are.
         build: where it is built.
-        program: its trial program, a path within `build`.
+        program: its program, which `assay run` starts, a path within `build`.
     """
 
     folder: Path
@@ -43,14 +43,14 @@ class Project:
 
 
 def find_project(name: str, directory: Path | None) -> tuple[Project | None, dict[str, Path]]:
-    """Find the project of a map: the one whose experiment.toml describes it in [subjects].
+    """Find the project of a subject: the one whose experiment.toml describes it in [subjects].
 
     Args:
-        name: of the map.
+        name: of the subject.
         directory: the folder of the project; by default the folder NAME or else the present one.
 
     Returns:
-        The project, None where no experiment there describes the map; and then which maps are described
+        The project, None where no experiment there describes the subject; and then which are described
         there and in other folders here, and each one's folder.
 
     Raises:
@@ -67,7 +67,7 @@ def find_project(name: str, directory: Path | None) -> tuple[Project | None, dic
             if not (folder / "CMakeLists.txt").is_file():
                 raise AssayError(
                     f"{folder / EXPERIMENT} describes {name}, but there is no CMakeLists.txt beside it that "
-                    "builds it; name a program that is linked with assay::rig by --program"
+                    "builds it"
                 )
             program = folder / described[name]
             build = next((parent for parent in program.parents if _configured(parent)), program.parent)
@@ -102,17 +102,68 @@ def build_rig(
         Interrupted: the user asked to stop.
     """
     build = project.build / sanitizer if sanitizer else project.build
-    program = build / f"{project.program}-rig"
-    settings: list[str] = []
-    if not _configured(build):
-        first = "; this takes a minute or two the first time" if sanitizer else ""
-        say(f"configuring {build}{first}")
-        settings = _settings(project, sanitizer)
+    return _built(project, build, "-rig", _settings(project, sanitizer), _Way(say, show, stop))
+
+
+def build_functions(
+    project: Project, say: Callable[[str], None], show: Callable[[str], None], stop: StopSignals
+) -> tuple[Path, Path]:
+    """Build the program that times the functions of a project, and the fuzzer that compares their answers.
+
+    Args:
+        project, say, show, stop: as of `build_rig`.
+
+    Returns:
+        The program and the fuzzer.
+
+    Raises:
+        AssayError: one cannot be built.
+        Interrupted: the user asked to stop.
+    """
+    usual = _settings(project, None)
+    way = _Way(say, show, stop)
+    program = _built(project, project.build, "", usual, way)
+    settings = [setting for setting in usual if not setting.startswith("-DCMAKE_CXX_COMPILER=")]
+    settings.append(f"-DCMAKE_CXX_COMPILER={clang()}")
+    return program, _built(project, project.build / "fuzz", "-fuzz", settings, way)
+
+
+def clang() -> str:
+    """Return the newest clang here: libFuzzer is a part of it."""
+    found = [name for name in ("clang++", *(f"clang++-{n}" for n in range(14, 40))) if shutil.which(name)]
+    if not found:
+        raise AssayError("inputs are searched for by clang's fuzzer, and there is no clang++; install clang")
+    return found[-1]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How something is built: who is told what begins, who is given what a compiler said, what ends it."""
+
+    say: Callable[[str], None]
+    show: Callable[[str], None]
+    stop: StopSignals
+
+
+def _built(
+    project: Project,
+    build: Path,
+    suffix: str,
+    settings: Sequence[str],
+    way: _Way,
+) -> Path:
+    """Build the program of a project whose name ends so, in a folder that is configured with settings."""
+    program = build / f"{project.program}{suffix}"
+    if _configured(build):
+        settings = ()
+    else:
+        first = "" if build == project.build else "; this takes a minute or two the first time"
+        way.say(f"configuring {build}{first}")
     # Always: make would not see that a target is new.
-    _cmake(["-S", str(project.folder), "-B", str(build), *settings], show, stop)
-    say(f"building {program}")
+    _cmake(["-S", str(project.folder), "-B", str(build), *settings], way.show, way.stop)
+    way.say(f"building {program}")
     at_once = str(len(os.sched_getaffinity(0)))
-    _cmake(["--build", str(build), "--parallel", at_once, "--target", program.name], show, stop)
+    _cmake(["--build", str(build), "--parallel", at_once, "--target", program.name], way.show, way.stop)
     if not program.is_file():
         raise AssayError(
             f"{program} was not built: the target {program.name} of {project.folder}/CMakeLists.txt builds "
@@ -185,10 +236,14 @@ def _cmake(arguments: list[str], show: Callable[[str], None], stop: StopSignals)
     if any(
         re.search(f"(unknown target|No rule to make target) .{re.escape(target)}", line) for line in lines
     ):
-        raise AssayError(
-            f"the project has no target {target}: let its CMakeLists.txt find_package(assay REQUIRED "
-            f"COMPONENTS trial rig) and say assay_subject({target.removesuffix('-rig')} SOURCE...)"
+        says = (
+            "find_package(assay REQUIRED COMPONENTS trial rig) and say "
+            f"assay_subject({target.removesuffix('-rig')} SOURCE...)"
+            if target.endswith("-rig")
+            else "find_package(assay REQUIRED COMPONENTS fixture) and say "
+            f"assay_fixture({target.removesuffix('-fuzz')} SOURCE...)"
         )
+        raise AssayError(f"the project has no target {target}: let its CMakeLists.txt {says}")
     # What the compiler says first explains the most; a build system's lines stand before and after.
     first = next((number for number, line in enumerate(lines) if _TELLING.search(line)), 0)
     for line in lines[first : first + _SHOWN_LINES]:

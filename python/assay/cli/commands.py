@@ -23,6 +23,7 @@ from assay.cli import (
     export,
     host,
     import_,
+    inspect,
     lesson,
     new,
     plan,
@@ -67,6 +68,7 @@ app.command("engines", cls=Command)(engines.engines)
 app.command("lesson", cls=Command)(lesson.lesson)
 app.command("clocks", cls=Command)(clocks.clocks)
 app.command("check", cls=Command)(check.check)
+app.command("inspect", cls=Command)(inspect.inspect)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)
 app.command("import", cls=Command)(import_.import_)
@@ -79,6 +81,7 @@ new_app = typer.Typer(
 new_app.command("experiment", cls=Command)(new.experiment)
 new_app.command("subject", cls=Command)(new.subject)
 new_app.command("fixture", cls=Command)(new.fixture)
+new_app.command("function", cls=Command)(new.function)
 app.add_typer(new_app, name="new")
 host_app = typer.Typer(
     no_args_is_help=True,

@@ -59,6 +59,22 @@ def fixture(
     _say_what_it_needs()
 
 
+def function(
+    name: NameArgument,
+    directory: ProjectOption = None,
+) -> None:
+    """Write a CMake project with a function of your own and a reference version of it.
+
+    NAME is the function's: lower-case letters, digits and underscores.
+
+    Example: `assay new function my_function`
+    """
+    _write_project("function", "my_function", name, directory)
+    option = ["--directory", str(directory)] if directory else []
+    typer.echo(f"  {invocation('inspect', name, *option)}")
+    _say_what_it_needs()
+
+
 def _write_project(kind: str, name_in_template: str, name: str, directory: Path | None) -> Path:
     """Write a working project whose name is replaced, and say how it is built; return its folder.
 
@@ -82,10 +98,13 @@ def _write_project(kind: str, name_in_template: str, name: str, directory: Path 
     prefix = programs.install_prefix()
     where = shlex.quote(str(target))
     prefix_option = f" -DCMAKE_PREFIX_PATH={shlex.quote(str(prefix))}" if prefix else ""
-    does = "Build, check and measure it" if kind == "subject" else "Build and measure it"
-    typer.echo(f"Wrote {target}/. {does} with:")
-    typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
-    typer.echo(f"  cmake --build {where}/build")
+    does = {"subject": "Build, check and measure", "fixture": "Build and measure", "function": "Inspect"}[
+        kind
+    ]
+    typer.echo(f"Wrote {target}/. {does} it with:")
+    if kind != "function":  # which is built by what inspects it
+        typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
+        typer.echo(f"  cmake --build {where}/build")
     return target
 
 

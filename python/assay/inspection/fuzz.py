@@ -1,0 +1,142 @@
+"""Looks for inputs for which a function and its reference version answer differently, by libFuzzer."""
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.runner.process import Ended, StopSignals, run_process
+
+Result = Literal["same", "differs", "crash", "hang", "memory", "leak"]
+
+CALL_S = 5
+"""A call that takes longer hangs."""
+MEMORY_MB = 2048
+SMALLER_S = 5
+"""How long smaller inputs are looked for that show a mistake, too."""
+_NO_SUCH_FUNCTION = 2
+_GRACE_S = 60.0
+_DIFFERS = re.compile(r"^assay-differs (\{.*\})$", re.MULTILINE)
+_KINDS: tuple[tuple[str, Result], ...] = (
+    ("assay-differs ", "differs"),
+    ("ERROR: libFuzzer: timeout", "hang"),
+    ("ERROR: libFuzzer: out-of-memory", "memory"),
+    ("ERROR: LeakSanitizer", "leak"),
+)
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """What the search for different answers came to.
+
+    Attributes:
+        result: "same" where no input was found; a sanitizer's complaint is a crash.
+        inputs: how many were tried.
+        covered: places of the code that they reached, as libFuzzer counts.
+        seconds: how long it took.
+        input, answer, reference: of the smallest input that was found to differ, as text.
+        said: what a sanitizer said, its summary in a line.
+        file: the bytes of the input that fails; None where none does.
+        again: the command that repeats it; empty where nothing failed.
+    """
+
+    result: Result
+    inputs: int
+    covered: int
+    seconds: float
+    input: str = ""
+    answer: str = ""
+    reference: str = ""
+    said: str = ""
+    file: Path | None = None
+    again: str = ""
+
+
+@dataclass(frozen=True)
+class _Search:
+    """One function's fuzzer.
+
+    Attributes:
+        failing: where it writes an input that fails.
+    """
+
+    fuzzer: Path
+    name: str
+    failing: Path
+    stop: StopSignals
+
+    def run(self, arguments: list[str], seconds: float, *, found: Path | None = None) -> Ended:
+        """Run it; `found` is where it writes an input that fails, if not to `failing`."""
+        limits = [f"-timeout={CALL_S}", f"-rss_limit_mb={MEMORY_MB}"]
+        return run_process(
+            str(self.fuzzer),
+            "",
+            environment={**os.environ, "ASSAY_INSPECTED": self.name},
+            arguments=[*limits, f"-exact_artifact_path={found or self.failing}", *arguments],
+            directory=self.failing.parent,
+            timeout_s=seconds + _GRACE_S,
+            stop=self.stop,
+        )
+
+    def make_smaller(self) -> None:
+        """Put a smaller input that fails too in place of the one that does."""
+        smaller = self.failing.with_suffix(".smaller")
+        smaller.unlink(missing_ok=True)
+        words = ["-minimize_crash=1", f"-max_total_time={SMALLER_S}", str(self.failing)]
+        self.run(words, SMALLER_S, found=smaller)
+        if smaller.exists():
+            smaller.replace(self.failing)
+
+
+def fuzz(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop: StopSignals) -> Fuzzed:
+    """Search for an input that a function and its reference version answer differently, or that is fatal.
+
+    Args:
+        fuzzer: the program, of `build_functions`.
+        name: of the function.
+        seconds: how long to search.
+        seed: of the search.
+        folder: where an input that fails is put.
+        stop: ends it.
+
+    Raises:
+        AssayError: the program has no such function.
+        Interrupted: the user asked to stop.
+    """
+    failing = folder / f"{name}-failing-input"
+    failing.unlink(missing_ok=True)
+    search = _Search(fuzzer, name, failing, stop)
+    ended = search.run([f"-max_total_time={seconds}", f"-seed={seed}"], seconds)
+    said = ended.stderr.decode(errors="replace")
+    if ended.exit_code == _NO_SUCH_FUNCTION and "ASSAY_INSPECTED names none of:" in said:
+        names = said.partition("ASSAY_INSPECTED names none of:")[2].split()
+        raise AssayError(f"{fuzzer} inspects no function {name}; it has {', '.join(names) or 'none'}")
+    done = re.findall(r"^(?:#|Done )(\d+)", said, re.MULTILINE)
+    covered = re.findall(r" cov: (\d+)", said)
+    tried, places = int(done[-1]) if done else 0, int(covered[-1]) if covered else 0
+    if ended.exit_code == 0:
+        return Fuzzed("same", tried, places, ended.wall_s)
+    if not failing.exists():
+        raise AssayError(f"the fuzzer {fuzzer} ended with {ended.exit_code}: {said.strip()[-500:]}")
+    search.make_smaller()
+    again = search.run([str(failing)], CALL_S)
+    said = again.stderr.decode(errors="replace") or said
+    told = _DIFFERS.search(said)
+    values = json.loads(told[1]) if told else {}
+    summary = re.search(r"^SUMMARY: (.*)", said, re.MULTILINE)
+    return Fuzzed(
+        next((result for words, result in _KINDS if words in said), "crash"),
+        tried,
+        places,
+        ended.wall_s,
+        values.get("input", ""),
+        values.get("answer", ""),
+        values.get("reference", ""),
+        summary[1] if summary and not told else "",
+        failing,
+        f"ASSAY_INSPECTED={name} {shlex.quote(str(fuzzer))} {shlex.quote(str(failing))}",
+    )
