@@ -1,6 +1,6 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes, the fixtures are those of
-# `assay new fixture`, of docs/guide/fixtures.md and of examples/order_book; the one with probes is
+# `assay new fixture`, of `assay new function`, of docs/guide/fixtures.md and of examples/order_book; the one with probes is
 # that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map, elb_trees and
 # randomness of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR, LLD.
@@ -66,6 +66,7 @@ build(examples "${CMAKE_CURRENT_LIST_DIR}/examples" examples
   "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DEXAMPLES=${work}/examples_source")
 
 build(fixture "${fixture}" fixtures "-DCMAKE_PREFIX_PATH=${work}/prefix")
+build(function "${source}/python/assay/cli/templates/function" functions "-DCMAKE_PREFIX_PATH=${work}/prefix")
 build(order_book "${source}/examples/order_book" order_book "-DCMAKE_PREFIX_PATH=${work}/prefix")
 file(READ "${source}/docs/guide/fixtures.md" guide)
 string(REPLACE "```" "\\" guide "${guide}")

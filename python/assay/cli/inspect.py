@@ -71,7 +71,7 @@ def inspect(
     """
     from assay.checks import build_functions, find_project
     from assay.experiment import load, overridden
-    from assay.inspection import costs, fuzz, profiled
+    from assay.inspection import costs, profiled, search
     from assay.inspection.page import Inspection, write_inspection
     from assay.runner.process import Interrupted, StopSignals
 
@@ -89,7 +89,7 @@ def inspect(
             experiment = _of(name, overridden(load(project.folder / "experiment.toml"), seed=drawn))
             say(f"looking for inputs with different answers for {seconds} s")
             where = fuzzer.parent
-            fuzzed = fuzz(fuzzer, name, seconds=seconds, seed=drawn, folder=where, stop=stop)
+            fuzzed = search(fuzzer, name, seconds=seconds, seed=drawn, folder=where, stop=stop)
         except Interrupted as interrupted:
             typer.echo("stopped; nothing has been measured", err=True)
             raise typer.Exit(128 + interrupted.signum) from None

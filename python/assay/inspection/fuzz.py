@@ -20,7 +20,7 @@ SMALLER_S = 5
 """How long smaller inputs are looked for that show a mistake, too."""
 _NO_SUCH_FUNCTION = 2
 _GRACE_S = 60.0
-_DIFFERS = re.compile(r"^assay-differs (\{.*\})$", re.MULTILINE)
+_VALUES = re.compile(r"^assay-(?:input|differs) (\{.*\})$", re.MULTILINE)
 _KINDS: tuple[tuple[str, Result], ...] = (
     ("assay-differs ", "differs"),
     ("ERROR: libFuzzer: timeout", "hang"),
@@ -38,7 +38,8 @@ class Fuzzed:
         inputs: how many were tried.
         covered: places of the code that they reached, as libFuzzer counts.
         seconds: how long it took.
-        input, answer, reference: of the smallest input that was found to differ, as text.
+        input: the smallest input that was found to fail, as text.
+        answer, reference: to it, where they differ.
         said: what a sanitizer said, its summary in a line.
         file: the bytes of the input that fails; None where none does.
         again: the command that repeats it; empty where nothing failed.
@@ -69,13 +70,16 @@ class _Search:
     failing: Path
     stop: StopSignals
 
-    def run(self, arguments: list[str], seconds: float, *, found: Path | None = None) -> Ended:
+    def run(
+        self, arguments: list[str], seconds: float, *, found: Path | None = None, shows: bool = False
+    ) -> Ended:
         """Run it; `found` is where it writes an input that fails, if not to `failing`."""
+        more = {"ASSAY_INSPECTED_SHOWS": "1"} if shows else {}
         limits = [f"-timeout={CALL_S}", f"-rss_limit_mb={MEMORY_MB}"]
         return run_process(
             str(self.fuzzer),
             "",
-            environment={**os.environ, "ASSAY_INSPECTED": self.name},
+            environment={**os.environ, "ASSAY_INSPECTED": self.name, **more},
             arguments=[*limits, f"-exact_artifact_path={found or self.failing}", *arguments],
             directory=self.failing.parent,
             timeout_s=seconds + _GRACE_S,
@@ -92,7 +96,7 @@ class _Search:
             smaller.replace(self.failing)
 
 
-def fuzz(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop: StopSignals) -> Fuzzed:
+def search(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop: StopSignals) -> Fuzzed:
     """Search for an input that a function and its reference version answer differently, or that is fatal.
 
     Args:
@@ -109,8 +113,8 @@ def fuzz(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop
     """
     failing = folder / f"{name}-failing-input"
     failing.unlink(missing_ok=True)
-    search = _Search(fuzzer, name, failing, stop)
-    ended = search.run([f"-max_total_time={seconds}", f"-seed={seed}"], seconds)
+    fuzzing = _Search(fuzzer, name, failing, stop)
+    ended = fuzzing.run([f"-max_total_time={seconds}", f"-seed={seed}"], seconds)
     said = ended.stderr.decode(errors="replace")
     if ended.exit_code == _NO_SUCH_FUNCTION and "ASSAY_INSPECTED names none of:" in said:
         names = said.partition("ASSAY_INSPECTED names none of:")[2].split()
@@ -122,11 +126,12 @@ def fuzz(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop
         return Fuzzed("same", tried, places, ended.wall_s)
     if not failing.exists():
         raise AssayError(f"the fuzzer {fuzzer} ended with {ended.exit_code}: {said.strip()[-500:]}")
-    search.make_smaller()
-    again = search.run([str(failing)], CALL_S)
+    fuzzing.make_smaller()
+    again = fuzzing.run([str(failing)], CALL_S, shows=True)
     said = again.stderr.decode(errors="replace") or said
-    told = _DIFFERS.search(said)
-    values = json.loads(told[1]) if told else {}
+    values: dict[str, str] = {}
+    for told in _VALUES.findall(said):
+        values |= json.loads(told)
     summary = re.search(r"^SUMMARY: (.*)", said, re.MULTILINE)
     return Fuzzed(
         next((result for words, result in _KINDS if words in said), "crash"),
@@ -136,7 +141,7 @@ def fuzz(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, stop
         values.get("input", ""),
         values.get("answer", ""),
         values.get("reference", ""),
-        summary[1] if summary and not told else "",
+        summary[1] if summary and "answer" not in values else "",
         failing,
         f"ASSAY_INSPECTED={name} {shlex.quote(str(fuzzer))} {shlex.quote(str(failing))}",
     )
