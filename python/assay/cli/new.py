@@ -63,7 +63,7 @@ def function(
     name: NameArgument,
     directory: ProjectOption = None,
 ) -> None:
-    """Write a CMake project with a function of your own and a reference version of it.
+    """Write a CMake project with a function and a reference version of it.
 
     NAME is the function's: lower-case letters, digits and underscores.
 
