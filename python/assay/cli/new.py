@@ -63,7 +63,7 @@ def function(
     name: NameArgument,
     directory: ProjectOption = None,
 ) -> None:
-    """Write a CMake project with a function and a reference version of it.
+    """Write a CMake project that inspects a function of your own.
 
     NAME is the function's: lower-case letters, digits and underscores.
 
