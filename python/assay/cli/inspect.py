@@ -58,7 +58,7 @@ def inspect(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a function with its reference version: answers and cost.
+    """Compare a function with its reference version.
 
     NAME is a function of a project as `assay new function NAME` writes it. What changed is built first. Then
     clang's fuzzer looks for inputs with different answers, with sanitizers. If there are none, both versions
