@@ -7,7 +7,7 @@
 #include "assay/fixture/inspected.h"
 
 // How many decimal digits a number has.
-int my_function(std::uint32_t number) {
+static int my_function(std::uint32_t number) {
   if (number >= 100'000) {
     if (number >= 10'000'000) return 8 + (number >= 100'000'000) + (number >= 1'000'000'000);
     return 6 + (number >= 1'000'000);
@@ -16,7 +16,7 @@ int my_function(std::uint32_t number) {
   return 1 + (number >= 10) + (number >= 100);
 }
 
-int my_function_reference(std::uint32_t number) {
+static int my_function_reference(std::uint32_t number) {
   return static_cast<int>(std::to_string(number).size());
 }
 
