@@ -68,8 +68,8 @@ class elided_lock {
     if (transaction::here == transaction::backend::none) [[likely]] {
       take();
     } else {
-      elision_.enter(this, [this] { return is_free(); }, [this] { return try_take(); },
-                     [this] { take(); });
+      elision_.enter(
+          this, [this] { return is_free(); }, [this] { return try_take(); }, [this] { take(); });
     }
   }
 
@@ -77,7 +77,8 @@ class elided_lock {
   // there are transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]] return try_take();
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return try_take();
     return elision_.try_enter(this, [this] { return is_free(); }, [this] { return try_take(); });
   }
 
@@ -109,7 +110,8 @@ class elided_lock {
   }
   void taken() noexcept {
     use_.taken();
-    if (transaction::here == transaction::backend::none) [[likely]] return;
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return;
     held_.store(true, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }

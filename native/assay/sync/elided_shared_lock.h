@@ -36,8 +36,7 @@ class elided_shared_lock {
       requires(Lock lock) {
         lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock());
         lock.lock_shared(), lock.unlock_shared(), static_cast<bool>(lock.try_lock_shared());
-      },
-      "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
+      }, "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
 
  public:
   elided_shared_lock() = default;
@@ -52,8 +51,8 @@ class elided_shared_lock {
     if (transaction::here == transaction::backend::none) [[likely]] {
       take();
     } else {
-      elision_.enter(this, [this] { return is_free(); }, [this] { return try_take(); },
-                     [this] { take(); });
+      elision_.enter(
+          this, [this] { return is_free(); }, [this] { return try_take(); }, [this] { take(); });
     }
   }
 
@@ -61,7 +60,8 @@ class elided_shared_lock {
   // transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]] return try_take();
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return try_take();
     return elision_.try_enter(this, [this] { return is_free(); }, [this] { return try_take(); });
   }
 
@@ -83,16 +83,18 @@ class elided_shared_lock {
     if (transaction::here == transaction::backend::none) [[likely]] {
       share();
     } else {
-      elision_.enter(this, [this] { return is_free_of_writers(); },
-                     [this] { return try_share(); }, [this] { share(); });
+      elision_.enter(
+          this, [this] { return is_free_of_writers(); }, [this] { return try_share(); },
+          [this] { share(); });
     }
   }
 
   // As try_lock(), for one that only reads.
   [[nodiscard]] bool try_lock_shared() {
-    if (transaction::here == transaction::backend::none) [[likely]] return try_share();
-    return elision_.try_enter(this, [this] { return is_free_of_writers(); },
-                              [this] { return try_share(); });
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return try_share();
+    return elision_.try_enter(
+        this, [this] { return is_free_of_writers(); }, [this] { return try_share(); });
   }
 
   // Leaves it, as unlock().
@@ -126,7 +128,8 @@ class elided_shared_lock {
   }
   void taken() noexcept {
     use_.taken();
-    if (transaction::here == transaction::backend::none) [[likely]] return;
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return;
     held_.store(true, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }
@@ -142,7 +145,8 @@ class elided_shared_lock {
   }
   void shared() noexcept {
     use_.taken_shared();
-    if (transaction::here == transaction::backend::none) [[likely]] return;
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return;
     readers_.fetch_add(1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }

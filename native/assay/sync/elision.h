@@ -276,24 +276,26 @@ class lock_use {
 #else
  public:
   void wanted(const void* lock) const {
-    require(owner_.load(memory_order_relaxed) != me() && !eliding_thread::here().elides(lock),
-            "an elided lock is locked again by the thread that holds it");
+    misuse::require(
+        owner_.load(memory_order_relaxed) != me() && !eliding_thread::here().elides(lock),
+        "an elided lock is locked again by the thread that holds it");
   }
   void taken() { owner_.store(me(), memory_order_relaxed); }
   void given_back() {
-    require(owner_.load(memory_order_relaxed) == me(),
-            "an elided lock is unlocked by a thread that does not hold it");
+    misuse::require(owner_.load(memory_order_relaxed) == me(),
+                    "an elided lock is unlocked by a thread that does not hold it");
     owner_.store(nullptr, memory_order_relaxed);
   }
   void taken_shared() { readers_.fetch_add(1, memory_order_relaxed); }
   void given_back_shared() {
-    require(readers_.fetch_sub(1, memory_order_relaxed) > 0,
-            "an elided shared lock is unlocked by a thread that does not share it");
+    misuse::require(readers_.fetch_sub(1, memory_order_relaxed) > 0,
+                    "an elided shared lock is unlocked by a thread that does not share it");
   }
   void destroyed(const void* lock) const {
-    require(owner_.load(memory_order_relaxed) == nullptr &&
-                readers_.load(memory_order_relaxed) == 0 && !eliding_thread::here().elides(lock),
-            "an elided lock is destroyed while it is held");
+    misuse::require(owner_.load(memory_order_relaxed) == nullptr &&
+                        readers_.load(memory_order_relaxed) == 0 &&
+                        !eliding_thread::here().elides(lock),
+                    "an elided lock is destroyed while it is held");
   }
 
  private:

@@ -35,7 +35,7 @@ class elision_tuning {
  public:
   // The first is the listing's (Bonnichsen 2016, listing 4.1).
   static constexpr std::array<unsigned, 4> choices{3, 0, 1, 8};
-  static constexpr unsigned window = 32;         // records
+  static constexpr unsigned window = 32;          // records
   static constexpr unsigned windows_a_look = 16;  // of which one looks at another choice
   // A thread that lost its processor says nothing about transactions.
   static constexpr std::uint64_t most_ns = 1'000'000;

@@ -1,7 +1,7 @@
 // What builds without NDEBUG check of how locks are used: one line on standard error names the
 // mistake, and the program ends.
 //
-//     namespace assay::sync::inline ASSAY_MISUSE_BUILD { ... require(owner == me, "..."); ... }
+//     namespace assay::sync::inline ASSAY_MISUSE_BUILD { ... misuse::require(owner == me, "..."); ... }
 //
 // What differs between builds with and without checks has different names in a program.
 
@@ -17,7 +17,7 @@
 #define ASSAY_MISUSE_BUILD checked
 #endif
 
-namespace assay::sync::detail {
+namespace assay::sync::misuse {
 
 inline void require(bool right, const char* otherwise) {
   if (right) return;
@@ -25,6 +25,6 @@ inline void require(bool right, const char* otherwise) {
   std::abort();
 }
 
-}  // namespace assay::sync::detail
+}  // namespace assay::sync::misuse
 
 #endif  // ASSAY_SYNC_MISUSE_H_

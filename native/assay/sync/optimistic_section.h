@@ -68,8 +68,8 @@ struct inside {
 #else
   inside(const void* section, bool may_write) : section_(section), may_write_(may_write) {
     for (const inside* each = outer_; each != nullptr; each = each->outer_) {
-      require(each->section_ != section,
-              "an optimistic section is entered again by its own thread");
+      misuse::require(each->section_ != section,
+                      "an optimistic section is entered again by its own thread");
     }
     here = this;
   }
@@ -77,8 +77,9 @@ struct inside {
   void may_write_now() { may_write_ = true; }
   // All words may be written where a thread is in no section: they are made there.
   static void check_write() {
-    require(here == nullptr || here->may_write_,
-            "an optimistic section writes a word, and only reads or has not begun its change");
+    misuse::require(
+        here == nullptr || here->may_write_,
+        "an optimistic section writes a word, and only reads or has not begun its change");
   }
 
  private:
