@@ -426,10 +426,8 @@ def elision() -> None:
     done = by_turns(turns, PROCESSES_OF_MAPS)
     here = variants_of(done["locks", ""], "transactions")[0]["here"][0]
     goals = {"one thread": "; goal: at most 1.02", "two threads, one counter": "; goal: at most 1.05"}
-    for mode in ("none", "")[: 2 if here else 1]:
-        print(
-            f"\n{'with' if mode == '' else 'without'} transactions: time of a section, elided lock / std::mutex"
-        )
+    for mode, what in (("none", "without"), ("", "with"))[: 2 if here else 1]:
+        print(f"\n{what} transactions: time of a section, elided lock / std::mutex")
         for group in ("one thread", "two threads, one counter", "two threads, a counter each"):
             goal = goals.get(group, "") if mode else ""
             figure(group + goal, compared(variants_of(done["locks", mode], group), "elided", "mutex"))
