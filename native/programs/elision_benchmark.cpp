@@ -57,7 +57,7 @@ double ns_alone() {
 
 template <class Lock>
 double ns_of_two(sync::crew& two, bool in_one_place) {
-  constexpr std::uint64_t sections = 40'000;  // of both
+  constexpr std::uint64_t sections = 100'000;  // of both
   const auto all = std::make_unique<guarded<Lock>>();
   fixture::common_start start(2);
   const double ns = fixture::ns_each(sections, [&] {
