@@ -39,16 +39,23 @@ def by_turns(turns: Mapping[K, Callable[[], T]], times: int) -> dict[K, list[T]]
     return results
 
 
-def output(program: str, *arguments: str, given: str | None = None, allocator: str = "") -> str:
+def output(
+    program: str,
+    *arguments: str,
+    given: str | None = None,
+    allocator: str = "",
+    more: Mapping[str, str] | None = None,
+) -> str:
     """Return what a native program prints; end as it does where it fails, which says why itself.
 
     Args:
         program: its name, as `assay.programs` finds it.
         given: what it reads.
         allocator: is loaded before the C library's; the program is told to look for it.
+        more: variables of its environment.
     """
     command = [str(programs.find(program)), *arguments]
-    environment = dict(os.environ)
+    environment = dict(os.environ) | dict(more or {})
     if allocator:
         command += ["--allocator", allocator]
         environment["LD_PRELOAD"] = library_of(allocator)
@@ -60,9 +67,12 @@ def output(program: str, *arguments: str, given: str | None = None, allocator: s
     return done.stdout
 
 
-def measure(program: str, *arguments: str, allocator: str = "") -> Groups:
+def measure(
+    program: str, *arguments: str, allocator: str = "", more: Mapping[str, str] | None = None
+) -> Groups:
     """Return what a process of a program measured that takes turns within itself."""
-    groups: Groups = json.loads(output(program, *arguments, "--json", allocator=allocator))["figures"]
+    printed = output(program, *arguments, "--json", allocator=allocator, more=more)
+    groups: Groups = json.loads(printed)["figures"]
     return groups
 
 

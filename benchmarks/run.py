@@ -54,6 +54,14 @@ PEERS_APART = ("cds_hp_skip_list", "cds_ellen_bin_tree")
 # as many as after infinitely many operations, and all where there are searches alone.
 WORKLOADS = {"Constant": "0,0,100,100", "Mixed": "20,10,70,66.67", "Update": "50,50,0,50"}
 
+LOCKED = {
+    "std_map_elided": "std_map_mutex",
+    "std_map_elided_shared": "std_map_shared_mutex",
+    "std_unordered_map_elided": "std_unordered_map_mutex",
+    "bt_map_elided": "bt_map_mutex",
+}
+"""Maps behind an elided lock: the same behind the lock alone."""
+
 PROCESSES_OF_ELB_TREES = 6
 SIZES_OF_ELB_TREES = (10_000, 100_000, 1_000_000)
 THREADS_OF_ELB_TREES = (1, 2, 4)
@@ -93,6 +101,7 @@ def main() -> None:
         bt_map,
         elb_trees,
         sections,
+        elision,
         emulation,
         trials,
         layouts,
@@ -400,6 +409,36 @@ def sections() -> None:
         )
         for subject in locked:
             figure(subject, compared(variants_of(done, "90"), entrants[0], f"{subject}:2"))
+
+
+def elision() -> None:
+    """Print what elided locks cost where there are no transactions, and gain where there are."""
+    entrants = [f"{subject}:2" for subject in (*LOCKED, *LOCKED.values())]
+    mixes = [f"--mix={name}={mix}" for name, mix in WORKLOADS.items()]
+    turns = {
+        (part, mode): partial(measure, *command, more={"ASSAY_TRANSACTIONS": mode} if mode else {})
+        for part, command in {
+            "locks": ("elision_benchmark",),
+            "maps": ("maps_benchmark", "10000", *entrants, *mixes, "--rounds=15", "--measured-ms=20"),
+        }.items()
+        for mode in ("none", "")
+    }
+    done = by_turns(turns, PROCESSES_OF_MAPS)
+    here = variants_of(done["locks", ""], "transactions")[0]["here"][0]
+    goals = {"one thread": "; goal: at most 1.02", "two threads, one counter": "; goal: at most 1.05"}
+    for mode, what in (("none", "without"), ("", "with"))[: 2 if here else 1]:
+        print(f"\n{what} transactions: time of a section, elided lock / std::mutex")
+        for group in ("one thread", "two threads, one counter", "two threads, a counter each"):
+            goal = goals.get(group, "") if mode else ""
+            figure(group + goal, compared(variants_of(done["locks", mode], group), "elided", "mutex"))
+        calls = variants_of(done["locks", mode], "a call")
+        figure(
+            "transaction::begin() and commit(), ns", compared(calls, "asks for a transaction", "counts", sub)
+        )
+        for workload, (elided, locked) in product(WORKLOADS, LOCKED.items()):
+            rates = variants_of(done["maps", mode], workload)
+            name = f"time of an operation, {elided} / {locked}, 10,000 keys, {workload}"
+            figure(name, compared(rates, f"{locked}:2", f"{elided}:2"))
 
 
 def emulation() -> None:

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "assay/sync/elided_lock.h"
+
 template <class K, class V>
 using optimistic = bt_subject<K, V, assay::bt::optimistic>;
 static const assay::subject_template<optimistic> registered{
@@ -11,8 +13,14 @@ static const assay::subject_template<optimistic> registered{
     "reclaiming by epochs",
     "epochs"};
 
-// A policy for comparison: numbers alone.
+// Policies for comparison: numbers alone.
 using under_mutex = bt_subject<std::uint64_t, std::uint64_t, assay::bt::coarse<std::mutex>>;
 static const assay::subject<under_mutex> registered_mutex{
     "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex",
     "epochs"};
+
+using elided = bt_subject<std::uint64_t, std::uint64_t,
+                          assay::bt::coarse<assay::sync::elided_lock<std::mutex>>>;
+static const assay::subject<elided> registered_elided{
+    "bt_map_elided",
+    "bt_map_mutex, whose mutex is elided by transactions where the processor has them", "epochs"};

@@ -80,7 +80,7 @@ TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
 
 // Who waits for a lock that is not the structure's own is seen, too.
 TEST(suspended_in_a_critical_section, is_waited_for_by_others) {
-  for (const auto* name : {"bt_map_mutex", "bt_map_spin"}) {
+  for (const auto* name : {"bt_map_mutex", "bt_map_spin", "bt_map_elided_6"}) {
     const auto seen =
         suspend_at(find_subject(name), "bt_map_insert_locked", {.seed = 1, .keys = 8});
     EXPECT_TRUE(seen.reached) << name;

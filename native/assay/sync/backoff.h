@@ -30,11 +30,7 @@ class backoff {
     pauses_ *= 2;
   }
 
- private:
-  // A pause takes some 40 cycles on recent processors: 63 of them about a microsecond, which is
-  // longer than any holder of a lock needs that has a processor.
-  static constexpr unsigned most_pauses = 32;
-
+  // A moment: some 40 cycles on recent processors, and up to 140.
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     _mm_pause();
@@ -42,6 +38,11 @@ class backoff {
     asm volatile("yield");
 #endif
   }
+
+ private:
+  // 63 pauses take about a microsecond, which is longer than any holder of a lock needs that has a
+  // processor.
+  static constexpr unsigned most_pauses = 32;
 
   unsigned pauses_ = 1;
 };

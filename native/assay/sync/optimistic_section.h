@@ -43,8 +43,6 @@
 #define ASSAY_SYNC_OPTIMISTIC_SECTION_H_
 
 #include <concepts>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
 #include <type_traits>
@@ -52,17 +50,11 @@
 
 #include "assay/sync/atomics.h"
 #include "assay/sync/backoff.h"
+#include "assay/sync/misuse.h"
 #include "assay/sync/optimistic_lock.h"
 #include "assay/sync/point.h"
 
-// What differs between builds with and without checks has different names in a program.
-#ifdef NDEBUG
-#define ASSAY_SECTION_BUILD unchecked
-#else
-#define ASSAY_SECTION_BUILD checked
-#endif
-
-namespace assay::sync::inline ASSAY_SECTION_BUILD {
+namespace assay::sync::inline ASSAY_MISUSE_BUILD {
 
 namespace detail {
 
@@ -76,8 +68,8 @@ struct inside {
 #else
   inside(const void* section, bool may_write) : section_(section), may_write_(may_write) {
     for (const inside* each = outer_; each != nullptr; each = each->outer_) {
-      require(each->section_ != section,
-              "an optimistic section is entered again by its own thread");
+      misuse::require(each->section_ != section,
+                      "an optimistic section is entered again by its own thread");
     }
     here = this;
   }
@@ -85,17 +77,12 @@ struct inside {
   void may_write_now() { may_write_ = true; }
   // All words may be written where a thread is in no section: they are made there.
   static void check_write() {
-    require(here == nullptr || here->may_write_,
-            "an optimistic section writes a word, and only reads or has not begun its change");
+    misuse::require(
+        here == nullptr || here->may_write_,
+        "an optimistic section writes a word, and only reads or has not begun its change");
   }
 
  private:
-  static void require(bool right, const char* otherwise) {
-    if (right) return;
-    std::fprintf(stderr, "assay: %s\n", otherwise);
-    std::abort();
-  }
-
   static inline thread_local inside* here = nullptr;
   const void* section_;
   bool may_write_;
@@ -224,6 +211,6 @@ class optimistic_section {
   Lock lock_;
 };
 
-}  // namespace assay::sync::inline ASSAY_SECTION_BUILD
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
 
 #endif  // ASSAY_SYNC_OPTIMISTIC_SECTION_H_

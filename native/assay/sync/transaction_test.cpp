@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -109,6 +110,98 @@ TEST_F(transactions, that_are_too_large_say_so) {
     if (found.cause() == cause::capacity) break;
   }
   EXPECT_EQ(words[0], 0U);
+}
+
+// --- what others see in which order -------------------------------------------------------------
+
+// Many places where threads meet, which they pass side by side: each a word on a line of its own.
+struct alignas(64) word {
+  std::atomic<unsigned> value{0};
+
+  void write() { value.store(1, std::memory_order_relaxed); }
+  [[nodiscard]] unsigned read() const { return value.load(std::memory_order_relaxed); }
+};
+using words = std::vector<word>;
+using outcomes = std::vector<unsigned>;
+constexpr std::size_t places = 400;
+
+void full_fence() {
+  atomically([] {});
+}
+
+// Calls f(place) for each place, for each f in a thread of its own.
+template <class... F>
+void side_by_side(const F&... f) {
+  std::atomic<std::size_t> missing{sizeof...(f)};
+  std::vector<std::jthread> threads;
+  const auto start = [&](const auto& each) {
+    threads.emplace_back([&missing, &each] {
+      for (--missing; missing != 0;) std::this_thread::yield();
+      for (std::size_t place = 0; place < places; ++place) each(place);
+    });
+  };
+  (start(f), ...);
+}
+
+TEST_F(transactions, let_no_read_pass_a_write_before_them) {
+  words a(places);
+  words b(places);
+  outcomes seen_b(places);
+  outcomes seen_a(places);
+  side_by_side(
+      [&](std::size_t i) {
+        a[i].write();
+        full_fence();
+        seen_b[i] = b[i].read();
+      },
+      [&](std::size_t i) {
+        b[i].write();
+        full_fence();
+        seen_a[i] = a[i].read();
+      });
+  for (std::size_t i = 0; i < places; ++i) EXPECT_NE(seen_a[i] + seen_b[i], 0U) << i;
+}
+
+TEST_F(transactions, publish_what_was_written_before_them) {
+  words message(places);
+  words flag(places);
+  outcomes seen_flag(places);
+  outcomes seen_message(places);
+  side_by_side(
+      [&](std::size_t i) {
+        message[i].write();
+        atomically([&] { flag[i].write(); });
+      },
+      [&](std::size_t i) {
+        atomically([&] { seen_flag[i] = flag[i].read(); });
+        seen_message[i] = message[i].read();
+      });
+  for (std::size_t i = 0; i < places; ++i) EXPECT_GE(seen_message[i], seen_flag[i]) << i;
+}
+
+// Two readers that see the writes of two transactions in two orders.
+TEST_F(transactions, are_seen_in_one_order_by_all) {
+  words a(places);
+  words b(places);
+  outcomes first_a(places);
+  outcomes then_b(places);
+  outcomes first_b(places);
+  outcomes then_a(places);
+  side_by_side([&](std::size_t i) { atomically([&] { a[i].write(); }); },
+               [&](std::size_t i) { atomically([&] { b[i].write(); }); },
+               [&](std::size_t i) {
+                 first_a[i] = a[i].read();
+                 full_fence();
+                 then_b[i] = b[i].read();
+               },
+               [&](std::size_t i) {
+                 first_b[i] = b[i].read();
+                 full_fence();
+                 then_a[i] = a[i].read();
+               });
+  for (std::size_t i = 0; i < places; ++i) {
+    EXPECT_FALSE(first_a[i] == 1 && then_b[i] == 0 && first_b[i] == 1 && then_a[i] == 0) << i;
+  }
 }
 
 TEST(transactions_death, a_backend_that_is_not_here_is_refused) {

@@ -1,0 +1,128 @@
+// A lock whose critical sections run at the same time as long as they do not meet: as transactions
+// of the processor, where it has them, and under the lock otherwise.
+//
+//     assay::sync::elided_lock<> lock;                  // over a std::mutex
+//     assay::sync::elided_lock<spin_lock> other;        // over any lock
+//
+//     {
+//       const std::scoped_lock held(lock);
+//       ++counts[key];
+//     }
+//
+// Lock elision (Rajwar and Goodman 2001): a thread does not write the lock but begins a transaction
+// and reads that the lock is free. The processor sees whether anything that the section reads is
+// written by another thread meanwhile; if so, nothing of the section has happened, and it begins
+// again, or takes the lock after all. Sections that touch different things then do not wait for each
+// other, without any work on the code inside. elision.h says when a section gives up.
+//
+// Where there are no transactions (transaction.h), it is the lock below it and one branch that always
+// goes the same way. docs/guide/elision.md says what to expect, and when not to use it.
+//
+// Sections. What runs in one may run several times, of which all but the last has no effect.
+//  - A system call, and with it most waiting, input and output, ends a transaction: such a section
+//    always takes the lock, and should do so from the start, by being one of another lock.
+//  - abort<code>() of transaction.h sends the section back to its beginning, under the lock.
+//  - Elided locks inside of each other are one transaction, which ends with the outermost. Where one
+//    of them is held, all are taken. They may be unlocked in any order.
+//
+// Rules. The thread that locked it unlocks it, and does not lock it again meanwhile. It is destroyed
+// when all calls of unlock() have returned: that they have let another thread in is not enough,
+// other than with std::mutex. Builds without NDEBUG find a lock that is unlocked by another thread,
+// locked again, or destroyed while it is held: one line on standard error, and the program ends.
+//
+// Why it is right. A holder of the lock stores `held_` before its section, and a transaction reads
+// `held_` before its own. The fence (1) keeps the section's accesses from taking place before that
+// store is everybody's. So a transaction that has committed before the store is seen whole by the
+// holder; one that has not is aborted by the store, as it has read `held_`; and one that begins later
+// finds it held. A transaction that finds by (3) what (2) has stored finds all that the holder
+// wrote. Transactions are in one order among themselves by the processor.
+
+#ifndef ASSAY_SYNC_ELIDED_LOCK_H_
+#define ASSAY_SYNC_ELIDED_LOCK_H_
+
+#include <mutex>
+
+#include "assay/sync/atomics.h"
+#include "assay/sync/elision.h"
+#include "assay/sync/misuse.h"
+#include "assay/sync/transaction.h"
+
+namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+
+// `Lock` has lock(), try_lock() and unlock().
+template <class Lock = std::mutex>
+class elided_lock {
+  static_assert(
+      requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
+      "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
+
+ public:
+  elided_lock() = default;
+  elided_lock(const elided_lock&) = delete;
+  elided_lock& operator=(const elided_lock&) = delete;
+  ~elided_lock() { use_.destroyed(this); }
+
+  // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
+  void lock() {
+    use_.wanted(this);
+    if (transaction::here == transaction::backend::none) [[likely]] {
+      take();
+    } else {
+      elision_.enter(
+          this, [this] { return is_free(); }, [this] { return try_take(); }, [this] { take(); });
+    }
+  }
+
+  // Enters a section if that is possible at once. As wait-free as try_lock() of `Lock`; where
+  // there are transactions, after at most 16 of them.
+  [[nodiscard]] bool try_lock() {
+    use_.wanted(this);
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return try_take();
+    return elision_.try_enter(this, [this] { return is_free(); }, [this] { return try_take(); });
+  }
+
+  // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
+  // lock(). As wait-free as unlock() of `Lock`.
+  void unlock() {
+    if (transaction::here != transaction::backend::none) [[unlikely]] {
+      if (elision_.leave(this)) return;
+      use_.given_back();
+      held_.store(false, memory_order_release);  // (2) with (3)
+    } else {
+      use_.given_back();
+    }
+    lock_.unlock();
+  }
+
+ private:
+  [[nodiscard]] bool is_free() const noexcept {
+    return !held_.load(memory_order_acquire);  // (3) with (2)
+  }
+  void take() {
+    lock_.lock();
+    taken();
+  }
+  bool try_take() {
+    if (!lock_.try_lock()) return false;
+    taken();
+    return true;
+  }
+  void taken() noexcept {
+    use_.taken();
+    if (transaction::here == transaction::backend::none) [[likely]]
+      return;
+    held_.store(true, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);  // (1)
+  }
+
+  detail::elision elision_;
+  // On a line of its own: whoever waits for lock_ would abort those who have read this.
+  alignas(64) atomic<bool> held_{false};
+  alignas(64) Lock lock_;
+  [[no_unique_address]] detail::lock_use use_;
+};
+
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+
+#endif  // ASSAY_SYNC_ELIDED_LOCK_H_

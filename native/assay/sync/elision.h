@@ -1,0 +1,314 @@
+// What elided_lock.h and elided_shared_lock.h have in common: how a section begins in a transaction,
+// how often that is tried, and when the lock is taken instead.
+//
+// It is the lock of Bonnichsen (2016, listing 4.1), which is Afek, Levy and Morrison's (2014) with
+// another answer to the lemming effect (Dice et al. 2009): a transaction that fails takes the lock,
+// which makes all others fail, which take the lock. So
+//  - who finds the lock held waits until it is free before it tries, and does not count that;
+//  - who could neither commit nor take the lock at once waits for a random time, the longer the more
+//    often that happened to this thread (truncated exponential backoff: Anderson 1990).
+//
+// The listing's `delay` has the signs of both its steps wrong: min(delay + 1, 0) after a failure and
+// max(delay - 1, b) after a section leave it at 0 and at b. What the text says is
+// min(delay + 1, b) where the lock could not be had, and max(delay - 1, 0) when a section has ended.
+//
+// Three things are different here. The listing looks whether the lock is held when a transaction
+// commits; here it is read when one begins (early subscription), so that a transaction runs beside
+// no holder of the lock and meets nothing that the section could not meet without transactions
+// (Dice et al. 2014 show what can happen otherwise). The listing begins again for ever; here the
+// lock itself is waited for after a few rounds, so that a section begins as surely as under the
+// lock. And its three attempts are where elision_tuning.h begins.
+
+#ifndef ASSAY_SYNC_ELISION_H_
+#define ASSAY_SYNC_ELISION_H_
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+#include "assay/probe/probe.h"
+#include "assay/sync/atomics.h"
+#include "assay/sync/backoff.h"
+#include "assay/sync/elision_tuning.h"
+#include "assay/sync/misuse.h"
+#include "assay/sync/transaction.h"
+
+// Of all elided locks together, and of nothing where there are no transactions.
+namespace assay::sync::elision_probes {
+
+inline probe::counter attempts{"elision_attempts", "transactions that elided locks began"};
+inline probe::counter commits{"elision_commits", "sections of elided locks that committed"};
+inline probe::counter fallbacks{"elision_fallbacks", "sections that took the lock"};
+inline probe::counter held{"elision_aborts_held", "transactions that found the lock held"};
+inline probe::counter conflict{"elision_aborts_conflict", "that another thread ended"};
+inline probe::counter capacity{"elision_aborts_capacity", "that accessed too much"};
+inline probe::counter asked{"elision_aborts_asked", "that the section or an inner lock ended"};
+inline probe::counter other{"elision_aborts_other", "that anything else ended"};
+
+inline const probe::counter& aborts_by(transaction::cause cause) {
+  switch (cause) {
+    case transaction::cause::conflict:
+      return conflict;
+    case transaction::cause::capacity:
+      return capacity;
+    case transaction::cause::asked:
+      return asked;
+    default:
+      return other;
+  }
+}
+
+}  // namespace assay::sync::elision_probes
+
+namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+
+namespace detail {
+
+// What a thread knows of its own sections. Transactions write it, too: an abort undoes that.
+class eliding_thread {
+ public:
+  // The calling thread's.
+  static eliding_thread& here() noexcept { return here_; }
+
+  // The locks that it has elided, which are all in one transaction.
+  [[nodiscard]] bool elides() const noexcept { return depth_ != 0; }
+  [[nodiscard]] bool elides(const void* lock) const noexcept {
+    return std::find(inside_.begin(), inside_.begin() + depth_, lock) != inside_.begin() + depth_;
+  }
+  [[nodiscard]] bool may_elide_more() const noexcept { return depth_ < inside_.size(); }
+  void enter(const void* lock) noexcept { inside_[depth_++] = lock; }
+  // False if it has not elided it. Locks need not be left in the order of entering.
+  bool leave(const void* lock) noexcept {
+    for (std::size_t i = depth_; i-- > 0;) {
+      if (inside_[i] != lock) continue;
+      std::copy(inside_.begin() + i + 1, inside_.begin() + depth_, inside_.begin() + i);
+      --depth_;
+      return true;
+    }
+    return false;
+  }
+
+  // The listing's `delay`.
+  void failed() noexcept { delay_ = std::min(delay_ + 1, most_delay); }
+  void succeeded() noexcept { delay_ = delay_ == 0 ? 0 : delay_ - 1; }
+  void back_off() noexcept {
+    if (delay_ == 0) return;
+    const std::uint64_t pauses = random() % (std::uint64_t{slot_pauses} << delay_);
+    if (pauses < pauses_of_a_yield) {
+      for (std::uint64_t i = 0; i < pauses; ++i) backoff::pause();
+    } else {  // the holder may be waiting for this processor
+      for (std::uint64_t i = 0; i < pauses; i += pauses_of_a_yield) std::this_thread::yield();
+    }
+  }
+
+  // One section in 16 or so is timed, one at a time; at random, so that of several locks all are.
+  void begin_sample(const void* lock, unsigned attempts) noexcept {
+    if (until_sample_-- != 0) return;
+    until_sample_ = static_cast<unsigned>(random() % (2 * sections_a_sample));
+    sampled_ = lock;
+    attempts_ = attempts;
+    began_ = std::chrono::steady_clock::now();
+  }
+  void end_sample(const void* lock, elision_tuning& tuning) noexcept {
+    if (sampled_ != lock) return;
+    sampled_ = nullptr;
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began_;
+    tuning.record(attempts_, static_cast<std::uint64_t>(took.count()));
+  }
+  void drop_sample() noexcept { sampled_ = nullptr; }
+
+ private:
+  // The listing's slot of 1,024 cycles, and its b for 16 threads: the longest wait is about 1 ms.
+  static constexpr unsigned slot_pauses = 16;
+  static constexpr unsigned most_delay = 12;
+  static constexpr unsigned pauses_of_a_yield = 64;
+  static constexpr unsigned sections_a_sample = 16;
+
+  // Marsaglia's xorshift (2003): what threads draw must differ, and no more.
+  std::uint64_t random() noexcept {
+    if (drawn_ == 0) drawn_ = reinterpret_cast<std::uintptr_t>(this) | 1U;
+    drawn_ ^= drawn_ << 13U;
+    drawn_ ^= drawn_ >> 7U;
+    drawn_ ^= drawn_ << 17U;
+    return drawn_ >> 11U;
+  }
+
+  static thread_local constinit eliding_thread here_;
+
+  std::array<const void*, 7> inside_{};  // RTM has no more transactions inside of each other
+  std::size_t depth_ = 0;
+  unsigned delay_ = 0;
+  unsigned until_sample_ = 0;
+  std::uint64_t drawn_ = 0;
+  const void* sampled_ = nullptr;
+  unsigned attempts_ = 0;
+  std::chrono::steady_clock::time_point began_{};
+};
+
+inline thread_local constinit eliding_thread eliding_thread::here_{};
+
+// Of one lock, where there are transactions. `free` says whether nobody is in the way who has taken
+// the lock, and is what a transaction subscribes to: it is read in it, so that the transaction aborts
+// when the answer changes. No other thread ends a transaction by what is written here: it reads
+// nothing of this object.
+class alignas(64) elision {
+ public:
+  // Enters a section: in a transaction, or by `try_take` or `take`, which take the lock.
+  template <class Free, class TryTake, class Take>
+  void enter(const void* lock, const Free& free, const TryTake& try_take, const Take& take) {
+    eliding_thread& me = eliding_thread::here();
+    if (me.elides()) {
+      enter_inside(me, lock, free);
+      return;
+    }
+    const unsigned attempts = tuning_.attempts();
+    me.begin_sample(lock, attempts);
+    for (unsigned round = 0; attempts != 0 && round < most_rounds; ++round) {
+      me.back_off();
+      if (elide(me, lock, attempts, free)) return;
+      if (try_take()) {
+        elision_probes::fallbacks.add();
+        return;
+      }
+      me.failed();
+    }
+    take();
+    elision_probes::fallbacks.add();
+  }
+
+  // As enter(), and returns false where that would have to wait.
+  template <class Free, class TryTake>
+  bool try_enter(const void* lock, const Free& free, const TryTake& try_take) {
+    eliding_thread& me = eliding_thread::here();
+    if (me.elides()) {
+      if (!free()) return false;
+      enter_inside(me, lock, free);
+      return true;
+    }
+    if (free() && elide(me, lock, tuning_.attempts(), free)) return true;
+    if (!try_take()) return false;
+    elision_probes::fallbacks.add();
+    return true;
+  }
+
+  // Leaves a section. False: the calling thread has the lock itself, and gives it back after this.
+  bool leave(const void* lock) noexcept {
+    eliding_thread& me = eliding_thread::here();
+    if (!me.leave(lock)) {
+      me.succeeded();
+      me.end_sample(lock, tuning_);
+      return false;
+    }
+    transaction::commit();
+    if (!me.elides()) {
+      elision_probes::commits.add();
+      me.succeeded();
+      me.end_sample(lock, tuning_);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr unsigned most_rounds = 4;
+  static constexpr unsigned most_waits = 16;  // of sync::backoff, between attempts: some 10 us
+  static constexpr std::uint8_t lock_is_held = 0x65;
+
+  // All that is elided is in one transaction, and what cannot be ends it: the outermost lock is taken
+  // then, as this abort is not one that may succeed again.
+  template <class Free>
+  static void enter_inside(eliding_thread& me, const void* lock, const Free& free) {
+    static_cast<void>(transaction::begin());  // an abort goes back to the outermost
+    if (!free() || !me.may_elide_more()) transaction::abort<lock_is_held>();
+    me.enter(lock);
+  }
+
+  template <class Free>
+  static bool elide(eliding_thread& me, const void* lock, unsigned attempts, const Free& free) {
+    unsigned failures = 0;
+    for (unsigned waits = 0; failures < attempts && waits < most_waits; ++waits) {
+      if (!became_free(free)) return false;
+      elision_probes::attempts.add();
+      const transaction::status found = transaction::begin();
+      if (found.begun()) {
+        if (free()) [[likely]] {
+          me.enter(lock);
+          return true;
+        }
+        transaction::commit();  // it has written nothing
+        elision_probes::held.add();
+        continue;
+      }
+      elision_probes::aborts_by(found.cause()).add();
+      if (!found.may_succeed_again()) return false;
+      ++failures;
+    }
+    return false;
+  }
+
+  // Whether it was free before long.
+  template <class Free>
+  static bool became_free(const Free& free) {
+    backoff pause;
+    for (unsigned i = 0; i < most_waits; ++i) {
+      if (free()) return true;
+      pause.wait();
+    }
+    return false;
+  }
+
+  elision_tuning tuning_;
+};
+
+// Finds misuse, in builds that do.
+class lock_use {
+#ifdef NDEBUG
+ public:
+  static void wanted() {}
+  static void taken() {}
+  static void given_back() {}
+  static void taken_shared() {}
+  static void given_back_shared() {}
+  static void destroyed(const void* /*lock*/) {}
+  static void wanted(const void* /*lock*/) {}
+#else
+ public:
+  void wanted(const void* lock) const {
+    misuse::require(
+        owner_.load(memory_order_relaxed) != me() && !eliding_thread::here().elides(lock),
+        "an elided lock is locked again by the thread that holds it");
+  }
+  void taken() { owner_.store(me(), memory_order_relaxed); }
+  void given_back() {
+    misuse::require(owner_.load(memory_order_relaxed) == me(),
+                    "an elided lock is unlocked by a thread that does not hold it");
+    owner_.store(nullptr, memory_order_relaxed);
+  }
+  void taken_shared() { readers_.fetch_add(1, memory_order_relaxed); }
+  void given_back_shared() {
+    misuse::require(readers_.fetch_sub(1, memory_order_relaxed) > 0,
+                    "an elided shared lock is unlocked by a thread that does not share it");
+  }
+  void destroyed(const void* lock) const {
+    misuse::require(owner_.load(memory_order_relaxed) == nullptr &&
+                        readers_.load(memory_order_relaxed) == 0 &&
+                        !eliding_thread::here().elides(lock),
+                    "an elided lock is destroyed while it is held");
+  }
+
+ private:
+  static const void* me() { return &eliding_thread::here(); }
+
+  // Relaxed: a thread compares with itself, and what others wrote is not its own address.
+  atomic<const void*> owner_{nullptr};
+  atomic<int> readers_{0};
+#endif
+};
+
+}  // namespace detail
+
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+
+#endif  // ASSAY_SYNC_ELISION_H_

@@ -1,0 +1,84 @@
+// How often should a lock try a transaction before it is taken? Found out by trying.
+//
+//     assay::sync::elision_tuning tuning;                  // of one lock
+//
+//     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
+//     ... a section with at most so many ...
+//     tuning.record(attempts, ns);                         // of some sections, how long it took
+//
+// Whether a transaction pays depends on what the section does, on who else does it, and on the
+// processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano
+// 2014, who climb a hill by processor cycles; libomp's adaptive lock judges by failures alone, and
+// does not see that a transaction which commits may cost more than it gains). A choice stands for a
+// window of some sections, whose mean time is what it costs: from the wish to enter until the
+// section has ended, waits and all that ran in vain included. After each choice was tried once, the
+// one that cost least is taken. One window in 16 goes to another one by turns, as they may have
+// become better: what they cost at most is known.
+//
+// attempts() and record() are for any thread, and wait-free: a record that would wait for another
+// one is dropped.
+
+#ifndef ASSAY_SYNC_ELISION_TUNING_H_
+#define ASSAY_SYNC_ELISION_TUNING_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/sync/atomics.h"
+#include "assay/sync/spin_lock.h"
+
+namespace assay::sync {
+
+class elision_tuning {
+ public:
+  // The first is the listing's (Bonnichsen 2016, listing 4.1).
+  static constexpr std::array<unsigned, 4> choices{3, 0, 1, 8};
+  static constexpr unsigned window = 32;          // records
+  static constexpr unsigned windows_a_look = 16;  // of which one looks at another choice
+  // A thread that lost its processor says nothing about transactions.
+  static constexpr std::uint64_t most_ns = 1'000'000;
+
+  [[nodiscard]] unsigned attempts() const noexcept {
+    return attempts_.load(memory_order_relaxed);  // a number that stands for itself
+  }
+
+  // A section that began when there were this many attempts took this long.
+  void record(unsigned attempts, std::uint64_t ns) noexcept {
+    if (!busy_.try_lock()) return;
+    if (attempts == choices[now_]) add(std::min(ns, most_ns));
+    busy_.unlock();
+  }
+
+ private:
+  void add(std::uint64_t ns) noexcept {
+    sum_ += ns;
+    if (++records_ == window) {
+      costs_[now_] = sum_ / window;
+      sum_ = 0;
+      records_ = 0;
+      ++windows_;
+      now_ = next();
+      attempts_.store(choices[now_], memory_order_relaxed);
+    }
+  }
+  [[nodiscard]] std::size_t next() const noexcept {
+    if (windows_ < choices.size()) return windows_;
+    if (windows_ % windows_a_look == 0) return windows_ / windows_a_look % choices.size();
+    return static_cast<std::size_t>(std::ranges::min_element(costs_) - costs_.begin());
+  }
+
+  atomic<unsigned> attempts_{choices[0]};
+  spin_lock busy_;
+  // Under busy_.
+  unsigned records_ = 0;
+  std::uint64_t sum_ = 0;
+  std::size_t windows_ = 0;
+  std::size_t now_ = 0;
+  std::array<std::uint64_t, choices.size()> costs_{};
+};
+
+}  // namespace assay::sync
+
+#endif  // ASSAY_SYNC_ELISION_TUNING_H_

@@ -1,0 +1,116 @@
+// What does an elided lock cost beside the lock below it, and what does it gain?
+//
+// The same short section behind a std::mutex and behind an elided one, by turns: by one thread; by
+// two that count in one place; and by two that count each in a place of its own, where transactions
+// have no conflict. ASSAY_TRANSACTIONS=none in the environment tells what is left where a processor
+// has none. Then it is one branch, which is also measured alone.
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/common_start.h"
+#include "assay/fixture/keep.h"
+#include "assay/fixture/ns_each.h"
+#include "assay/fixture/turns.h"
+#include "assay/sync/crew.h"
+#include "assay/sync/elided_lock.h"
+#include "assay/sync/transaction.h"
+
+namespace {
+
+using namespace assay;
+
+struct alignas(64) counter {
+  std::uint64_t value = 0;
+};
+
+template <class Lock>
+struct alignas(64) guarded {
+  Lock lock;
+  std::array<counter, 2> counters;
+};
+
+template <class Lock>
+[[gnu::noinline]] void count(Lock& lock, std::uint64_t& counter, std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const std::scoped_lock held(lock);
+    fixture::keep(++counter);
+  }
+}
+
+// Nanoseconds of a section. The lock is at another place of the heap in each turn.
+template <class Lock>
+double ns_alone() {
+  constexpr std::uint64_t sections = 200'000;
+  const auto all = std::make_unique<guarded<Lock>>();
+  std::uint64_t& counter = all->counters[0].value;
+  count(all->lock, counter, sections / 10);
+  return fixture::ns_each(sections, [&] { count(all->lock, counter, sections); });
+}
+
+template <class Lock>
+double ns_of_two(sync::crew& two, bool in_one_place) {
+  constexpr std::uint64_t sections = 100'000;  // of both
+  const auto all = std::make_unique<guarded<Lock>>();
+  fixture::common_start start(2);
+  const double ns = fixture::ns_each(sections, [&] {
+    two.run([&](unsigned thread) {
+      static_cast<void>(start.arrive());
+      count(all->lock, all->counters[in_one_place ? 0 : thread].value, sections / 2);
+    });
+  });
+  if (all->counters[0].value + all->counters[1].value != sections) {
+    throw std::logic_error("a section was lost");
+  }
+  return ns;
+}
+
+// What transaction.h adds to code that could have transactions.
+template <bool asks>
+[[gnu::noinline]] double ns_of_call() {
+  constexpr std::uint64_t calls = 1'000'000;
+  std::uint64_t counter = 0;
+  return fixture::ns_each(calls, [&] {
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      const bool elided = asks && sync::transaction::begin().begun();
+      fixture::keep(++counter);
+      if (elided) sync::transaction::commit();
+    }
+  });
+}
+
+template <class Lock>
+void add_lock(fixture::turns& all, const std::string& name, sync::crew& two) {
+  all.add("one thread", name, [](std::uint64_t) { return ns_alone<Lock>(); });
+  all.add("two threads, one counter", name,
+          [&two](std::uint64_t) { return ns_of_two<Lock>(two, true); });
+  all.add("two threads, a counter each", name,
+          [&two](std::uint64_t) { return ns_of_two<Lock>(two, false); });
+}
+
+fixture::figures measure(const fixture::settings& settings) {
+  sync::crew two(2);
+  fixture::turns all;
+  add_lock<std::mutex>(all, "mutex", two);
+  add_lock<sync::elided_lock<std::mutex>>(all, "elided", two);
+  all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
+  all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
+  fixture::figures found = all.run(settings.rounds, settings.seed);
+  using sync::transaction::backend;
+  found["transactions"]["here"].push_back(sync::transaction::here == backend::none ? 0 : 1);
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli("Measures elided locks, in nanoseconds of a section.");
+  return fixture::run_benchmark(cli, argc, argv, 31, measure);
+}

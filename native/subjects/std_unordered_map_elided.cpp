@@ -1,0 +1,14 @@
+#include <mutex>
+#include <unordered_map>
+
+#include "assay/sync/elided_lock.h"
+#include "locked_map.h"
+
+template <class K, class V>
+using std_unordered_map_elided =
+    locked_map<std::unordered_map<K, V>, assay::sync::elided_lock<std::mutex>>;
+
+static const assay::subject_template<std_unordered_map_elided> registered{
+    "std_unordered_map_elided",
+    "std_unordered_map_mutex, whose mutex is elided by transactions where the processor has them",
+    "at once"};
