@@ -34,8 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int not_needed = 3;  // or not possible
-
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* const path = std::getenv("PATH");
@@ -151,17 +149,15 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_option("--seed", chosen.seed, "of which these are")->capture_default_str();
   cli.add_flag("--json", chosen.json, "what came of them as JSON");
+  cli.add_option("--record", chosen.record,
+                 "writes all that is known of them as JSON to this file, and no summary");
   cli.add_option("program", command, "and its arguments")->required();
   cli.prefix_command();
   cli.positionals_at_end();
   try {
     cli.parse(argc, argv);
-    if (executes_transactions()) {
-      std::cerr << "error: this processor executes transactions itself, and they cannot be "
-                   "emulated; run the "
-                   "program without assay-rtm\n";
-      return not_needed;
-    }
+    chosen.replaces_begins = executes_transactions();
+    if (!chosen.record.empty()) chosen.record = fs::absolute(chosen.record).string();
     run(command, chosen);
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : 2;

@@ -16,6 +16,9 @@
 #include "emulation/rtm/engine.h"
 
 #include <asm/prctl.h>
+#include <cpuid.h>
+#include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -40,6 +43,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <sstream>
 #include <string>
@@ -49,6 +53,7 @@
 #include <vector>
 
 #include "assay/random/splitmix64.h"
+#include "emulation/rtm/record.h"
 #include "emulation/rtm/settings.h"
 #include "emulation/rtm/stopped_threads.h"
 
@@ -61,6 +66,7 @@ constexpr std::size_t most_pages = 8192;  // of one thread; after that it begins
 constexpr std::uint64_t most_blocks = 1
                                       << 20;  // of code in one transaction: then comes an interrupt
 constexpr unsigned most_nested = 7;           // as in Intel's processors
+constexpr std::uint64_t farthest_ahead = 64;  // instructions, between transactions
 constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
 
 // Why a transaction ended, in the order of the report.
@@ -130,13 +136,23 @@ struct alignas(page_bytes) page {
   std::uint64_t written_lines;
   std::uint64_t address;
   std::uint64_t transaction;  // which copied it last
+  bool conflicts;
+  // Of each line, which instruction read and wrote it first. Only where there is a record.
+  std::array<std::uint64_t, page_bytes / line_bytes> read_at;
+  std::array<std::uint64_t, page_bytes / line_bytes> written_at;
 };
 
 const program_side* program = nullptr;
-settings chosen;
 totals sums;
-std::mutex commits;                  // one thread at a time stops the others
-struct sigaction programs_action{};  // on what is no instruction of RTM
+std::mutex commits;                                     // one thread at a time stops the others
+std::array<struct sigaction, NSIG> programs_actions{};  // on signals that are the engine's
+// What these refer to is never destroyed: this library is ended before the program's.
+settings& chosen = *new settings;
+// Where XBEGIN was in the program's code. In order, and unchanged when the program runs.
+std::vector<std::uint64_t>& replaced_begins = *new std::vector<std::uint64_t>;
+bool has_cpuid = false;  // the kernel has CPUID raise SIGSEGV
+record* kept = nullptr;
+int page_map = -1;  // /proc/self/pagemap
 
 bool copy_from(std::uint64_t address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
@@ -187,8 +203,12 @@ struct decoded {
   std::int32_t operand = 0;
 };
 
+constexpr std::array<unsigned char, 2> xbegin{0xc7, 0xf8};
+constexpr std::array<unsigned char, 2> ud2{0x0f, 0x0b};  // which no processor executes
+constexpr std::array<unsigned char, 2> cpuid{0x0f, 0xa2};
+
 decoded decode(const std::array<unsigned char, 6>& code) {
-  if (code[0] == 0xc7 && code[1] == 0xf8) {
+  if (std::equal(xbegin.begin(), xbegin.end(), code.begin())) {
     std::int32_t distance = 0;
     std::memcpy(&distance, &code[2], sizeof distance);
     return {instruction::begin, 6, distance};
@@ -201,6 +221,11 @@ decoded decode(const std::array<unsigned char, 6>& code) {
 
 decoded decode_at(std::uint64_t address) {
   std::array<unsigned char, 6> code{};
+  if (std::ranges::binary_search(replaced_begins, address)) {
+    copy_from(address, code.data(), code.size());
+    std::ranges::copy(xbegin, code.begin());
+    return decode(code);
+  }
   // The last instruction of a page may be shorter.
   for (std::size_t bytes = code.size(); bytes >= 3; bytes -= 3) {
     if (copy_from(address, code.data(), bytes)) return decode(code);
@@ -208,10 +233,43 @@ decoded decode_at(std::uint64_t address) {
   return {};
 }
 
+// Has each XBEGIN of the program's code raise SIGILL, on a processor that would execute it. What
+// looks like one is one if what follows is the distance to a place in the same code, which chance does
+// about once in a thousand times, and the two bytes are there by chance once in 65,536.
+int replace_begins(dl_phdr_info* object, std::size_t /*bytes*/, void* memory_of_process) {
+  const int memory = *static_cast<int*>(memory_of_process);
+  for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    const std::uint64_t first = object->dlpi_addr + part.p_vaddr;
+    std::vector<unsigned char> code(part.p_memsz);
+    if (!copy_from(first, code.data(), code.size())) continue;
+    auto at = code.begin();
+    while ((at = std::search(at, code.end(), xbegin.begin(), xbegin.end())) != code.end()) {
+      const auto offset = at - code.begin();
+      ++at;
+      if (code.end() - at < 5) break;
+      std::int32_t distance = 0;
+      std::memcpy(&distance, &code[static_cast<std::size_t>(offset) + 2], sizeof distance);
+      const std::int64_t target = offset + 6 + distance;
+      if (target < 0 || target >= std::ssize(code)) continue;
+      const std::uint64_t place = first + static_cast<std::uint64_t>(offset);
+      // Unlike a write by the program, this one asks for no permission.
+      if (::pwrite(memory, ud2.data(), ud2.size(), static_cast<off_t>(place)) ==
+          ssize_t{ud2.size()}) {
+        replaced_begins.push_back(place);
+      }
+    }
+  }
+  return 0;
+}
+
 // One thread's emulator.
 class emulator {
  public:
-  explicit emulator(std::uint64_t number) : draw_(random::derive_seed(chosen.seed, number)) {
+  explicit emulator(std::uint64_t number)
+      : number_(number), draw_(random::derive_seed(chosen.seed, number)) {
+    if (kept != nullptr) stack_ = program->this_stack();
     open();
   }
   ~emulator() { ::uc_close(engine_); }
@@ -236,6 +294,7 @@ class emulator {
     greg_t* const general = context.uc_mcontext.gregs;
     const auto first = static_cast<std::uint64_t>(general[REG_RIP]) + begin.bytes;
     const std::uint64_t otherwise = first + static_cast<std::uint64_t>(std::int64_t{begin.operand});
+    if (kept != nullptr) begin_to_observe(context, first - begin.bytes);
     take_registers(context);
     const bool is_injected =
         static_cast<double>(draw_() >> 11U) * 0x1p-53 * 100 < chosen.abort_percent;
@@ -252,6 +311,7 @@ class emulator {
     sums.ended.at(static_cast<std::size_t>(why)).fetch_add(1, std::memory_order_relaxed);
     raise_to(sums.most_read_lines, read_lines_);
     raise_to(sums.most_written_lines, written_lines_);
+    if (kept != nullptr) tell(why);
   }
 
  private:
@@ -267,6 +327,7 @@ class emulator {
     hook(UC_HOOK_MEM_UNMAPPED, reinterpret_cast<void*>(&on_unmapped));
     hook(UC_HOOK_BLOCK, reinterpret_cast<void*>(&on_block));
     hook(UC_HOOK_INTR, reinterpret_cast<void*>(&on_interrupt));
+    if (kept != nullptr) hook(UC_HOOK_CODE, reinterpret_cast<void*>(&on_instruction));
     for (const int kind : {UC_X86_INS_SYSCALL, UC_X86_INS_SYSENTER, UC_X86_INS_CPUID}) {
       uc_hook unused = 0;
       ::uc_hook_add(engine_, &unused, UC_HOOK_INSN, reinterpret_cast<void*>(&on_system_call), this,
@@ -288,6 +349,8 @@ class emulator {
     const std::uint64_t start = address & ~(page_bytes - 1);
     std::unique_ptr<page>& place = pages_[start];
     const bool is_new = place == nullptr;
+    const bool is_fresh =
+        kept != nullptr && (is_new || place->transaction != transaction_) && !is_in_memory(start);
     if (is_new) place = std::make_unique<page>();
     page& found = *place;
     if (!is_new && found.transaction == transaction_) return &found;
@@ -299,6 +362,11 @@ class emulator {
     found.read.fill(0);
     found.written.fill(0);
     found.read_lines = found.written_lines = 0;
+    found.conflicts = false;
+    if (is_fresh && seen_.fresh_at == 0) {
+      seen_.fresh_at = at_;
+      seen_.fresh_page = start;
+    }
     found.address = start;
     found.transaction = transaction_;
     touched_.push_back(&found);
@@ -351,12 +419,19 @@ class emulator {
     if ((lines & line) != 0) return true;
     lines |= line;
     ++(writes ? written_lines_ : read_lines_);
+    (writes ? in.written_at : in.read_at)[offset / line_bytes] = at_;
     const std::uint64_t set = (in.address + offset) / line_bytes % chosen.sets;
     return ++(writes ? written_sets_ : read_sets_)[set] <=
            (writes ? chosen.ways : chosen.read_ways);
   }
 
   bool access(std::uint64_t address, std::uint64_t bytes, bool writes) {
+    if (is_ahead_) return touch(address) != nullptr && touch(address + bytes - 1) != nullptr;
+    if (writes && seen_.first_write_at == 0 && !is_on_stack(address)) {
+      seen_.first_write_at = at_;
+      written_after_ = seen_.instructions;
+    }
+    seen_.detail = address;
     for (std::uint64_t at = address; at < address + bytes; ++at) {
       page* const in = touch(at);
       if (in == nullptr) {
@@ -386,10 +461,21 @@ class emulator {
     }
     return mine.access(address, static_cast<std::uint64_t>(bytes), type == UC_MEM_WRITE_UNMAPPED);
   }
-  static void on_block(uc_engine* /*engine*/, std::uint64_t /*address*/, std::uint32_t /*bytes*/,
+  static void on_block(uc_engine* /*engine*/, std::uint64_t address, std::uint32_t bytes,
                        void* self) {
     auto& mine = *static_cast<emulator*>(self);
     if (++mine.blocks_ > most_blocks) mine.stop(ended::too_long);
+    if (kept != nullptr && !mine.is_ahead_) mine.follow_calls(address, address + bytes);
+  }
+  static void on_instruction(uc_engine* /*engine*/, std::uint64_t address, std::uint32_t /*bytes*/,
+                             void* self) {
+    auto& mine = *static_cast<emulator*>(self);
+    mine.at_ = address;
+    if (!mine.is_ahead_) {
+      ++mine.seen_.instructions;
+    } else if (++mine.seen_.gap > farthest_ahead) {
+      mine.stop(ended::too_long);
+    }
   }
   static void on_interrupt(uc_engine* /*engine*/, std::uint32_t number, void* self) {
     constexpr std::uint32_t debug = 1;
@@ -401,6 +487,99 @@ class emulator {
   }
   static void on_system_call(uc_engine* /*engine*/, void* self) {
     static_cast<emulator*>(self)->stop(ended::system_call);
+  }
+
+  // --- What is recorded ---
+
+  void begin_to_observe(const ucontext_t& context, std::uint64_t begin) {
+    seen_ = {};
+    seen_.thread = number_;
+    seen_.begin = seen_.section = at_ = begin;
+    written_after_ = 0;
+    calls_.clear();
+    last_block_end_ = 0;
+    highest_ = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+  }
+
+  [[nodiscard]] bool is_on_stack(std::uint64_t address) const {
+    return stack_.first <= address && address < stack_.last;
+  }
+
+  // Whether the processor would find the page, or else have the kernel give it one.
+  static bool is_in_memory(std::uint64_t start) {
+    std::uint64_t about = 0;
+    constexpr unsigned present = 63;
+    const auto at = static_cast<off_t>(start / page_bytes * sizeof about);
+    return ::pread(page_map, &about, sizeof about, at) != ssize_t{sizeof about} ||
+           (about >> present & 1U) != 0;
+  }
+
+  // A block of code from one address to another begins. A function was called if the address behind
+  // the last block is on top of the stack, and has returned if that is no longer there.
+  void follow_calls(std::uint64_t first, std::uint64_t last) {
+    std::uint64_t top = 0;
+    ::uc_reg_read(engine_, UC_X86_REG_RSP, &top);
+    while (!calls_.empty() && calls_.back().second < top) calls_.pop_back();
+    if (top > highest_) {
+      highest_ = top;
+      seen_.section = first;
+    } else {
+      std::uint64_t back = 0;
+      const auto in = pages_.find(top & ~(page_bytes - 1));
+      const std::uint64_t offset = top % page_bytes;
+      if (in != pages_.end() && offset + sizeof back <= page_bytes) {
+        std::memcpy(&back, &in->second->now[offset], sizeof back);
+        if (back == last_block_end_ && back != first) calls_.emplace_back(back, top);
+      }
+    }
+    last_block_end_ = last;
+  }
+
+  // Goes on behind a transaction that has committed, to where another one begins, if that is near.
+  // What it does there is thrown away, and comes again.
+  void look_ahead() {
+    std::uint64_t from = 0;
+    ::uc_reg_read(engine_, UC_X86_REG_RIP, &from);
+    is_ahead_ = true;
+    why_.reset();
+    is_at_instruction_ = false;
+    const uc_err error = ::uc_emu_start(engine_, from, 0, 0, 0);
+    is_ahead_ = false;
+    if (why_ || (error != UC_ERR_INSN_INVALID && !is_at_instruction_)) return;
+    ::uc_reg_read(engine_, UC_X86_REG_RIP, &from);
+    seen_.is_followed = decode_at(from).kind == instruction::begin;
+  }
+
+  void tell(ended why) {
+    seen_.why = static_cast<std::size_t>(why);
+    seen_.is_asked = why == ended::asked;
+    seen_.at = at_;
+    if (why == ended::system_call) ::uc_reg_read(engine_, UC_X86_REG_RAX, &seen_.detail);
+    if (seen_.first_write_at != 0)
+      seen_.instructions_after_write = seen_.instructions - written_after_;
+    seen_.read_lines = read_lines_;
+    seen_.written_lines = written_lines_;
+    seen_.fullest_read = std::ranges::max(read_sets_);
+    seen_.fullest_written = std::ranges::max(written_sets_);
+    for (const auto& call : std::views::reverse(calls_)) seen_.calls.push_back(call.first);
+    for (const page* each : touched_) {
+      for (std::uint64_t i = 0; i < page_bytes / line_bytes; ++i) {
+        const std::uint64_t line = each->address + i * line_bytes;
+        const bool is_read = (each->read_lines >> i & 1U) != 0;
+        const bool is_written = (each->written_lines >> i & 1U) != 0;
+        seen_.read_bytes += static_cast<std::uint64_t>(std::popcount(each->read[i]));
+        if ((!is_read && !is_written) || is_on_stack(line)) continue;
+        seen_.lines.push_back({.line = line,
+                               .read = each->read[i],
+                               .written = each->written[i],
+                               .read_at = is_read ? each->read_at[i] : 0,
+                               .written_at = is_written ? each->written_at[i] : 0,
+                               .conflicts = each->conflicts && !is_line_as_read(*each, i)});
+      }
+    }
+    if (why == ended::committed) look_ahead();
+    if (!seen_.is_followed) seen_.gap = 0;
+    kept->add(seen_);
   }
 
   // From an address to the outermost XEND, or to whatever else ends it.
@@ -449,7 +628,6 @@ class emulator {
   static void note_unknown(std::uint64_t at) {
     std::array<unsigned char, 8> bytes{};
     copy_from(at, bytes.data(), bytes.size());
-    constexpr std::array<unsigned char, 2> ud2{0x0f, 0x0b};  // which no processor executes
     if (std::ranges::equal(std::span(bytes).first<2>(), ud2)) return;
     if (sums.has_unknown.exchange(true, std::memory_order_relaxed)) return;
     sums.unknown_at = at;
@@ -533,7 +711,10 @@ class emulator {
     for (page* each : touched_) {
       if (!is_accessed(*each)) continue;  // code
       if (!copy_from(each->address, each->at_end.data(), page_bytes)) return ended::page_fault;
-      if (!is_as_read(*each)) return ended::conflict;
+      if (!is_as_read(*each)) {
+        each->conflicts = true;
+        return ended::conflict;
+      }
     }
     for (const page* each : touched_) {
       // What is written once more as it is: whether it may be written.
@@ -549,8 +730,15 @@ class emulator {
     return each.read_lines != 0 || each.written_lines != 0;
   }
   static bool is_as_read(const page& each) {
-    for (std::size_t i = 0; i < page_bytes; ++i) {
-      if ((each.read[i / 64] >> i % 64 & 1U) != 0 && each.copied[i] != each.at_end[i]) return false;
+    for (std::size_t i = 0; i < page_bytes / line_bytes; ++i) {
+      if (!is_line_as_read(each, i)) return false;
+    }
+    return true;
+  }
+  static bool is_line_as_read(const page& each, std::size_t line) {
+    for (std::size_t i = 0; i < line_bytes; ++i) {
+      const std::size_t at = line * line_bytes + i;
+      if ((each.read[line] >> i & 1U) != 0 && each.copied[at] != each.at_end[at]) return false;
     }
     return true;
   }
@@ -583,7 +771,19 @@ class emulator {
   std::uint32_t code_ = 0;
   bool is_at_instruction_ = false;  // one of RTM's, which the emulator would not notice
   std::optional<ended> why_;
+  std::uint64_t number_;  // of the thread
   random::splitmix64 draw_;
+
+  // Of the record alone.
+  stack_range stack_;
+  observed seen_;
+  std::uint64_t at_ = 0;             // the instruction that is executed
+  std::uint64_t written_after_ = 0;  // instructions
+  std::uint64_t highest_ = 0;        // that the stack pointer was, in functions that have returned
+  std::uint64_t last_block_end_ = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>>
+      calls_;  // where they return to; that word's place
+  bool is_ahead_ = false;
 };
 
 // What one thread has. The handler runs on a stack of its own: a transaction may write to the
@@ -603,13 +803,48 @@ bool is_on_own_stack(const void* at) {
 }
 
 void pass_on(int signal, siginfo_t* info, void* raw) {
-  if ((programs_action.sa_flags & SA_SIGINFO) != 0) {
-    programs_action.sa_sigaction(signal, info, raw);
-  } else if (programs_action.sa_handler != SIG_DFL && programs_action.sa_handler != SIG_IGN) {
-    programs_action.sa_handler(signal);
-  } else {
+  const struct sigaction& programs = programs_actions.at(static_cast<std::size_t>(signal));
+  const bool is_sent = info->si_code <= 0;  // by a process, which the program may ignore
+  if ((programs.sa_flags & SA_SIGINFO) != 0) {
+    programs.sa_sigaction(signal, info, raw);
+  } else if (programs.sa_handler == SIG_DFL || (programs.sa_handler == SIG_IGN && !is_sent)) {
     ::signal(signal, SIG_DFL);  // the instruction comes again, and ends the program
+    if (is_sent) ::raise(signal);
+  } else if (programs.sa_handler != SIG_IGN) {
+    programs.sa_handler(signal);
   }
+}
+
+// CPUID, which the kernel does not let the program execute: as the processor has it, but with RTM.
+void on_fault(int signal, siginfo_t* info, void* raw) {
+  greg_t* const general = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs;
+  std::array<unsigned char, 2> code{};
+  if (info->si_code != SI_KERNEL ||
+      !copy_from(static_cast<std::uint64_t>(general[REG_RIP]), code.data(), code.size()) ||
+      code != cpuid) {
+    return pass_on(signal, info, raw);
+  }
+  constexpr std::uint32_t features = 7;
+  constexpr std::uint32_t rtm = 1U << 11U;            // in ebx
+  constexpr std::uint32_t always_aborts = 1U << 11U;  // in edx
+  const auto leaf = static_cast<std::uint32_t>(general[REG_RAX]);
+  const auto part = static_cast<std::uint32_t>(general[REG_RCX]);
+  std::uint32_t eax = 0;
+  std::uint32_t ebx = 0;
+  std::uint32_t ecx = 0;
+  std::uint32_t edx = 0;
+  ::syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1);
+  __cpuid_count(leaf, part, eax, ebx, ecx, edx);
+  ::syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
+  if (leaf == features && part == 0) {
+    ebx |= rtm;
+    edx &= ~always_aborts;
+  }
+  general[REG_RAX] = static_cast<greg_t>(eax);
+  general[REG_RBX] = static_cast<greg_t>(ebx);
+  general[REG_RCX] = static_cast<greg_t>(ecx);
+  general[REG_RDX] = static_cast<greg_t>(edx);
+  general[REG_RIP] += static_cast<greg_t>(cpuid.size());
 }
 
 void on_illegal(int signal, siginfo_t* info, void* raw) {
@@ -682,6 +917,7 @@ void put_unknown(std::ostream& out) {
 }
 
 void report() {
+  if (kept != nullptr) return kept->write();
   counts all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i] = sums.ended[i].load(std::memory_order_relaxed);
@@ -716,10 +952,28 @@ void end_thread() {
   if (here.stack != nullptr) ::munmap(std::exchange(here.stack, nullptr), stack_bytes);
 }
 
-int illegal_action(const struct sigaction* wanted, struct sigaction* before) {
-  if (before != nullptr) *before = programs_action;
-  if (wanted != nullptr) programs_action = *wanted;
+bool is_taken(int signal) {
+  return signal == SIGILL || signal == stopped_threads::signal_number() ||
+         (signal == SIGSEGV && has_cpuid);
+}
+
+int action_of(int signal, const struct sigaction* wanted, struct sigaction* before) {
+  struct sigaction& programs = programs_actions.at(static_cast<std::size_t>(signal));
+  if (before != nullptr) *before = programs;
+  if (wanted != nullptr) programs = *wanted;
   return 0;
+}
+
+// Has the program find RTM by CPUID, where the kernel and the processor can keep it from executing that.
+void take_cpuid() {
+  struct sigaction action{};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  struct sigaction& programs = programs_actions.at(SIGSEGV);
+  if (::sigaction(SIGSEGV, &action, &programs) != 0) return;
+  has_cpuid = ::syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0) == 0;
+  if (!has_cpuid) ::sigaction(SIGSEGV, &programs, nullptr);
 }
 
 const engine_side* start(const program_side* side) {
@@ -727,17 +981,32 @@ const engine_side* start(const program_side* side) {
   chosen = settings::parse(
       std::getenv(settings_variable));  // NOLINT(concurrency-mt-unsafe): before main()
   stopped_threads::install();
+  if (!chosen.record.empty()) {
+    kept = new record(chosen, *side, names);
+    page_map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    // Empty until there is a transaction: whoever looks for it knows that the program was started.
+    ::close(::open(chosen.record.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  }
+  if (chosen.replaces_begins) {
+    int memory = ::open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
+    side->for_each_object(replace_begins, &memory);
+    ::close(memory);
+    std::ranges::sort(replaced_begins);
+  }
   struct sigaction action{};
   action.sa_sigaction = on_illegal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER;
   sigfillset(&action.sa_mask);  // a signal waits until the transaction has ended
-  sigdelset(&action.sa_mask, stopped_threads::signal_number());
-  sigdelset(&action.sa_mask, SIGILL);
-  if (::sigaction(SIGILL, &action, &programs_action) != 0) return nullptr;
+  for (const int never : {stopped_threads::signal_number(), SIGILL, SIGSEGV}) {
+    sigdelset(&action.sa_mask, never);
+  }
+  if (::sigaction(SIGILL, &action, &programs_actions.at(SIGILL)) != 0) return nullptr;
+  take_cpuid();
   static const engine_side mine{.report = report,
                                 .end_thread = end_thread,
                                 .reserved_signal = stopped_threads::signal_number(),
-                                .illegal_action = illegal_action};
+                                .is_taken = is_taken,
+                                .action = action_of};
   return &mine;
 }
 

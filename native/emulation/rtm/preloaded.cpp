@@ -1,5 +1,6 @@
-// What assay-rtm loads into a program: starts the engine, and keeps the two signals that it needs
-// from being blocked or taken.
+// What assay-rtm loads into a program: starts the engine, and keeps the signals that it needs from
+// being blocked or taken. It is initialised before all other libraries (-z initfirst), as those ask
+// CPUID when they are.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -28,6 +29,24 @@ thread_local thread_end at_end;
 
 void new_thread() { at_end.is_wanted = true; }
 
+int for_each_object(int (*visit)(dl_phdr_info*, std::size_t, void*), void* with) {
+  const int result = ::dl_iterate_phdr(visit, with);
+  asm volatile(
+      "");  // no tail call: the function looks where it returns to, for which program it is
+  return result;
+}
+
+stack_range this_stack() {
+  pthread_attr_t about;
+  if (::pthread_getattr_np(::pthread_self(), &about) != 0) return {};
+  void* first = nullptr;
+  std::size_t bytes = 0;
+  ::pthread_attr_getstack(&about, &first, &bytes);
+  ::pthread_attr_destroy(&about);
+  const auto from = reinterpret_cast<std::uint64_t>(first);
+  return {.first = from, .last = from + bytes};
+}
+
 // The next definition of a function that this library replaces.
 template <class Function>
 Function* next(const char* name) {
@@ -36,17 +55,22 @@ Function* next(const char* name) {
 
 sigset_t without_ours(const sigset_t& set) {
   sigset_t rest = set;
-  ::sigdelset(&rest, SIGILL);
-  if (engine != nullptr) ::sigdelset(&rest, engine->reserved_signal);
+  if (engine == nullptr) return rest;
+  for (const int signal : {SIGILL, SIGSEGV, engine->reserved_signal}) {
+    if (engine->is_taken(signal)) ::sigdelset(&rest, signal);
+  }
   return rest;
 }
 
-[[gnu::constructor]] void start() {
+[[gnu::constructor]] void start(int /*count*/, char** /*arguments*/, char** variables) {
+  ::environ =
+      variables;  // which the C library, not yet initialised, hands on to that of the engine
   Dl_info here{};
   if (::dladdr(reinterpret_cast<void*>(&start), &here) == 0) std::abort();
   const std::string mine(here.dli_fname);
   const std::string path = mine.substr(0, mine.rfind('/') + 1) + "libassay_rtm_engine.so";
-  static const program_side side{.new_thread = new_thread};
+  static const program_side side{
+      .new_thread = new_thread, .for_each_object = for_each_object, .this_stack = this_stack};
   void* const library = ::dlmopen(LM_ID_NEWLM, path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) {
     if (auto* const start_it = reinterpret_cast<start_engine*>(::dlsym(library, engine_entry))) {
@@ -80,17 +104,21 @@ extern "C" {
 [[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* wanted,
                                              struct sigaction* before) noexcept {
   static auto* const real = next<int(int, const struct sigaction*, struct sigaction*)>("sigaction");
-  if (engine != nullptr && signal == SIGILL) return engine->illegal_action(wanted, before);
-  return real(signal, wanted, before);
+  if (engine == nullptr) return real(signal, wanted, before);
+  if (engine->is_taken(signal)) return engine->action(signal, wanted, before);
+  if (wanted == nullptr) return real(signal, wanted, before);
+  struct sigaction rest = *wanted;
+  rest.sa_mask = without_ours(wanted->sa_mask);
+  return real(signal, &rest, before);
 }
 
 [[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
   static auto* const real = next<sighandler_t(int, sighandler_t)>("signal");
-  if (engine == nullptr || signal != SIGILL) return real(signal, handler);
+  if (engine == nullptr || !engine->is_taken(signal)) return real(signal, handler);
   struct sigaction wanted{};
   wanted.sa_handler = handler;
   struct sigaction before{};
-  engine->illegal_action(&wanted, &before);
+  engine->action(signal, &wanted, &before);
   return before.sa_handler;
 }
 

@@ -8,7 +8,7 @@ std::string settings::to_text() const {
   std::ostringstream text;
   text.precision(17);
   text << sets << ' ' << ways << ' ' << read_ways << ' ' << abort_percent << ' ' << seed << ' '
-       << json;
+       << json << ' ' << replaces_begins << ' ' << record;
   return text.str();
 }
 
@@ -17,7 +17,9 @@ settings settings::parse(const char* text) {
   if (text == nullptr) return found;
   std::istringstream in(text);
   in >> found.sets >> found.ways >> found.read_ways >> found.abort_percent >> found.seed >>
-      found.json;
+      found.json >> found.replaces_begins;
+  in.ignore();
+  std::getline(in, found.record, '\0');
   return found;
 }
 

@@ -20,6 +20,9 @@ struct settings {
   double abort_percent = 0;  // of all transactions, whatever they do
   std::uint64_t seed = 1;    // of which these are
   bool json = false;
+  // The processor executes XBEGIN itself: it is replaced in the program's code by what raises SIGILL.
+  bool replaces_begins = false;
+  std::string record;  // the file that is told of all transactions (record.h), or none
 
   [[nodiscard]] std::string to_text() const;
   // Of to_text() alone, or the defaults of nothing.

@@ -12,7 +12,7 @@ from assay.layout import Layouts
 from assay.plan.types import PlannedTrial
 from assay.runner.local import LocalExecutor, digest_of
 from assay.runner.process import StopSignals, check_startable
-from assay.runner.types import Outcome
+from assay.runner.types import Binary, Outcome
 from assay.store import Store
 
 
@@ -44,7 +44,13 @@ class Replay:
     nothing_because: str
 
 
-def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], None]) -> Replay:
+def replay(
+    store: Store,
+    trial_id: int,
+    stop: StopSignals,
+    say: Callable[[str], None],
+    started_from: Callable[[Binary], Binary] = lambda binary: binary,
+) -> Replay:
     """Run a trial again with its draws: seeds, perturbations and, of a valid one, numbers of operations.
 
     Args:
@@ -52,6 +58,7 @@ def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], 
         trial_id: its number.
         stop: ends it.
         say: is given what a preparation printed that failed.
+        started_from: gives what the program is started by, where that is another one.
 
     Raises:
         AssayError: there is no such trial, it cannot be repeated, or its program is gone or has changed.
@@ -75,7 +82,13 @@ def replay(store: Store, trial_id: int, stop: StopSignals, say: Callable[[str], 
     with Layouts(experiment, say, stop) as layouts:
         _check_repeatable(record, trial, layouts)
         calibrate = programs.find("assay-calibrate")
-        executor = LocalExecutor(calibrate, stop, experiment.folder_of, say=say, binary_of=layouts.binary)
+        executor = LocalExecutor(
+            calibrate,
+            stop,
+            experiment.folder_of,
+            say=say,
+            binary_of=lambda each: started_from(layouts.binary(each)),
+        )
         (outcome,) = executor.execute([trial])
     if because:
         return Replay(record, outcome, (), (), because)

@@ -12,6 +12,7 @@ from assay import __version__
 from assay.cli import (
     aa,
     ab,
+    advise,
     audit,
     bisect,
     browse,
@@ -69,6 +70,7 @@ app.command("lesson", cls=Command)(lesson.lesson)
 app.command("clocks", cls=Command)(clocks.clocks)
 app.command("check", cls=Command)(check.check)
 app.command("inspect", cls=Command)(inspect.inspect)
+app.command("advise", cls=Command, context_settings={"allow_interspersed_args": False})(advise.advise)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)
 app.command("import", cls=Command)(import_.import_)

@@ -1,0 +1,28 @@
+// Breaks guideline 3, what is written most is read least: every section counts itself in one word.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "flawed/transactions/elided.h"
+
+namespace {
+
+struct alignas(64) slot {
+  std::uint64_t sum = 0;
+};
+assay::flawed::elided lock;
+std::array<assay::flawed::table, assay::flawed::thread_count> tables;
+std::array<slot, assay::flawed::thread_count> slots;
+alignas(64) std::uint64_t sections;
+
+[[gnu::noinline]] void add_up(std::size_t thread) {
+  lock.run([=] {
+    slots[thread].sum += sum_of(tables[thread]);
+    ++sections;
+  });
+}
+
+}  // namespace
+
+int main() { assay::flawed::run_threads(add_up); }

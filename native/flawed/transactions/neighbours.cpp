@@ -1,0 +1,24 @@
+// Breaks guideline 1, spatial locality: what belongs to different threads is in one line.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "flawed/transactions/elided.h"
+
+namespace {
+
+assay::flawed::elided lock;
+std::array<assay::flawed::table, assay::flawed::thread_count> tables;
+alignas(64) std::array<std::uint64_t, assay::flawed::thread_count> sums;
+
+[[gnu::noinline]] void add_up(std::size_t thread) {
+  lock.run([=] {
+    const std::uint64_t sum = sum_of(tables[thread]);
+    sums[thread] += sum;
+  });
+}
+
+}  // namespace
+
+int main() { assay::flawed::run_threads(add_up); }

@@ -1,0 +1,23 @@
+"""Says which guidelines for transactional memory a program's transactions break.
+
+judged = judge(observe(["./program", "--option"], settings))
+print_judged(judged, Console())
+
+`assay-rtm --record` runs the program and writes what all transactions touched; here the addresses become
+functions and lines, and the numbers advice.
+"""
+
+from assay.advice.judge import judge
+from assay.advice.observe import observe, recording
+from assay.advice.terminal import print_judged
+from assay.advice.types import GUIDELINES, Judged, Settings
+
+__all__ = [
+    "GUIDELINES",
+    "Judged",
+    "Settings",
+    "judge",
+    "observe",
+    "print_judged",
+    "recording",
+]

@@ -1,0 +1,138 @@
+"""What is seen of transactions, and what is said about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+GUIDELINES: Mapping[int, str] = {
+    1: "pack what belongs together, and keep apart what different threads use",
+    2: "no system calls and page faults in a transaction",
+    3: "what is written most should be read least",
+    4: "little time from the first write to the commit",
+    5: "worry less about the size of sections: few large transactions, not many small ones",
+}
+"""Number -> guideline (Bonnichsen 2016, section 5.1), in our words."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The cache that limits transactions, and how long the program may run."""
+
+    sets: int = 64
+    ways: int = 8
+    read_ways: int = 128
+    timeout_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A program that was run.
+
+    Attributes:
+        record: what `assay-rtm --record` wrote (docs/reference/json.md); None where there was no transaction.
+        command: what was run, for people.
+        trouble: how it ended, where it did not end well; empty otherwise.
+    """
+
+    record: Mapping[str, Any] | None
+    command: str
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an instruction comes from: a function, and the file and line where they are known."""
+
+    function: str
+    file: str
+    line: int
+    address: int
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        at = f" ({self.file.rsplit('/', 1)[-1]}:{self.line})" if self.line else ""
+        return f"{self.function}{at}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Addresses of data, from the first to the last, and the variable there, where it has a name."""
+
+    first: int
+    last: int
+    variable: str
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        addresses = f"0x{self.first:x} to 0x{self.last:x}"
+        return f"{self.variable} ({addresses})" if self.variable else f"the bytes {addresses}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A guideline that a section breaks.
+
+    Attributes:
+        guideline: its number.
+        what: what was seen, in a sentence.
+        remedy: what to do, in a sentence.
+        places: the code that does it.
+        range: the addresses that it is about, if any.
+    """
+
+    guideline: int
+    what: str
+    remedy: str
+    places: tuple[Place, ...]
+    range: Range | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """The transactions of one critical section.
+
+    Attributes:
+        place: where it is.
+        begins: where its XBEGIN is.
+        ended: how many came to which end; "committed" is one.
+        instructions: of those that committed, the mean.
+        after_write: of these, those after the first write that others can see, the mean; None without one.
+        read_lines: of 64 bytes, mean of those that committed.
+        written_lines: the same.
+        most_read_lines: of all, those that did not commit, too.
+        most_written_lines: the same.
+        fullest_read: lines in the set of the cache that had most.
+        fullest_written: the same.
+        advice: what is said about it.
+        limits: what kept it from being judged, in sentences.
+    """
+
+    place: Place
+    begins: Place
+    ended: Mapping[str, int]
+    instructions: float
+    after_write: float | None
+    read_lines: float
+    written_lines: float
+    most_read_lines: int
+    most_written_lines: int
+    fullest_read: int
+    fullest_written: int
+    advice: tuple[Advice, ...]
+    limits: tuple[str, ...]
+
+    @property
+    def transactions(self) -> int:
+        """Return how many were begun."""
+        return sum(self.ended.values())
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All sections of a program, those with most advice first."""
+
+    command: str
+    trouble: str
+    settings: Settings
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...]
