@@ -72,6 +72,7 @@ void adaptive_governor::add_level(const training& of, unsigned processors) {
   level made{.processors = processors,
              .low = index_of(best_trained(of, load::memory, processors, options_.exponent)),
              .high = index_of(best_trained(of, load::compute, processors, options_.exponent)),
+             .turbo = gigahertz(frequencies_.back()),
              .compute_watts = {},
              .memory_watts = {},
              .memory_waiting = {}};
@@ -94,6 +95,20 @@ void adaptive_governor::add_level(const training& of, unsigned processors) {
   const double on = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
   const double off = (sum_y - on * sum_x) / n;
   const double m = on > 0 ? std::max(off / on, 0.0) : most_m;
+  // What computes is as fast as its frequency: the highest one is what the others' rates say.
+  double rates = 0;
+  double squares = 0;
+  double highest = 0;
+  for (const trained& one : of.measured) {
+    if (one.processors != processors || one.which != load::compute) continue;
+    if (one.frequency == frequencies_.back()) {
+      highest = one.instructions_per_second;
+    } else {
+      rates += one.instructions_per_second * gigahertz(one.frequency);
+      squares += gigahertz(one.frequency) * gigahertz(one.frequency);
+    }
+  }
+  if (rates > 0) made.turbo = std::min(made.turbo, highest * squares / rates);
   for (const kilohertz frequency : frequencies_) {
     made.compute_watts.push_back(trained_watts(of, load::compute, processors, frequency));
     made.memory_watts.push_back(trained_watts(of, load::memory, processors, frequency));
@@ -109,24 +124,33 @@ void adaptive_governor::add_hypotheses() {
     for (int i = -1; i < hypotheses_of_m; ++i) {
       const double m =
           i < 0 ? 0 : least_m * std::pow(most_m / least_m, double{1} * i / (hypotheses_of_m - 1));
+      const std::vector<double> none(frequencies_.size());
       hypothesis made{.m = m,
                       .overlap = overlap,
-                      .time = {},
-                      .waiting = {},
-                      .log_time = {},
-                      .cost = std::vector<double>(frequencies_.size()),
+                      .time = none,
+                      .waiting = none,
+                      .log_time = none,
+                      .cost = none,
                       .log_likelihood = 0};
-      for (const kilohertz frequency : frequencies_) {
-        const double time = overlapped_time(m, gigahertz(frequency), overlap);
-        const double predicted = overlapped_time(m * options_.wrong_m, gigahertz(frequency),
-                                                 std::min(overlap * options_.wrong_overlap, 1.0));
-        made.time.push_back(predicted);
-        made.log_time.push_back(std::log(time));
-        made.waiting.push_back(1 - 1 / gigahertz(frequency) / predicted);
-      }
+      for (std::size_t j = 0; j < frequencies_.size(); ++j) predict(made, j);
       hypotheses_.push_back(std::move(made));
     }
   }
+}
+
+void adaptive_governor::predict(hypothesis& of, std::size_t frequency) const {
+  const double at =
+      frequency + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[frequency]);
+  of.log_time[frequency] = std::log(overlapped_time(of.m, at, of.overlap));
+  const double predicted = overlapped_time(of.m * options_.wrong_m, at,
+                                           std::min(of.overlap * options_.wrong_overlap, 1.0));
+  of.time[frequency] = predicted;
+  of.waiting[frequency] = 1 - 1 / at / predicted;
+}
+
+// With as many processors as are active.
+double adaptive_governor::turbo() const {
+  return options_.for_parallelism ? nearest_level().turbo : gigahertz(frequencies_.back());
 }
 
 bool adaptive_governor::weighs() const {
@@ -177,7 +201,7 @@ decision adaptive_governor::use_best(double m) {
   m *= options_.wrong_m;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-    const double at = gigahertz(frequencies_[i]);
+    const double at = i + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[i]);
     const double waiting = std::isinf(m) ? 1 : m / relative_time(m, at);
     const double cost = relative_cost(watts(i, waiting), m, at, options_.exponent);
     if (cost < least) {
@@ -220,6 +244,7 @@ void adaptive_governor::price() {
   if (std::abs(active_ - priced_for_) < 0.05) return;
   priced_for_ = active_;
   for (hypothesis& one : hypotheses_) {
+    predict(one, frequencies_.size() - 1);
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < frequencies_.size(); ++i) {
       one.cost[i] = watts(i, one.waiting[i]) * std::pow(one.time[i], options_.exponent + 1);

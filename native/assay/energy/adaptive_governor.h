@@ -64,6 +64,8 @@ class adaptive_governor final : public governor {
     unsigned processors;
     std::size_t low;   // f_lo: the cheapest for a program that waits for memory
     std::size_t high;  // f_hi: for one that computes
+    double
+        turbo;  // GHz that the highest frequency really is, which a turbo limits by active processors
     std::vector<double> compute_watts;
     std::vector<double> memory_watts;
     std::vector<double> memory_waiting;  // share of the memory load's time
@@ -88,6 +90,8 @@ class adaptive_governor final : public governor {
   [[nodiscard]] std::size_t index_of(kilohertz frequency) const;
   [[nodiscard]] const level& nearest_level() const;
   [[nodiscard]] double watts(std::size_t frequency, double waiting) const;
+  [[nodiscard]] double turbo() const;
+  void predict(hypothesis& of, std::size_t frequency) const;
   void price();
   void weigh();
   void forget();

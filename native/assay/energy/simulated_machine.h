@@ -154,7 +154,7 @@ class simulated_machine final : public platform {
   struct of_domain {
     kilohertz frequency;  // in force
     kilohertz wanted;
-    double changes_at;  // infinity: as wanted already
+    double changes_at;        // infinity: as wanted already
     double halted_until = 0;  // stands still
     counts since_read{};
     counts told{};

@@ -14,13 +14,15 @@
 namespace assay::energy {
 namespace {
 
-constexpr double settled_within = 0.02;
+constexpr double settled_within = 0.01;
 
 training trained_for(const simulated_hardware& hardware, std::uint64_t seed,
                      const std::vector<unsigned>& processors, double converged_within) {
   simulated_machine machine(hardware, seed);
-  return train(machine,
-               {.seconds = 1, .processors = processors, .converged_within = converged_within});
+  return train(machine, {.seconds = 1,
+                         .processors = processors,
+                         .converged_within = converged_within,
+                         .most_rounds = 1000});
 }
 
 // 1, 2, 4, ... and all.
