@@ -30,7 +30,7 @@ constexpr double longest_memory = 60;  // seconds, of measurements in one phase
 
 // A latency grows where many processors wait: by how much more than the memory load's alone a miss may take.
 constexpr double slower_miss = 2;
-constexpr double worth_trying = 0.06;  // by how much more than the best an experiment may cost
+constexpr double worth_trying = 0.05;  // by how much more than the best an experiment may cost
 constexpr double tolerated_loss =
     0.02;  // expected; with this much, every second interval is an experiment
 
