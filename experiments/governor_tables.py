@@ -5,7 +5,7 @@
     build/release/bin/assay-governor-simulation sensitivity > sensitivity.json
     experiments/governor_tables.py evaluation.json [--sensitivity sensitivity.json] [--figures FOLDER]
 
-Prints Markdown. The paper's numbers stand in brackets. Medians are over seeds, means over workloads geometric.
+Prints Markdown. The paper's numbers in brackets. Medians are over seeds; means over workloads geometric.
 """
 
 import argparse
@@ -178,7 +178,7 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
     for n, p in zip(EXPONENTS, PRODUCTS, strict=True):
         for kind in ("sequential", "parallel"):
             of_kind = [w for w, suite in workloads.items() if (suite == "SPEC2006") == (kind == "sequential")]
-            counts = Counter(min(static, key=lambda s: product(runs[w, s], n)) for w in of_kind)  # noqa: B023
+            counts = Counter(min(static, key=lambda s: product(runs[w, s], n)) for w in of_kind)
             best += [{"setting": s, "cost": p, "kind": kind, "workloads": counts[s]} for s in static]
     chart = (
         alt.Chart(alt.Data(values=best))
