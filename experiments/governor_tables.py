@@ -40,9 +40,10 @@ PAPER = {  # D, P, E, ED and ED^2 of table 3.2, percent of 4 GHz
 BASELINE = "static-4000"
 EXPONENTS = (0, 1, 2)
 PRODUCTS = ("E", "ED", "ED2")
-Run: TypeAlias = tuple[float, float]
+Run: TypeAlias = Sequence[tuple[float, float]]
+"""Joules and seconds, for each seed."""
 Runs: TypeAlias = Mapping[tuple[str, str], Run]
-"""Median joules and seconds, by workload and setting: a governor, with the exponent where it has one."""
+"""By workload and setting: a governor, with the exponent where it has one."""
 
 
 def mean(values: Iterable[float]) -> float:
@@ -58,9 +59,9 @@ def setting(result: Mapping[str, Any]) -> str:
     return f"{governor} {PRODUCTS[int(result['exponent'])]}" if weighs else governor
 
 
-def product(run: Run, exponent: int) -> float:
-    """Return joules times seconds to the exponent."""
-    return run[0] * run[1] ** exponent
+def product(run: Run, exponent: int, of_joules: int = 1) -> float:
+    """Return the median of joules times seconds to the exponent."""
+    return median(joules**of_joules * seconds**exponent for joules, seconds in run)
 
 
 def row(cells: Sequence[str]) -> str:
@@ -77,8 +78,7 @@ def table(runs: Runs, workloads: Sequence[str], settings: Sequence[str]) -> None
         means = []
         for joules, seconds in ((0, 1), (1, -1), (1, 0), (1, 1), (1, 2)):
             values = (
-                (runs[w, name][0] / runs[w, BASELINE][0]) ** joules
-                * (runs[w, name][1] / runs[w, BASELINE][1]) ** seconds
+                product(runs[w, name], seconds, joules) / product(runs[w, BASELINE], seconds, joules)
                 for w in workloads
             )
             means.append(100 * mean(values))
@@ -120,9 +120,9 @@ def sensitivity(file: Path) -> None:
     cost: dict[tuple[str, float, int], list[float]] = {}
     for one in results:
         exponent = int(one["exponent"])
-        values = zip(one["joules"], one["seconds"], strict=True)
+        run = list(zip(one["joules"], one["seconds"], strict=True))
         key = (one["mistaken"], one["factor"], exponent)
-        cost.setdefault(key, []).append(median(product(run, exponent) for run in values))
+        cost.setdefault(key, []).append(product(run, exponent))
     factors = sorted({factor for _, factor, _ in cost})
     print("\n" + row(["SIMULATED, wrong", "for", *(f"x {factor:g}" for factor in factors)]))
     print(row(["---"] * (2 + len(factors))))
@@ -192,8 +192,8 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
         {
             "setting": s.removeprefix("static-"),
             "kind": "sequential" if workloads[w] == "SPEC2006" else "parallel",
-            "time": runs[w, s][1] / runs[w, against][1],
-            "power": runs[w, s][0] / runs[w, s][1] / (runs[w, against][0] / runs[w, against][1]),
+            "time": product(runs[w, s], 1, 0) / product(runs[w, against], 1, 0),
+            "power": product(runs[w, s], -1) / product(runs[w, against], -1),
         }
         for s in static
         for w in workloads
@@ -218,7 +218,8 @@ def main() -> None:
     asked = parser.parse_args()
     results = json.loads(asked.evaluation.read_text())["results"]
     runs = {
-        (one["workload"], setting(one)): (median(one["joules"]), median(one["seconds"])) for one in results
+        (one["workload"], setting(one)): list(zip(one["joules"], one["seconds"], strict=True))
+        for one in results
     }
     workloads = {one["workload"]: one["suite"] for one in results}
     settings = list(dict.fromkeys(setting(one) for one in results))
