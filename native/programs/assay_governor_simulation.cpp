@@ -54,9 +54,9 @@ void print_run(const options& asked) {
   const energy::simulated_bench bench(energy::simulated_hardware_named(asked.machine), asked.seed);
   const auto cost = bench.run(workload, asked.governor, asked.exponent, asked.seed);
   std::cout.precision(12);
-  std::cout << "simulated_joules=" << cost.joules << "\nsimulated_seconds=" << cost.seconds
-            << "\nsimulated_ed=" << cost.joules * cost.seconds
-            << "\nsimulated_ed2=" << cost.joules * cost.seconds * cost.seconds << '\n';
+  std::cout << "computed_joules=" << cost.joules << "\ncomputed_seconds=" << cost.seconds
+            << "\ncomputed_ed=" << cost.joules * cost.seconds
+            << "\ncomputed_ed2=" << cost.joules * cost.seconds * cost.seconds << '\n';
 }
 
 bool weighs_exponent(const std::string& governor) {
