@@ -3,6 +3,7 @@
 #include "assay/energy/simulated_machine.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
 #include <memory>
@@ -220,7 +221,7 @@ TEST(oracle, no_static_frequency_is_cheaper) {
   }
 }
 
-// Twenty frequencies of a program that waits, and one that computes; the listing 3.1 without noise finds what is best.
+// Where nothing is measured wrongly, what is best is found.
 TEST(adaptive, without_noise_it_is_near_the_oracle) {
   const simulated_bench bench(quiet(simulated_xeon()), 1);
   for (const char* name : {"429.mcf", "453.povray", "swaptions", "cg"}) {
@@ -233,6 +234,21 @@ TEST(adaptive, without_noise_it_is_near_the_oracle) {
       EXPECT_LE(cost("adaptive"), cost("oracle") * 1.06) << name << ' ' << exponent;
     }
   }
+}
+
+TEST(adaptive, eight_hours_take_no_more_memory_than_one) {
+  simulated_machine trained_on(simulated_snuc(), 1);
+  const training trained = train(trained_on, {.processors = {1, 2}});
+  simulated_machine machine(simulated_snuc(), 2);
+  adaptive_governor governor(trained, improved(1));
+  program day = simulated_workload_named("403.gcc");
+  day.rounds = 1'000'000;
+  machine.run(day);
+  govern(machine, {&governor}, [&] { return machine.seconds() > 3600; });
+  const std::size_t after_an_hour = mallinfo2().uordblks;
+  govern(machine, {&governor}, [&] { return machine.seconds() > 8 * 3600; });
+  EXPECT_FALSE(machine.idle());
+  EXPECT_LT(mallinfo2().uordblks, after_an_hour + 4096);
 }
 
 double cost_over(const simulated_bench& bench, const char* governor, double exponent,
