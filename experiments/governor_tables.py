@@ -137,7 +137,7 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
     """Draw figures 3.5, 3.6 and 3.7 as SVG."""
     static = [name for name in settings if name.startswith("static")]
     shown = [*(f"listing {p}" for p in PRODUCTS), *(f"adaptive {p}" for p in PRODUCTS), *static]
-    costs = [
+    costs: list[dict[str, Any]] = [
         {
             "setting": s,
             "workload": w,
