@@ -103,6 +103,7 @@ def main() -> None:
         sections,
         elision,
         emulation,
+        governor,
         trials,
         layouts,
         fixtures,
@@ -448,6 +449,13 @@ def emulation() -> None:
     for threads in (1, 2):
         rates = [float(output("assay-rtm", str(program), str(threads))) for _ in range(PROCESSES)]
         figure(f"threads: {threads}", rates, digits=0)
+
+
+def governor() -> None:
+    """Print how long the 54 workloads' evaluation on the simulated machine takes."""
+    print("\nseconds of the evaluation of governors: 54 workloads, 5 seeds (goal: at most 120)")
+    took = json.loads(output("assay-governor-simulation", "evaluate"))["took_seconds"]
+    print(f"  evaluation: {took:.0f}")
 
 
 Cells: TypeAlias = dict[tuple[str, int, str], Variants]

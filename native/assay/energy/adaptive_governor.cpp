@@ -4,7 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <numbers>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "assay/energy/model.h"
 
@@ -13,6 +17,22 @@ namespace {
 
 constexpr double measured_for = 0.1;  // seconds of an experiment, and between looks at cache misses
 constexpr unsigned intervals_of_best = 8;
+
+constexpr double least_m = 0.01;  // ns, of the hypotheses above 0
+constexpr double most_m = 4;
+constexpr int hypotheses_of_m = 24;
+
+// Detecting a change: what a sum leaves out of each deviation, and where it rises an alarm, in standard deviations. By
+// Siegmund's approximation (1985) a sum rises a false alarm in 3000 intervals.
+constexpr double slack = 0.5;
+constexpr double alarm = 6.5;
+constexpr double longest_memory = 60;  // seconds, of measurements in one phase
+
+// A latency grows where many processors wait: by how much more than the memory load's alone a miss may take.
+constexpr double slower_miss = 2;
+constexpr double worth_trying = 0.05;  // by how much more than the best an experiment may cost
+constexpr double tolerated_loss =
+    0.02;  // expected; with this much, every second interval is an experiment
 
 std::string waits(double m) {
   if (std::isinf(m)) return "a higher frequency gained nothing";
@@ -25,53 +45,378 @@ std::string waits(double m) {
 }  // namespace
 
 adaptive_governor::adaptive_governor(const training& trained, const adaptive_options& options)
-    : options_(options),
-      low_(best_trained(trained, load::memory, 1, options.exponent)),
-      high_(best_trained(trained, load::compute, 1, options.exponent)),
-      few_misses_(0) {
+    : options_(options) {
+  if (!(options.exponent >= 0)) throw platform_error("the exponent of time must be 0 or more");
+  std::set<unsigned> processors;
   for (const auto& one : trained.measured) {
-    if (one.processors != 1) continue;
-    if (one.which == load::compute) {
-      levels_.push_back({one.frequency, one.watts});
-    } else {
+    processors.insert(one.processors);
+    if (one.processors == 1 && one.which == load::compute) frequencies_.push_back(one.frequency);
+    if (one.processors == 1 && one.which == load::memory) {
       few_misses_ = std::max(few_misses_, one.cache_misses_per_second / 10);
+      seconds_of_miss_ = 10 * few_misses_ > 0 ? 1 / (10 * few_misses_) : 0;
+    }
+  }
+  if (frequencies_.empty()) {
+    throw platform_error("the training has no measurement with one processor; train again");
+  }
+  std::ranges::sort(frequencies_);
+  for (const unsigned count : processors) {
+    if (count == 1 || options_.for_parallelism) add_level(trained, count);
+  }
+  if (weighs()) add_hypotheses();
+  seen_.resize(frequencies_.size());
+  expected_cost_.resize(frequencies_.size());
+}
+
+void adaptive_governor::add_level(const training& of, unsigned processors) {
+  level made{.processors = processors,
+             .low = index_of(best_trained(of, load::memory, processors, options_.exponent)),
+             .high = index_of(best_trained(of, load::compute, processors, options_.exponent)),
+             .turbo = gigahertz(frequencies_.back()),
+             .compute_watts = {},
+             .memory_watts = {},
+             .memory_waiting = {}};
+  // The memory load's m, by least squares over all frequencies: 1 / rate = off + on / frequency.
+  double n = 0;
+  double sum_x = 0;
+  double sum_y = 0;
+  double sum_xx = 0;
+  double sum_xy = 0;
+  for (const trained& one : of.measured) {
+    if (one.processors != processors || one.which != load::memory) continue;
+    const double x = 1 / gigahertz(one.frequency);
+    const double y = 1e9 / one.instructions_per_second;
+    n += 1;
+    sum_x += x;
+    sum_y += y;
+    sum_xx += x * x;
+    sum_xy += x * y;
+  }
+  const double on = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
+  const double off = (sum_y - on * sum_x) / n;
+  const double m = on > 0 ? std::max(off / on, 0.0) : most_m;
+  // What computes is as fast as its frequency: the highest one is what the others' rates say.
+  double rates = 0;
+  double squares = 0;
+  double highest = 0;
+  for (const trained& one : of.measured) {
+    if (one.processors != processors || one.which != load::compute) continue;
+    if (one.frequency == frequencies_.back()) {
+      highest = one.instructions_per_second;
+    } else {
+      rates += one.instructions_per_second * gigahertz(one.frequency);
+      squares += gigahertz(one.frequency) * gigahertz(one.frequency);
+    }
+  }
+  if (rates > 0) made.turbo = std::min(made.turbo, highest * squares / rates);
+  for (const kilohertz frequency : frequencies_) {
+    made.compute_watts.push_back(trained_watts(of, load::compute, processors, frequency));
+    made.memory_watts.push_back(trained_watts(of, load::memory, processors, frequency));
+    made.memory_waiting.push_back(m / (m + 1 / gigahertz(frequency)));
+  }
+  levels_.push_back(std::move(made));
+}
+
+void adaptive_governor::add_hypotheses() {
+  const std::vector<double> overlaps =
+      options_.overlap ? std::vector<double>{0, 0.5, 1} : std::vector<double>{0};
+  for (const double overlap : overlaps) {
+    for (int i = -1; i < hypotheses_of_m; ++i) {
+      const double m =
+          i < 0 ? 0 : least_m * std::pow(most_m / least_m, double{1} * i / (hypotheses_of_m - 1));
+      const std::vector<double> none(frequencies_.size());
+      hypothesis made{.m = m,
+                      .overlap = overlap,
+                      .time = none,
+                      .waiting = none,
+                      .log_time = none,
+                      .cost = none,
+                      .log_likelihood = 0};
+      for (std::size_t j = 0; j < frequencies_.size(); ++j) predict(made, j);
+      hypotheses_.push_back(std::move(made));
     }
   }
 }
 
+void adaptive_governor::predict(hypothesis& of, std::size_t frequency) const {
+  const double at =
+      frequency + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[frequency]);
+  of.log_time[frequency] = std::log(overlapped_time(of.m, at, of.overlap));
+  const double predicted = overlapped_time(of.m * options_.wrong_m, at,
+                                           std::min(of.overlap * options_.wrong_overlap, 1.0));
+  of.time[frequency] = predicted;
+  of.waiting[frequency] = 1 - 1 / at / predicted;
+}
+
+// With as many processors as are active.
+double adaptive_governor::turbo() const {
+  return options_.for_parallelism ? nearest_level().turbo : gigahertz(frequencies_.back());
+}
+
+bool adaptive_governor::weighs() const {
+  return options_.cheaper_experiments || options_.precise || options_.overlap;
+}
+
+std::size_t adaptive_governor::index_of(kilohertz frequency) const {
+  const auto at = std::ranges::lower_bound(frequencies_, frequency);
+  return std::min(static_cast<std::size_t>(at - frequencies_.begin()), frequencies_.size() - 1);
+}
+
+const adaptive_governor::level& adaptive_governor::nearest_level() const {
+  return *std::ranges::min_element(
+      levels_, {}, [&](const level& one) { return std::abs(one.processors - active_); });
+}
+
+// Between the two trained numbers of processors, and between the two loads.
+double adaptive_governor::watts(std::size_t frequency, double waiting) const {
+  const auto of_level = [&](const level& one) {
+    const double compute = one.compute_watts[frequency];
+    if (!options_.for_parallelism) return compute;
+    const double share = waiting / std::max(one.memory_waiting[frequency], 0.05);
+    return compute + std::min(share, 1.0) * (one.memory_watts[frequency] - compute);
+  };
+  const auto above =
+      std::ranges::find_if(levels_, [&](const level& one) { return one.processors >= active_; });
+  if (above == levels_.begin()) return of_level(*above);
+  if (above == levels_.end()) return of_level(levels_.back());
+  const level& below = *(above - 1);
+  const double share = (active_ - below.processors) / (above->processors - below.processors);
+  return (1 - share) * of_level(below) + share * of_level(*above);
+}
+
+decision adaptive_governor::use(std::size_t frequency, std::string why) const {
+  return {frequencies_[frequency], measured_for, std::move(why)};
+}
+
 decision adaptive_governor::try_high() {
   step_ = step::high;
-  return {high_, measured_for,
-          "an experiment: the frequency that is cheapest for a program that computes"};
+  high_ = nearest_level().high;
+  low_ = nearest_level().low;
+  return use(high_, "an experiment: the frequency that is cheapest for a program that computes");
 }
 
 decision adaptive_governor::first() { return try_high(); }
 
 decision adaptive_governor::use_best(double m) {
-  const auto cost = [&](const level& one) {
-    return relative_cost(one.watts, m, gigahertz(one.frequency), options_.exponent);
-  };
+  m *= options_.wrong_m;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+    const double at = i + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[i]);
+    const double waiting = std::isinf(m) ? 1 : m / relative_time(m, at);
+    const double cost = relative_cost(watts(i, waiting), m, at, options_.exponent);
+    if (cost < least) {
+      least = cost;
+      best_ = i;
+    }
+  }
   step_ = step::best;
-  best_ = std::ranges::min_element(levels_, {}, cost)->frequency;
   left_ = intervals_of_best;
-  return {best_, measured_for, waits(m)};
+  return use(best_, waits(m));
 }
 
 decision adaptive_governor::next(const interval& last) {
+  if (weighs()) return weighed_decision(last);
+  active_ = options_.for_parallelism ? std::max(last.active_processors, 1.0) : 1;
   switch (step_) {
     case step::high:
       if (last.cache_misses_per_second <= few_misses_) return try_high();
       high_rate_ = last.instructions_per_second;
       step_ = step::low;
-      return {low_, measured_for,
-              "an experiment: the frequency that is cheapest for a program that waits for memory"};
+      return use(
+          low_,
+          "an experiment: the frequency that is cheapest for a program that waits for memory");
     case step::low:
-      return use_best(memory_boundness({gigahertz(low_), 1 / last.instructions_per_second},
-                                       {gigahertz(high_), 1 / high_rate_}));
+      // Without two frequencies, nothing is seen of what one gains.
+      if (low_ == high_) return use_best(0);
+      return use_best(
+          memory_boundness({gigahertz(frequencies_[low_]), 1 / last.instructions_per_second},
+                           {gigahertz(frequencies_[high_]), 1 / high_rate_}));
     case step::best:
       if (--left_ == 0 || (last.cache_misses_per_second < few_misses_ && best_ != high_))
         return try_high();
-      return {best_, measured_for, "as before"};
+      return use(best_, "as before");
+  }
+  return try_high();
+}
+
+// The costs of all hypotheses, for the present number of processors.
+void adaptive_governor::price() {
+  if (std::abs(active_ - priced_for_) < 0.05) return;
+  priced_for_ = active_;
+  for (hypothesis& one : hypotheses_) {
+    predict(one, frequencies_.size() - 1);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+      one.cost[i] = watts(i, one.waiting[i]) * std::pow(one.time[i], options_.exponent + 1);
+      least = std::min(least, one.cost[i]);
+    }
+    for (double& cost : one.cost) cost /= least;
+  }
+}
+
+void adaptive_governor::forget() {
+  std::ranges::fill(seen_, seen{});
+  misses_ = instructions_ = seconds_ = 0;
+  faster_ = slower_ = more_misses_ = fewer_misses_ = 0;
+  credit_ = 0;
+}
+
+// Whether the workload is another one: by its processors, which have no noise, or by rates that stay away from what was predicted.
+bool adaptive_governor::changed(const interval& last) {
+  if (options_.for_parallelism && std::abs(std::max(last.active_processors, 1.0) - active_) > 0.5)
+    return true;
+  if (seconds_ < 3 * measured_for) return false;
+  const double deviation = options_.noise * std::sqrt(measured_for / last.seconds);
+  // What the likeliest hypothesis says of this frequency, from all that was seen.
+  const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
+  double sum = 0;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].seconds > 0)
+      sum += seen_[i].seconds *
+             (std::log(seen_[i].instructions / seen_[i].seconds) + likeliest.log_time[i]);
+  }
+  const double predicted = sum / seconds_ - likeliest.log_time[index_of(last.frequency)];
+  const double rate = (std::log(last.instructions_per_second) - predicted) /
+                      (deviation * std::sqrt(1 + measured_for / seconds_));
+  faster_ = std::max(0.0, faster_ + rate - slack);
+  slower_ = std::max(0.0, slower_ - rate - slack);
+  double misses = 0;
+  if (misses_ > 0 && last.cache_misses_per_second > 0) {
+    misses = (std::log(last.cache_misses_per_second / last.instructions_per_second) -
+              std::log(misses_ / instructions_)) /
+             (deviation * std::numbers::sqrt2);
+  }
+  more_misses_ = std::max(0.0, more_misses_ + misses - slack);
+  fewer_misses_ = std::max(0.0, fewer_misses_ - misses - slack);
+  return std::max({faster_, slower_, more_misses_, fewer_misses_}) > alarm;
+}
+
+void adaptive_governor::remember(const interval& last) {
+  if (options_.precise) {
+    const double kept = 1 - last.seconds / longest_memory;
+    for (seen& one : seen_) {
+      one.seconds *= kept;
+      one.instructions *= kept;
+    }
+    seconds_ *= kept;
+    misses_ *= kept;
+    instructions_ *= kept;
+  } else {
+    // The last measurements of two frequencies: those of the two experiments, where there are two.
+    if (!options_.cheaper_experiments && step_ == step::best) return;
+    const std::size_t now = index_of(last.frequency);
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      if (i == now || (i != newest_ && now != newest_)) seen_[i] = {};
+    }
+    newest_ = now;
+    misses_ = instructions_ = seconds_ = 0;
+  }
+  seen& here = seen_[index_of(last.frequency)];
+  here.seconds += last.seconds;
+  here.instructions += last.instructions_per_second * last.seconds;
+  seconds_ += last.seconds;
+  misses_ += last.cache_misses_per_second * last.seconds;
+  instructions_ += last.instructions_per_second * last.seconds;
+}
+
+// The likelihood of each hypothesis: logarithms of rates are normal around its prediction, which is known up to a factor.
+void adaptive_governor::weigh() {
+  // Without precision, what was measured is taken as it is.
+  const double noise = options_.precise ? options_.noise : 0.02;
+  double most_waiting = 1;  // share of the time, at the frequencies seen
+  double mean_inverse = 0;
+  double seconds = 0;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    seconds += seen_[i].seconds;
+    mean_inverse += seen_[i].seconds / gigahertz(frequencies_[i]);
+  }
+  mean_inverse /= seconds;
+  if (options_.cheaper_experiments && seconds_ > 0) {
+    most_waiting = slower_miss * misses_ / seconds_ * seconds_of_miss_ / active_;
+  }
+  double best = -std::numeric_limits<double>::infinity();
+  for (hypothesis& one : hypotheses_) {
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      if (seen_[i].seconds == 0) continue;
+      const double scale = std::log(seen_[i].instructions / seen_[i].seconds) + one.log_time[i];
+      sum += seen_[i].seconds * scale;
+      squares += seen_[i].seconds * scale * scale;
+    }
+    one.log_likelihood = -(squares - sum * sum / seconds) / (2 * noise * noise * measured_for);
+    // A program cannot wait longer than its misses take one by one.
+    const double share = one.m / (one.m + mean_inverse);
+    if (share > most_waiting) one.log_likelihood -= 20 * (share / most_waiting - 1);
+    best = std::max(best, one.log_likelihood);
+  }
+  double all = 0;
+  std::ranges::fill(expected_cost_, 0);
+  for (hypothesis& one : hypotheses_) {
+    const double weight = std::exp(one.log_likelihood - best);
+    all += weight;
+    for (std::size_t i = 0; i < expected_cost_.size(); ++i)
+      expected_cost_[i] += weight * one.cost[i];
+  }
+  for (double& cost : expected_cost_) cost /= all;
+  best_ =
+      static_cast<std::size_t>(std::ranges::min_element(expected_cost_) - expected_cost_.begin());
+  expected_loss_ = expected_cost_[best_] - 1;
+}
+
+// Of the frequencies that are worth trying, the one that says most: the farthest from those seen.
+std::size_t adaptive_governor::experiment() const {
+  double mean = 0;
+  double seconds = 0;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    mean += seen_[i].seconds / gigahertz(frequencies_[i]);
+    seconds += seen_[i].seconds;
+  }
+  mean /= seconds;
+  std::size_t farthest = best_;
+  double distance = 0;
+  for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+    const double from = std::abs(1 / gigahertz(frequencies_[i]) - mean);
+    if (expected_cost_[i] <= expected_cost_[best_] * (1 + worth_trying) && from > distance) {
+      distance = from;
+      farthest = i;
+    }
+  }
+  return farthest;
+}
+
+decision adaptive_governor::weighed_decision(const interval& last) {
+  // A measurement in which nothing ran says nothing.
+  if (!(last.instructions_per_second > 0)) return use(index_of(last.frequency), "nothing ran");
+  if (options_.precise && changed(last)) forget();
+  active_ = options_.for_parallelism ? std::max(last.active_processors, 1.0) : 1;
+  price();
+  remember(last);
+  weigh();
+  if (options_.cheaper_experiments) {
+    credit_ += std::min(0.5, expected_loss_ / tolerated_loss);
+    if (credit_ >= 1) {
+      credit_ -= 1;
+      return use(experiment(), "an experiment: nearly as cheap as the best, and says more");
+    }
+    return use(best_, "the cheapest on average over what the workload may be");
+  }
+  // As listing 3.1: two intervals of ten.
+  switch (step_) {
+    case step::high:
+      if (last.cache_misses_per_second <= few_misses_) return try_high();
+      step_ = step::low;
+      return use(
+          low_,
+          "an experiment: the frequency that is cheapest for a program that waits for memory");
+    case step::low:
+      step_ = step::best;
+      left_ = intervals_of_best;
+      return use(best_, "the cheapest on average over what the workload may be");
+    case step::best:
+      if (--left_ == 0 || (last.cache_misses_per_second < few_misses_ && best_ != high_))
+        return try_high();
+      return use(best_, "the cheapest on average over what the workload may be");
   }
   return try_high();
 }

@@ -44,6 +44,11 @@ struct timed {
 // Equation 2: proportional to the time at a frequency. m is finite.
 [[nodiscard]] inline double relative_time(double m, double gigahertz) { return m + 1 / gigahertz; }
 
+// The same where work on the chip and waiting overlap, wholly with 1 (Kim et al. 2014), not at all with 0.
+[[nodiscard]] inline double overlapped_time(double m, double gigahertz, double overlap) {
+  return relative_time(m, gigahertz) - overlap * std::min(m, 1 / gigahertz);
+}
+
 // Proportional to energy * time^exponent: E with 0, ED with 1, ED^2 with 2. With an infinite m the time is
 // the same at all frequencies, and power alone counts.
 [[nodiscard]] inline double relative_cost(double watts, double m, double gigahertz,

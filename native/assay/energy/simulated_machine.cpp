@@ -141,6 +141,11 @@ std::vector<domain> domains_of(const simulated_hardware& hardware) {
   return domains;
 }
 
+// Between 0 and 1, and neither.
+double uniform(random::splitmix64& from) {
+  return (static_cast<double>(from() >> 11U) + 0.5) * 0x1p-53;
+}
+
 // Of an instruction count without an end, nothing is left or done that could be counted.
 constexpr double endless = 1e30;
 
@@ -218,12 +223,14 @@ operation steady_operation(const simulated_hardware& hardware, const phase& of,
 }
 
 simulated_machine::simulated_machine(simulated_hardware hardware, std::uint64_t seed)
-    : hardware_(std::move(hardware)), random_(seed), temperature_(hardware_.ambient) {
+    : hardware_(std::move(hardware)),
+      random_(random::derive_seed(seed, 0)),
+      lengths_(random::derive_seed(seed, 1)),
+      temperature_(hardware_.ambient) {
   check(hardware_);
   domains_ = domains_of(hardware_);
   const kilohertz highest = hardware_.steps.back().frequency;
   all_.resize(domains_.size(), {.frequency = highest, .wanted = highest, .changes_at = forever});
-  joules_read_ = 0;
 }
 
 std::string simulated_machine::machine() const {
@@ -233,14 +240,10 @@ std::string simulated_machine::machine() const {
          std::to_string(hardware_.steps.back().frequency) + " kHz";
 }
 
-double simulated_machine::uniform() {
-  return (static_cast<double>(random_() >> 11U) + 0.5) * 0x1p-53;
-}
-
 // Box and Muller (1958).
 double simulated_machine::normal() {
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
+  const double radius = std::sqrt(-2 * std::log(uniform(random_)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(random_));
 }
 
 // Gamma variables as Marsaglia and Tsang (2000) draw them.
@@ -252,8 +255,8 @@ double simulated_machine::noisy(double gained, double seconds, double noise) {
   for (;;) {
     const double x = normal();
     const double v = (1 + c * x) * (1 + c * x) * (1 + c * x);
-    if (v <= 0 || std::log(uniform()) >= x * x / 2 + d - d * v + d * std::log(v)) continue;
-    const double smaller = shape < 1 ? std::pow(uniform(), 1 / shape) : 1;
+    if (v <= 0 || std::log(uniform(random_)) >= x * x / 2 + d - d * v + d * std::log(v)) continue;
+    const double smaller = shape < 1 ? std::pow(uniform(random_), 1 / shape) : 1;
     return gained * d * v * smaller / shape;
   }
 }
@@ -270,7 +273,7 @@ void simulated_machine::set(std::size_t domain, kilohertz frequency) {
   if (frequency == one.wanted) return;
   one.wanted = frequency;
   one.changes_at =
-      frequency == one.frequency ? forever : now_ + hardware_.transition_seconds * uniform();
+      frequency == one.frequency ? forever : now_ + hardware_.transition_seconds * uniform(random_);
 }
 
 void simulated_machine::change_due() {
@@ -278,7 +281,7 @@ void simulated_machine::change_due() {
     if (one.changes_at > now_) continue;
     one.frequency = one.wanted;
     one.changes_at = forever;
-    one.halted = hardware_.halted_seconds;
+    one.halted_until = now_ + hardware_.halted_seconds;
     ++transitions_;
     rates_.reset();
   }
@@ -291,7 +294,7 @@ void simulated_machine::next_phase() {
     return;
   }
   running_ = program_.phases[next_phase_++ % program_.phases.size()];
-  left_ = running_->instructions * (0.9 + 0.2 * uniform());
+  left_ = running_->instructions * (0.9 + 0.2 * uniform(lengths_));
 }
 
 void simulated_machine::run(const program& started) {
@@ -328,8 +331,8 @@ void simulated_machine::pass(double seconds) {
     double working = 0;  // instructions a second of the domains that do not stand still
     for (std::size_t i = 0; i < all_.size(); ++i) {
       until = std::min(until, all_[i].changes_at);
-      if (all_[i].halted > 0) {
-        until = std::min(until, now_ + all_[i].halted);
+      if (all_[i].halted_until > now_) {
+        until = std::min(until, all_[i].halted_until);
       } else {
         working += rates_->domains[i].instructions;
       }
@@ -340,10 +343,7 @@ void simulated_machine::pass(double seconds) {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       of_domain& one = all_[i];
       one.since_read.busy_seconds += rates_->domains[i].busy_seconds * step;
-      if (one.halted > 0) {
-        one.halted = step >= one.halted * (1 - 1e-9) ? 0 : one.halted - step;
-        continue;
-      }
+      if (one.halted_until > now_) continue;
       one.since_read.instructions += rates_->domains[i].instructions * step;
       one.since_read.cache_misses += rates_->domains[i].cache_misses * step;
     }
@@ -407,19 +407,19 @@ simulated_hardware simulated_xeon() {
           .cores = 4,
           .threads_per_core = 2,
           .shared_domain = true,
-          .steps = {{1'400'000, 0.7},
-                    {1'600'000, 0.71},
-                    {1'800'000, 0.72},
-                    {2'000'000, 0.73},
-                    {2'200'000, 0.75},
-                    {2'400'000, 0.78},
-                    {2'600'000, 0.82},
-                    {2'800'000, 0.86},
-                    {3'000'000, 0.9},
-                    {3'200'000, 0.94},
-                    {3'400'000, 0.99},
-                    {3'600'000, 1.04},
-                    {4'000'000, 1.2}},
+          .steps = {{1'400'000, 0.632},
+                    {1'600'000, 0.662},
+                    {1'800'000, 0.694},
+                    {2'000'000, 0.724},
+                    {2'200'000, 0.750},
+                    {2'400'000, 0.789},
+                    {2'600'000, 0.835},
+                    {2'800'000, 0.863},
+                    {3'000'000, 0.891},
+                    {3'200'000, 0.920},
+                    {3'400'000, 0.962},
+                    {3'600'000, 1.007},
+                    {4'000'000, 1.200}},
           .turbo_limits = {4'000'000, 4'000'000, 3'900'000, 3'800'000},
           .nanofarads = 3.2,
           .leakage_amperes = 1.0,

@@ -138,6 +138,9 @@ class simulated_machine final : public platform {
   [[nodiscard]] bool idle() const { return !running_; }
   // The present one; not when idle.
   [[nodiscard]] const phase& present() const { return *running_; }
+  [[nodiscard]] std::size_t phase_index() const {
+    return (next_phase_ - 1) % program_.phases.size();
+  }
 
   // As they are, without noise, since the last run().
   [[nodiscard]] double seconds() const { return now_ - started_at_; }
@@ -151,8 +154,8 @@ class simulated_machine final : public platform {
   struct of_domain {
     kilohertz frequency;  // in force
     kilohertz wanted;
-    double changes_at;  // infinity: as wanted already
-    double halted = 0;  // seconds that it still stands still
+    double changes_at;        // infinity: as wanted already
+    double halted_until = 0;  // stands still
     counts since_read{};
     counts told{};
   };
@@ -172,13 +175,13 @@ class simulated_machine final : public platform {
   void pass(double seconds);
   void next_phase();
   void change_due();
-  [[nodiscard]] double uniform();
   [[nodiscard]] double normal();
   [[nodiscard]] double noisy(double gained, double seconds, double noise);
 
   simulated_hardware hardware_;
   std::vector<domain> domains_;
-  random::splitmix64 random_;
+  random::splitmix64 random_;   // of noise and delays
+  random::splitmix64 lengths_;  // of phases: the same whatever governs
   std::vector<of_domain> all_;
   std::optional<rates> rates_;
   program program_;

@@ -1,42 +1,117 @@
 #include "assay/energy/training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 
 namespace assay::energy {
 
+namespace {
+
+constexpr unsigned fewest_rounds = 3;
+
+// Means over rounds, and how far they are from settled.
+class mean {
+ public:
+  void add(double value) {
+    ++count_;
+    const double before = value - mean_;
+    mean_ += before / count_;
+    squares_ += before * (value - mean_);
+  }
+  [[nodiscard]] double value() const { return mean_; }
+  [[nodiscard]] bool within(double share) const {
+    return std::sqrt(squares_ / (count_ - 1) / count_) <= share * mean_;
+  }
+
+ private:
+  double count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
+struct point {
+  load which;
+  unsigned processors;
+  kilohertz frequency;
+  mean watts;
+  mean instructions;
+  mean cache_misses;
+};
+
+void measure(platform& machine, double seconds, point& at) {
+  const std::size_t domains = machine.domains().size();
+  for (std::size_t i = 0; i < domains; ++i) machine.set(i, at.frequency);
+  const reading before = machine.read();
+  machine.wait(seconds);
+  const reading after = machine.read();
+  if (!before.joules || !after.joules) {
+    throw platform_error("training needs a counter of energy, and this machine has none");
+  }
+  const double passed = after.seconds - before.seconds;
+  double instructions = 0;
+  double cache_misses = 0;
+  for (std::size_t i = 0; i < domains; ++i) {
+    instructions += after.domains[i].instructions - before.domains[i].instructions;
+    cache_misses += after.domains[i].cache_misses - before.domains[i].cache_misses;
+  }
+  at.watts.add((*after.joules - *before.joules) / passed);
+  at.instructions.add(instructions / passed);
+  at.cache_misses.add(cache_misses / passed);
+}
+
+// The frequencies of a load with so many processors are neighbours in `all`.
+void measure_all(platform& machine, double seconds, std::vector<point>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool same =
+        i > 0 && all[i].which == all[i - 1].which && all[i].processors == all[i - 1].processors;
+    if (!same) {
+      if (i > 0) machine.end_load();
+      machine.begin_load(all[i].which, all[i].processors);
+    }
+    measure(machine, seconds, all[i]);
+  }
+  machine.end_load();
+}
+
+}  // namespace
+
 training train(platform& machine, const training_options& options) {
-  training found{.machine = machine.machine(), .measured = {}};
-  const std::vector<domain>& domains = machine.domains();
+  std::vector<point> all;
   for (const load which : {load::compute, load::memory}) {
     for (const unsigned processors : options.processors) {
-      machine.begin_load(which, processors);
-      for (const kilohertz frequency : domains.front().frequencies) {
-        for (std::size_t i = 0; i < domains.size(); ++i) machine.set(i, frequency);
-        const reading before = machine.read();
-        machine.wait(options.seconds);
-        const reading after = machine.read();
-        if (!before.joules || !after.joules) {
-          throw platform_error("training needs a counter of energy, and this machine has none");
-        }
-        const double seconds = after.seconds - before.seconds;
-        trained one{.which = which,
-                    .processors = processors,
-                    .frequency = frequency,
-                    .watts = (*after.joules - *before.joules) / seconds,
-                    .instructions_per_second = 0,
-                    .cache_misses_per_second = 0};
-        for (std::size_t i = 0; i < domains.size(); ++i) {
-          one.instructions_per_second +=
-              (after.domains[i].instructions - before.domains[i].instructions) / seconds;
-          one.cache_misses_per_second +=
-              (after.domains[i].cache_misses - before.domains[i].cache_misses) / seconds;
-        }
-        found.measured.push_back(one);
+      for (const kilohertz frequency : machine.domains().front().frequencies) {
+        all.push_back({which, processors, frequency, {}, {}, {}});
       }
-      machine.end_load();
     }
+  }
+  const auto settled = [&] {
+    return std::ranges::all_of(all, [&](const point& one) {
+      return one.watts.within(options.converged_within) &&
+             one.instructions.within(options.converged_within);
+    });
+  };
+  measure_all(machine, options.seconds, all);
+  if (options.converged_within > 0) {
+    unsigned rounds = 1;
+    do {
+      if (rounds == options.most_rounds) {
+        throw platform_error("training has not converged after " + std::to_string(rounds) +
+                             " rounds: let nothing else run, or train for longer in each");
+      }
+      measure_all(machine, options.seconds, all);
+      ++rounds;
+    } while (rounds < fewest_rounds || !settled());
+  }
+  training found{.machine = machine.machine(), .measured = {}};
+  for (const point& one : all) {
+    found.measured.push_back({.which = one.which,
+                              .processors = one.processors,
+                              .frequency = one.frequency,
+                              .watts = one.watts.value(),
+                              .instructions_per_second = one.instructions.value(),
+                              .cache_misses_per_second = one.cache_misses.value()});
   }
   return found;
 }

@@ -29,10 +29,15 @@ struct training {
 struct training_options {
   double seconds = 1;                   // of each load at each frequency
   std::vector<unsigned> processors{1};  // numbers of processors to train for
+  // All is measured again, each time after the other points, until the standard error of every mean of watts and instructions is at
+  // most this share of it (section 3.4: training output reliability). 0: once.
+  double converged_within = 0;
+  unsigned most_rounds = 100;
 };
 
 // All domains have the same frequencies, of the first. Throws platform_error, also where the platform has no
-// counter of energy. Takes 2 * frequencies * numbers of processors * seconds.
+// counter of energy. Takes 2 * frequencies * numbers of processors * seconds, times the rounds, of which there are at least 3
+// if it is to converge. Throws if it has not after most_rounds.
 [[nodiscard]] training train(platform& machine, const training_options& options);
 
 // For energy * time^exponent: the frequency at which a load with so many processors costs least, of those that it

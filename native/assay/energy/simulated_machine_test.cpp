@@ -1,0 +1,292 @@
+// The simulated machine keeps its equations, and the governors what they promise on it.
+
+#include "assay/energy/simulated_machine.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/energy/adaptive_governor.h"
+#include "assay/energy/governor.h"
+#include "assay/energy/model.h"
+#include "assay/energy/oracle.h"
+#include "assay/energy/rival_governors.h"
+#include "assay/energy/simulated_run.h"
+#include "assay/energy/simulated_workloads.h"
+#include "assay/energy/training.h"
+
+namespace assay::energy {
+namespace {
+
+simulated_hardware quiet(simulated_hardware of) {
+  of.noise = 0;
+  of.noise_of_joules = 0;
+  return of;
+}
+
+double rate_at(const simulated_hardware& hardware, const phase& of, kilohertz frequency) {
+  return steady_operation(hardware, of, std::vector{frequency}).instructions_per_second;
+}
+
+TEST(simulated_machine, the_same_seed_gives_the_same_run) {
+  const simulated_bench bench(simulated_xeon(), 5);
+  const auto& workload = simulated_workload_named("403.gcc");
+  const run_cost once = bench.run(workload, "adaptive", 1, 9);
+  const run_cost again = simulated_bench(simulated_xeon(), 5).run(workload, "adaptive", 1, 9);
+  const run_cost other = bench.run(workload, "adaptive", 1, 10);
+  EXPECT_EQ(once.joules, again.joules);
+  EXPECT_EQ(once.seconds, again.seconds);
+  EXPECT_NE(once.joules, other.joules);
+}
+
+// What was consumed is stored as heat or lost; at rest the temperature is that of the power.
+TEST(simulated_machine, energy_becomes_heat) {
+  for (const auto& hardware : {simulated_xeon(), simulated_snuc(), simulated_server()}) {
+    simulated_machine machine(hardware, 1);
+    machine.begin_load(load::memory, 2);
+    machine.wait(30);
+    machine.set(0, hardware.steps.front().frequency);
+    machine.wait(1000);
+    const double stored = (machine.temperature() - hardware.ambient) * hardware.joules_per_kelvin;
+    EXPECT_NEAR(machine.joules(), machine.heat_lost() + stored, machine.joules() * 1e-9);
+    const double before = machine.joules();
+    machine.wait(10);
+    EXPECT_NEAR(machine.temperature(),
+                hardware.ambient + (machine.joules() - before) / 10 * hardware.kelvin_per_watt,
+                0.01);
+  }
+}
+
+TEST(simulated_machine, a_run_takes_what_its_phases_take) {
+  simulated_machine machine(quiet(simulated_xeon()), 3);
+  machine.set(0, 2'200'000);
+  machine.wait(1);
+  const phase work{
+      .instructions = 1e11, .threads = 1, .cycles = 1, .misses = 0.004, .overlap = 0.5};
+  machine.run({.name = "work", .suite = "", .phases = {work}});
+  machine.wait(1e6);
+  EXPECT_TRUE(machine.idle());
+  EXPECT_NEAR(machine.instructions() / machine.seconds(),
+              rate_at(simulated_xeon(), work, 2'200'000), 1e-3);
+  EXPECT_GE(machine.instructions(), 0.9e11);
+  EXPECT_LE(machine.instructions(), 1.1e11);
+}
+
+// Alone on a machine without contention, two rates give the m that the phase has: exactly without noise, and within 10% by
+// 40 seconds at each of two frequencies with a noise of 20% over 0.1 seconds.
+TEST(simulated_machine, the_model_recovers_what_a_phase_was_made_of) {
+  for (const double misses : {0.001, 0.01, 0.05}) {
+    auto hardware = simulated_xeon();
+    hardware.misses_per_ns = 1e6;
+    const phase work{.instructions = 1e15, .threads = 1, .cycles = 1.25, .misses = misses};
+    const double m = misses * hardware.memory_ns / 1.25;
+    EXPECT_NEAR(memory_boundness({1.6, 1 / rate_at(hardware, work, 1'600'000)},
+                                 {3.6, 1 / rate_at(hardware, work, 3'600'000)}),
+                m, 1e-3 * m);
+    simulated_machine machine(hardware, 11);
+    machine.run({.name = "work", .suite = "", .phases = {work}});
+    const auto measured = [&](kilohertz frequency) {
+      machine.set(0, frequency);
+      machine.wait(1);
+      const double before = machine.read().domains[0].instructions;
+      machine.wait(40);
+      return (machine.read().domains[0].instructions - before) / 40;
+    };
+    const double predicted =
+        memory_boundness({1.6, 1 / measured(1'600'000)}, {3.6, 1 / measured(3'600'000)});
+    EXPECT_NEAR(relative_time(predicted, 2.6) / relative_time(predicted, 3.6),
+                relative_time(m, 2.6) / relative_time(m, 3.6), 0.05);
+  }
+}
+
+TEST(simulated_machine, counters_vary_by_a_fifth_over_a_tenth_of_a_second) {
+  simulated_machine machine(simulated_xeon(), 2);
+  machine.begin_load(load::compute, 1);
+  machine.wait(1);
+  const auto deviation = [&](double seconds) {
+    double sum = 0;
+    double squares = 0;
+    double before = machine.read().domains[0].instructions;
+    constexpr int n = 2000;
+    for (int i = 0; i < n; ++i) {
+      machine.wait(seconds);
+      const double now = machine.read().domains[0].instructions;
+      EXPECT_GE(now, before);
+      sum += now - before;
+      squares += (now - before) * (now - before);
+      before = now;
+    }
+    return std::sqrt(squares / n - sum * sum / n / n) / (sum / n);
+  };
+  EXPECT_NEAR(deviation(0.1), 0.2, 0.02);
+  EXPECT_NEAR(deviation(0.025), 0.4, 0.04);
+}
+
+TEST(simulated_machine, a_turbo_is_limited_by_active_cores) {
+  const auto one = simulated_load(load::compute, 1);
+  const auto four = simulated_load(load::compute, 4);
+  EXPECT_NEAR(rate_at(simulated_xeon(), one, 4'000'000) / rate_at(simulated_xeon(), one, 2'000'000),
+              2, 1e-3);
+  EXPECT_NEAR(
+      rate_at(simulated_xeon(), four, 4'000'000) / rate_at(simulated_xeon(), four, 2'000'000), 1.9,
+      1e-3);
+}
+
+TEST(simulated_machine, threads_slow_each_other_down_in_memory) {
+  phase work{.instructions = 1, .threads = 1, .cycles = 0.7, .misses = 0.02, .parallel_misses = 4};
+  const double alone = rate_at(simulated_xeon(), work, 3'600'000);
+  work.threads = 4;
+  EXPECT_LT(rate_at(simulated_xeon(), work, 3'600'000), 3.5 * alone);
+  work.misses = 0;
+  const double computing = rate_at(simulated_xeon(), work, 3'600'000);
+  work.threads = 1;
+  EXPECT_NEAR(computing, 4 * rate_at(simulated_xeon(), work, 3'600'000) * 3.6 / 3.6, 1);
+}
+
+TEST(simulated_machine, domains_are_separate_where_they_are) {
+  simulated_machine machine(quiet(simulated_server()), 1);
+  ASSERT_EQ(machine.domains().size(), 64U);
+  machine.set(1, 1'200'000);
+  machine.wait(1);
+  machine.begin_load(load::compute, 2);
+  const reading before = machine.read();
+  machine.wait(1);
+  const reading after = machine.read();
+  EXPECT_NEAR((after.domains[0].instructions - before.domains[0].instructions) /
+                  (after.domains[1].instructions - before.domains[1].instructions),
+              3, 1e-3);
+  EXPECT_EQ(after.domains[2].instructions, 0);
+}
+
+TEST(simulated_machine, what_is_not_possible_is_refused) {
+  simulated_machine machine(simulated_xeon(), 1);
+  EXPECT_THROW(machine.set(0, 1'500'000), platform_error);
+  EXPECT_THROW(machine.wait(-1), platform_error);
+  EXPECT_THROW(machine.run({.name = "none", .suite = "", .phases = {}}), platform_error);
+  auto wrong = simulated_xeon();
+  wrong.turbo_limits.clear();
+  EXPECT_THROW(simulated_machine(wrong, 1), platform_error);
+  EXPECT_THROW((void)simulated_hardware_named("zeon"), platform_error);
+  EXPECT_THROW((void)simulated_workload_named("429.mfc"), platform_error);
+  EXPECT_THROW((void)rival_named("on-demand", machine.domains()[0]), platform_error);
+}
+
+TEST(training_for_simulation, converges_and_says_so_where_it_cannot) {
+  simulated_machine machine(simulated_snuc(), 1);
+  const training found =
+      train(machine, {.seconds = 1, .processors = {1, 2}, .converged_within = 0.02});
+  for (const trained& one : found.measured) {
+    const auto is = steady_operation(simulated_snuc(), simulated_load(one.which, one.processors),
+                                     std::vector{one.frequency});
+    EXPECT_NEAR(one.instructions_per_second / is.instructions_per_second, 1, 0.1);
+  }
+  EXPECT_THROW((void)train(machine, {.converged_within = 1e-9, .most_rounds = 4}), platform_error);
+}
+
+TEST(rivals, do_what_the_documentation_says) {
+  const domain of{{0}, {1'000'000, 2'000'000, 3'000'000}};
+  const auto after = [&](const char* name, double load, int times) {
+    const auto made = rival_named(name, of);
+    decision last = made->first();
+    for (int i = 0; i < times; ++i) last = made->next({last.frequency, last.seconds, 1, 1, load});
+    return last.frequency;
+  };
+  EXPECT_EQ(after("performance", 0, 3), 3'000'000U);
+  EXPECT_EQ(after("powersave", 1, 3), 1'000'000U);
+  EXPECT_EQ(after("ondemand", 1, 1), 3'000'000U);
+  EXPECT_EQ(after("ondemand", 0.4, 1), 2'000'000U);
+  EXPECT_EQ(after("conservative", 1, 1), 1'000'000U);
+  EXPECT_EQ(after("conservative", 1, 100), 3'000'000U);
+  EXPECT_EQ(after("schedutil", 1, 100), 3'000'000U);
+  EXPECT_EQ(after("schedutil", 0.01, 100), 1'000'000U);
+}
+
+TEST(oracle, no_static_frequency_is_cheaper) {
+  for (const auto& workload : simulated_workloads()) {
+    for (const double exponent : {0.0, 1.0, 2.0}) {
+      const auto price = [&](const std::vector<kilohertz>& of) {
+        const run_cost cost = steady_cost(simulated_xeon(), workload, of);
+        return cost.joules * std::pow(cost.seconds, exponent);
+      };
+      const double best = price(best_frequencies(simulated_xeon(), workload, exponent));
+      for (const auto& step : simulated_xeon().steps) {
+        const std::vector<kilohertz> fixed(workload.phases.size(), step.frequency);
+        EXPECT_LE(best, price(fixed) * (1 + 1e-9)) << workload.name;
+      }
+    }
+  }
+}
+
+// Where nothing is measured wrongly, what is best is found.
+TEST(adaptive, without_noise_it_is_near_the_oracle) {
+  const simulated_bench bench(quiet(simulated_xeon()), 1);
+  for (const char* name : {"429.mcf", "453.povray", "swaptions", "cg"}) {
+    for (const double exponent : {0.0, 1.0, 2.0}) {
+      const auto& workload = simulated_workload_named(name);
+      const auto cost = [&](const char* governor) {
+        const run_cost found = bench.run(workload, governor, exponent, 4);
+        return found.joules * std::pow(found.seconds, exponent);
+      };
+      EXPECT_LE(cost("adaptive"), cost("oracle") * 1.06) << name << ' ' << exponent;
+    }
+  }
+}
+
+TEST(adaptive, eight_hours_take_no_more_memory_than_one) {
+  simulated_machine trained_on(simulated_snuc(), 1);
+  const training trained = train(trained_on, {.processors = {1, 2}});
+  simulated_machine machine(simulated_snuc(), 2);
+  adaptive_governor governor(trained, improved(1));
+  program day = simulated_workload_named("403.gcc");
+  day.rounds = 1'000'000;
+  machine.run(day);
+  govern(machine, {&governor}, [&] { return machine.seconds() > 3600; });
+  const std::size_t after_an_hour = mallinfo2().uordblks;
+  govern(machine, {&governor}, [&] { return machine.seconds() > 8 * 3600; });
+  EXPECT_FALSE(machine.idle());
+  EXPECT_LT(mallinfo2().uordblks, after_an_hour + 4096);
+}
+
+double cost_over(const simulated_bench& bench, const char* governor, double exponent,
+                 const std::vector<const char*>& names) {
+  double sum = 0;
+  for (const char* name : names) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const run_cost found = bench.run(simulated_workload_named(name), governor, exponent, seed);
+      sum += std::log(found.joules) + exponent * std::log(found.seconds);
+    }
+  }
+  return sum;
+}
+
+// Each where it matters: lower by itself than listing 3.1.
+TEST(adaptive, improvements_improve) {
+  const simulated_bench bench(simulated_xeon(), 1);
+  EXPECT_LT(cost_over(bench, "listing+parallelism", 0, {"swaptions", "fmm", "barnes"}),
+            cost_over(bench, "listing", 0, {"swaptions", "fmm", "barnes"}));
+  EXPECT_LT(cost_over(bench, "listing+precision", 1, {"429.mcf", "470.lbm", "cg"}),
+            cost_over(bench, "listing", 1, {"429.mcf", "470.lbm", "cg"}));
+  EXPECT_LT(cost_over(bench, "listing+experiments", 2, {"436.cactusADM", "437.leslie3d"}),
+            cost_over(bench, "listing", 2, {"436.cactusADM", "437.leslie3d"}));
+  EXPECT_LT(cost_over(bench, "adaptive", 2, {"fluidanimate", "437.leslie3d", "bt"}),
+            cost_over(bench, "listing", 2, {"fluidanimate", "437.leslie3d", "bt"}));
+}
+
+TEST(improvements, are_found_by_name) {
+  improvements found;
+  ASSERT_TRUE(improvements_named("adaptive-overlap", found));
+  EXPECT_TRUE(found.precise);
+  EXPECT_FALSE(found.overlap);
+  ASSERT_TRUE(improvements_named("listing+training", found));
+  EXPECT_TRUE(found.converged_training);
+  EXPECT_FALSE(found.precise);
+  EXPECT_FALSE(improvements_named("listing+everything", found));
+  EXPECT_FALSE(improvements_named("powersave", found));
+}
+
+}  // namespace
+}  // namespace assay::energy
