@@ -43,7 +43,8 @@ const registered<branches<true>> random_branches{
 const registered<branches<false>> regular_branches{
     "regular_branches", "1,000 branches taken by turns; unit: a branch, none mispredicted"};
 
-// One read in each page, of a line of its own: as many pages as a TLB does not hold may have lines that a cache does.
+// One read in each page, of a line at random, so that the lines of more pages than a TLB holds are spread over a cache that
+// holds them.
 class tlb_misses {
  public:
   explicit tlb_misses(const setup& given) : bytes_(given.size * page) {
@@ -84,7 +85,8 @@ class tlb_misses {
   };
 
   [[nodiscard]] link* place(std::size_t number) const {
-    return reinterpret_cast<link*>(memory_ + number * page + number * line % page);
+    return reinterpret_cast<link*>(memory_ + number * page +
+                                   random::mix64(number) % (page / line) * line);
   }
 
   std::size_t bytes_;
