@@ -38,7 +38,8 @@ def energy(
     place: Annotated[
         bool,
         typer.Option(
-            "--place", help="Each word is a program with its arguments: place them all on a machine of --machines."
+            "--place",
+            help="Each word is a program with its arguments: place them all on a machine of --machines.",
         ),
     ] = False,
     microbenchmarks: Annotated[
@@ -153,7 +154,9 @@ def _print_prediction(measured: "Measured", machine: str, as_json: bool) -> None
     typer.echo(f"Best: {', '.join(f'{name} at {at:g} GHz' for name, at in sorted(best.items()))}.")
     typer.echo(f"Power is {prediction.power}.")
     if not measured.frequencies:
-        typer.echo("No frequency can be set here: times are predicted from cache misses, not measured at two.")
+        typer.echo(
+            "No frequency can be set here: times are predicted from cache misses, not measured at two."
+        )
     _tell(measured)
     _print_rows(prediction)
 
@@ -259,7 +262,6 @@ def _words(placed: "Placement", measured: "list[Measured]") -> str:
 def _print_errors(machine: str, as_json: bool) -> None:
     from assay.cli.options import print_table
     from assay.energy.microbenchmarks import errors_of
-    from assay.words import percent
 
     found = errors_of(machine)
     if as_json:
@@ -268,17 +270,25 @@ def _print_errors(machine: str, as_json: bool) -> None:
                 "source": found.source,
                 "mean_error": found.mean,
                 "microbenchmarks": [
-                    {"name": each.name, "memory_boundness_ns": each.m, "mean_error": each.mean, "largest": each.largest}
+                    {
+                        "name": each.name,
+                        "memory_boundness_ns": each.m,
+                        "mean_error": each.mean,
+                        "largest": each.largest,
+                    }
                     for each in found.each
                 ],
             }
         )
         return
     typer.echo(
-        f"Predicted times are off by {percent(found.mean)} on average (1.9% in Bonnichsen 2016, figure 3.4)."
+        f"Predicted times are off by {found.mean:.2%} on average (1.9% in Bonnichsen 2016, figure 3.4)."
     )
     typer.echo(f"{found.source}.")
     print_table(
         ("microbenchmark", "m, ns", "mean error", "largest"),
-        [(each.name, f"{each.m:.3g}", percent(each.mean), percent(each.largest)) for each in found.each],
+        [
+            (each.name, f"{each.m:.3g}" if each.m > 1e-9 else "0", f"{each.mean:.2%}", f"{each.largest:.2%}")
+            for each in found.each
+        ],
     )

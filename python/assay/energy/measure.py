@@ -228,5 +228,7 @@ def _counted(words: Sequence[str]) -> tuple[float, float]:
             instructions += counts["Ir"]
             misses += counts["DLmr"] + counts["ILmr"]
     if not instructions:
-        raise AssayError(f"valgrind counted nothing of {words[0]}; give the program itself, not what starts it")
+        raise AssayError(
+            f"valgrind counted nothing of {words[0]}; give the program itself, not what starts it"
+        )
     return instructions, misses

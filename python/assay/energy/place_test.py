@@ -99,7 +99,11 @@ def test_machines_are_read_and_a_single_power_falls_by_the_cube(tmp_path: Path) 
             "core_watts = [1.0]",
             "machines.toml:7: machines.small.core_watts: has 1 values and",
         ),
-        ("core_watts = 4", "core_watts = 4\ndomains = 3", "machines.toml:8: machines.small.domains: 3 do not"),
+        (
+            "core_watts = 4",
+            "core_watts = 4\ndomains = 3",
+            "machines.toml:8: machines.small.domains: 3 do not",
+        ),
         ("[machines.small]", "[machine.small]", "machines.toml:2: machine: unknown key"),
         ("[1.0, 2.0]", "[1.0, 2.0", "machines.toml: not TOML"),
         (GOOD, "", "describes no machine"),

@@ -59,7 +59,9 @@ def predict(measured: Measured, machine: Simulated | None) -> Prediction:
             f"measured: {low_watts:.3g} W at {low:g} GHz, {high_watts:.3g} W at {high:g}, by the cube between"
         )
     elif machine is None:
-        raise AssayError("this machine has no energy counters that this user may read; leave --machine to xeon")
+        raise AssayError(
+            "this machine has no energy counters that this user may read; leave --machine to xeon"
+        )
     else:
         frequencies = frequencies or machine.frequencies
         there = machine.watts(measured.work)
