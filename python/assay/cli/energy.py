@@ -50,8 +50,8 @@ def energy(
 ) -> None:
     """Predict what a program takes at other frequencies: time, energy, ED and ED^2.
 
-    It is run at two frequencies. Where none can be set, valgrind counts what it waits for, and power is that of
-    a simulated machine, which the first lines say. Options come before the program.
+    It is run at two frequencies. Where none can be set, valgrind counts what it waits for, and power is that
+    of a simulated machine, which the first lines say. Options come before the program.
 
     Example: `assay energy sort -n numbers.txt`
     """

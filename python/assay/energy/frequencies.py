@@ -1,7 +1,7 @@
 """Frequencies of this machine: which can be set, holding one, and what its energy counters say.
 
-A frequency is held by cpufreq's limits, least and most alike, which every driver has. They are put back through the
-journal of host settings, whatever ends the process (`host/journal.py`).
+A frequency is held by cpufreq's limits, least and most alike, which every driver has. They are put back
+through the journal of host settings, whatever ends the process (`host/journal.py`).
 """
 
 import os
@@ -86,7 +86,7 @@ def held(system: System, folder: Path, gigahertz: float) -> Iterator[None]:
 
 
 def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
-    """Return package -> its joules so far and at how many its counter begins again; empty without permission."""
+    """Return package -> its joules so far and where its counter begins again; empty without permission."""
     counters = system.read_all(f"{_ZONES}/energy_uj")
     ranges = system.read_all(f"{_ZONES}/max_energy_range_uj")
     found: dict[str, tuple[float, float]] = {}

@@ -1,9 +1,9 @@
 """What a program comes to on this machine: from runs at two frequencies, or from its cache misses.
 
-Of each of several runs there is a `Work`, so that what is predicted has an interval. Where no frequency can be set, the time
-outside of the chip is the number of reads that miss the last cache, which valgrind counts once, times what a read
-takes, which is calibrated before each run. That is the most that it can be: misses that are waited for together or are
-prefetched take less, and valgrind sees neither.
+Of each of several runs there is a `Work`, so that what is predicted has an interval. Where no frequency can
+be set, the time outside of the chip is the number of reads that miss the last cache, which valgrind counts
+once, times what a read takes, which is calibrated before each run. That is the most that it can be: misses
+that are waited for together or are prefetched take less, and valgrind sees neither.
 """
 
 import os
@@ -98,7 +98,7 @@ def measure(command: Sequence[str], runs: int, system: System | None = None) -> 
 
 
 def two_of(frequencies: Sequence[float]) -> tuple[float, float]:
-    """Return the two frequencies to measure at, about a quarter and three quarters of the range, as the paper's."""
+    """Return two frequencies to measure at, about a quarter and three quarters of the range."""
     low, high = frequencies[0], frequencies[-1]
     near = [min(frequencies, key=lambda f: abs(f - (low + share * (high - low)))) for share in (0.25, 0.75)]
     return (near[0], near[1]) if near[0] != near[1] else (low, high)
@@ -136,8 +136,8 @@ def _at_two_frequencies(
 def _by_misses(command: tuple[str, ...], words: Sequence[str], runs: int) -> Measured:
     if shutil.which("valgrind") is None:
         raise AssayError(
-            "no frequency can be set here, and valgrind is not installed, which counts what a program waits for;"
-            " install it (Debian's package valgrind)"
+            "no frequency can be set here, and valgrind is not installed, which counts what a program"
+            " waits for; install it (Debian's package valgrind)"
         )
     works: list[tuple[_Ran, float, float]] = []
     for _ in range(runs):
@@ -175,8 +175,8 @@ def _run(words: Sequence[str]) -> _Ran:
             raise AssayError(f"{words[0]} {_ended(process.returncode)}{_last_line(errors.read())}")
     if seconds < SHORTEST_S:
         raise AssayError(
-            f"{words[0]} ends after {in_unit(seconds, 's')}, which is too short to measure; give it more work, at"
-            f" least {in_unit(SHORTEST_S, 's')}"
+            f"{words[0]} ends after {in_unit(seconds, 's')}, which is too short to measure; give it more"
+            f" work, at least {in_unit(SHORTEST_S, 's')}"
         )
     return _Ran(seconds, max((usage.ru_utime + usage.ru_stime) / seconds, 0.01))
 

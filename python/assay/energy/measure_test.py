@@ -37,10 +37,16 @@ def simulated() -> native.Simulated:
 def test_a_frequency_is_held_and_put_back_whatever_happens(tmp_path: Path) -> None:
     system = made_machine(tmp_path / "root", CPUFREQ)
     assert offered(system) == (1.0, 1.5, 2.5, 3.0)
-    with pytest.raises(KeyError), held(system, tmp_path / "state", 1.5):
-        assert system.read(f"{POLICY}/scaling_min_freq") == "1500000"
-        assert system.read(f"{POLICY}/scaling_max_freq") == "1500000"
-        raise KeyError
+    seen: list[str | None] = []
+
+    def fail() -> None:
+        with held(system, tmp_path / "state", 1.5):
+            seen.extend(system.read(f"{POLICY}/scaling_{limit}_freq") for limit in ("min", "max"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert seen == ["1500000", "1500000"]
     assert system.read(f"{POLICY}/scaling_min_freq") == "1000000"
     assert system.read(f"{POLICY}/scaling_max_freq") == "3000000"
 
@@ -140,7 +146,9 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(AssayError, match="too short to measure"):
         measure._run([program(tmp_path, "")])
     which = shutil.which
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == "valgrind" else which(name))
+    monkeypatch.setattr(
+        shutil, "which", lambda name, **more: None if name == "valgrind" else which(name, **more)
+    )
     none = made_machine(tmp_path / "none", {})
     with pytest.raises(AssayError, match="valgrind is not installed"):
         measure.measure(["true"], 6, none)

@@ -1,7 +1,7 @@
 """How far the model of time is off for each microbenchmark: from two frequencies, at all others.
 
-As Bonnichsen (2016, figure 3.4), whose two were 2.0 and 3.4 GHz. Where no frequency can be set here, the times are those of a
-simulated machine, which has what the model leaves out: a queue for memory, and a limit on the frequency by active cores.
+As Bonnichsen (2016, figure 3.4), whose two were 2.0 and 3.4 GHz. Where no frequency can be set here, the
+times are those of a simulated machine, which has what the model leaves out: a queue for memory.
 """
 
 import json
@@ -21,7 +21,7 @@ from assay.host.system import System, root_script, without_root
 
 PROGRAM = "assay-microbenchmarks"
 
-# Of an instruction: cycles on the chip, misses of the last cache, how many of them are waited for at once, activity.
+# Of an instruction: cycles on the chip, misses of the last cache, how many are waited for at once, activity.
 _KINDS: dict[str, tuple[float, float, float, float]] = {
     "volatile_counter": (1.7, 0.0, 1, 1.0),
     "nops": (0.25, 0.0, 1, 0.85),
@@ -35,14 +35,14 @@ _KINDS: dict[str, tuple[float, float, float, float]] = {
     "dependent_reads": (1.7, 0.2, 1, 0.8),
     "independent_reads": (0.7, 0.2, 10, 1.0),
 }
-"""Name -> what the simulated machine is told of it. Cycles of divisions, branch and TLB misses are those of Fog (2014)
-for Haswell. Reads are five instructions of a loop (paper 002, listing 3.2), and the line buffers of a core are ten."""
+"""Name -> what the simulated machine is told of it. Cycles of divisions are those of Fog (2014) for Haswell;
+reads are five instructions of a loop (listing 3.2), and a core has ten line buffers. The others are ours."""
 _RUN_S = 5.0
 
 
 @dataclass(frozen=True)
 class Of:
-    """A microbenchmark: its m in ns, and the mean and largest error of its predicted times, as shares of 1."""
+    """A microbenchmark: its m in ns, and the mean and largest error of its predicted times, as shares."""
 
     name: str
     m: float
@@ -80,8 +80,8 @@ def errors_of(machine: str, system: System | None = None) -> Errors:
         simulation = simulated(machine)
         times = {name: simulated_times(simulation, name) for name in _KINDS}
         source = (
-            f"no frequency can be set here, so times are those of the simulated machine {machine}, which has the"
-            " model's equation and a queue for memory: real processors differ by more"
+            f"no frequency can be set here, so times are those of the simulated machine {machine}, which has"
+            " the model's equation and a queue for memory: real processors differ by more"
         )
     one, other = two_of(sorted(next(iter(times.values()))))
     each = tuple(_error(name, of, one, other) for name, of in times.items())
@@ -107,7 +107,7 @@ def simulated_times(machine: Simulated, name: str) -> dict[float, float]:
 def simulated_runs(
     machine: Simulated, name: str, threads: int, frequencies: Sequence[float]
 ) -> list[tuple[float, float]]:
-    """Return the seconds and joules of a microbenchmark in some threads, at each frequency; the work is the same."""
+    """Return seconds and joules of the same work of a microbenchmark, in some threads at each frequency."""
     cycles, misses, parallel, activity = _KINDS[name]
     took_ns = cycles / frequencies[-1] + misses * machine.memory_ns / parallel
     return machine.run(
@@ -149,7 +149,7 @@ def _timed(program: str, name: str) -> float:
     if ended.returncode != 0:
         raise AssayError(f"{PROGRAM} {name}: {ended.stderr.strip().removeprefix('error: ')}")
     return statistics.median(
-        entry["real_time"]
+        float(entry["real_time"])
         for entry in json.loads(ended.stdout)["benchmarks"]
         if entry["run_type"] == "iteration" or entry.get("aggregate_name") == "median"
     )

@@ -72,7 +72,7 @@ class Predicted:
 
     def cost(self, exponent: float) -> float:
         """Return energy * time^exponent: E with 0, ED with 1, ED^2 with 2."""
-        return self.joules * self.seconds**exponent
+        return float(self.joules * self.seconds**exponent)
 
 
 def predicted(

@@ -11,6 +11,7 @@ from assay import programs
 from assay.energy.model import Work
 from assay.errors import AssayError
 
+_FEWEST_CYCLES = 1e-6  # the simulated machine takes no program that only waits
 _RUN_S = 5.0
 """How long the programs are about that are simulated for their power, in simulated seconds."""
 
@@ -39,7 +40,7 @@ class Host:
 
     Attributes:
         memory_ns: one read from memory that depends on the one before it.
-        gigahertz: cycles in a nanosecond; a multiplication and an addition that depend on each other take four.
+        gigahertz: cycles in a nanosecond; a dependent multiplication and addition take four.
     """
 
     memory_ns: float
@@ -47,7 +48,7 @@ class Host:
 
 
 _CYCLES_OF_ARITHMETIC = 4
-"""3 of a multiplication and 1 of an addition, on Intel since Nehalem (2008) and on AMD since Zen (Fog 2014)."""
+"""3 of a multiplication and 1 of an addition, on Intel since Nehalem and on AMD since Zen (Fog 2014)."""
 
 
 def calibrated() -> Host:
@@ -88,7 +89,7 @@ class Simulated:
         """Return frequency -> power of the machine while it runs what waits for memory as some work does."""
         threads = min(max(round(work.cores), 1), self.processors)
         waits_only = math.isinf(work.memory_boundness)
-        cycles, outside_ns = (0.0, 1.0) if waits_only else (1.0, work.memory_boundness)
+        cycles, outside_ns = (_FEWEST_CYCLES, 1.0) if waits_only else (1.0, work.memory_boundness)
         runs = [
             {
                 "khz": round(gigahertz * 1e6),

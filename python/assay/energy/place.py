@@ -1,8 +1,8 @@
-"""Programs on a described machine: how long they take together, and where to place them (paper 002, section 6.2).
+"""Programs on a described machine: how long they take together, and where to place them.
 
-Each program has as many cores as it keeps busy, in a domain of cores that share a frequency. All share the memory's
-bandwidth: where they ask for more of it, the time of each outside of the chip is longer by the same factor. When
-one ends, the others go on with what it leaves.
+A question of Bonnichsen (2016, section 6.2). Each program has as many cores as it keeps busy, in a domain of
+cores that share a frequency. All share the memory's bandwidth: where they ask for more of it, the time of
+each outside of the chip is longer by the same factor. When one ends, the others go on with what it leaves.
 """
 
 import math
@@ -142,8 +142,8 @@ def placements(works: Sequence[Work], machine: Machine, name: str, memory_ns: fl
     ways = sum(len(machine.frequencies_ghz) ** (max(domains) + 1) for domains in shared)
     if ways > MOST_WAYS:
         raise AssayError(
-            f"{name}: there are {ways:,} ways to place {len(works)} programs, and at most {MOST_WAYS:,} are tried;"
-            " give fewer programs, or fewer domains or frequencies"
+            f"{name}: there are {ways:,} ways to place {len(works)} programs, and at most {MOST_WAYS:,} are"
+            " tried; give fewer programs, or fewer domains or frequencies"
         )
     found = [
         together(here, domains, gigahertz, machine)
