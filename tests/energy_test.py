@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.energy import figures
+from assay.energy.figures import draw
 from assay.energy.microbenchmarks import errors_of
 from assay.host.testing import made_machine
 from conftest import Assay
@@ -70,3 +72,22 @@ def test_the_models_errors_are_those_of_the_simulated_machine_where_no_frequency
     assert by_name["volatile_counter"].m == pytest.approx(0, abs=1e-9)
     assert by_name["dependent_reads"].m > by_name["independent_reads"].m > 0
     assert found.mean < 0.019
+
+
+def test_the_figures_say_that_they_are_simulated_and_more_threads_take_more_power(tmp_path: Path) -> None:
+    files = draw("xeon", tmp_path, made_machine(tmp_path / "none", {}))
+    assert [file.name for file in files] == ["power-by-threads.svg", "power-by-frequency.svg"]
+    assert all("simulated" in file.read_text() for file in files)
+
+
+def test_power_is_measured_where_there_are_energy_counters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joules = iter(range(0, 1000, 30))
+    monkeypatch.setattr(figures, "joules_so_far", lambda _: {"package": (float(next(joules)), 1e6)})
+    monkeypatch.setattr(figures, "_SECONDS", 0.01)
+    files = draw("xeon", tmp_path, made_machine(tmp_path / "none", {}))
+    assert [file.name for file in files] == ["power-by-threads.svg"]
+    text = files[0].read_text()
+    assert "measured on" in text
+    assert "simulated" not in text
