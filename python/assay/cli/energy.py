@@ -54,7 +54,7 @@ def energy(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict what a program takes at other frequencies: time, energy, ED and ED^2.
+    """Predict a program's time and energy at other frequencies.
 
     It is run at two frequencies. Where none can be set, valgrind counts what it waits for, and power is that
     of a simulated machine, which the first lines say. Options come before the program.
@@ -295,7 +295,7 @@ def _print_errors(machine: str, as_json: bool) -> None:
         )
         return
     typer.echo(
-        f"Predicted times are off by {found.mean:.2%} on average (by at most 1.9% in Bonnichsen 2016, figure 3.4)."
+        f"Predicted times are off by {found.mean:.2%} on average; in Bonnichsen (2016, figure 3.4) by at most 1.9%."
     )
     typer.echo(f"{found.source}.")
     print_table(

@@ -147,8 +147,9 @@ def _by_misses(command: tuple[str, ...], words: Sequence[str], runs: int) -> Mea
     found: list[Work] = []
     overlaps = 0
     for ran, memory_ns, gigahertz in works:
-        least_on = min(instructions / ran.cores / _WIDEST / gigahertz / 1e9, ran.seconds)
-        outside = misses * memory_ns / 1e9 / ran.cores
+        threads = max(ran.cores, 1.0)
+        least_on = min(instructions / threads / _WIDEST / gigahertz / 1e9, ran.seconds)
+        outside = misses * memory_ns / 1e9 / threads
         overlaps += outside > ran.seconds - least_on
         outside = min(outside, ran.seconds - least_on)
         found.append(Work((ran.seconds - outside) * gigahertz, outside, misses, ran.cores))
