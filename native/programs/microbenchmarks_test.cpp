@@ -47,7 +47,7 @@ TEST(volatile_counter, counts_each_unit) {
 }
 
 TEST(branches, regular_ones_are_taken_by_turns_and_random_ones_half_of_the_time) {
-  fixture::setup given;
+  const fixture::setup given;
   branches<false> regular(given);
   regular.run();
   EXPECT_EQ(regular.taken(), units / 2);
