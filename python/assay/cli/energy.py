@@ -294,9 +294,7 @@ def _print_errors(machine: str, as_json: bool) -> None:
             }
         )
         return
-    typer.echo(
-        f"Predicted times are off by {found.mean:.2%} on average; at most 1.9% in Bonnichsen 2016, figure 3.4."
-    )
+    typer.echo(f"Predicted times are off by {found.mean:.2%} on average; at most 1.9% in Bonnichsen (2016).")
     typer.echo(f"{found.source}.")
     print_table(
         ("microbenchmark", "m, ns", "mean error", "largest"),
