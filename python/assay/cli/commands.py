@@ -19,6 +19,7 @@ from assay.cli import (
     check,
     clocks,
     compare,
+    energy,
     engines,
     explore,
     export,
@@ -65,6 +66,7 @@ app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
 app.command("trend", cls=Command)(trend.trend)
 app.command("explore", cls=Command)(explore.explore)
+app.command("energy", cls=Command, context_settings={"allow_interspersed_args": False})(energy.energy)
 app.command("engines", cls=Command)(engines.engines)
 app.command("lesson", cls=Command)(lesson.lesson)
 app.command("clocks", cls=Command)(clocks.clocks)

@@ -60,6 +60,7 @@ COMMANDS = {
     "lesson list": [],
     "lesson": ["short-array", "--quiet"],
     "clocks": ["--for", "1us"],
+    "energy": ["--runs", "6", "sleep", "0.03"],
     "host check": [],
     "host tune": ["--dry-run"],
     "host restore": [],

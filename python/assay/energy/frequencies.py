@@ -1,0 +1,111 @@
+"""Frequencies of this machine: which can be set, holding one, and what its energy counters say.
+
+A frequency is held by cpufreq's limits, least and most alike, which every driver has. They are put back
+through the journal of host settings, whatever ends the process (`host/journal.py`).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from assay.errors import AssayError
+from assay.host.journal import open_journal
+from assay.host.settings import Setting
+from assay.host.system import System
+from assay.host.tune import restore, told, tune
+
+_POLICY = "/sys/devices/system/cpu/cpufreq/policy*"
+_STEP_KHZ = 200_000
+"""Between the frequencies of drivers that take any, such as intel_pstate."""
+_ZONES = "/sys/class/powercap/intel-rapl:[0-9]*"
+
+
+class _Held(Setting):
+    """A frequency that all processors are held at."""
+
+    name: ClassVar[str] = "frequency"
+    by_default: ClassVar[bool] = False
+
+    def __init__(self, khz: int) -> None:
+        self._khz = str(khz)
+
+    def read(self, system: System) -> dict[str, str]:
+        # The lower limit first: the upper one may then be lowered to it.
+        return system.read_all(f"{_POLICY}/scaling_min_freq", f"{_POLICY}/scaling_max_freq")
+
+    def judge(self, values: object) -> None:
+        return None
+
+    def wanted(self, values: "dict[str, str]") -> dict[str, str]:  # type: ignore[override]
+        return {place: self._khz for place, value in values.items() if value != self._khz}
+
+
+def offered(system: System) -> tuple[float, ...]:
+    """Return the frequencies that can be set, in GHz and ascending; none where the machine has no cpufreq."""
+    if not system.read_all(f"{_POLICY}/scaling_min_freq"):
+        return ()
+    listed = system.read_all(f"{_POLICY}/scaling_available_frequencies")
+    if listed:
+        return tuple(sorted(int(khz) / 1e6 for khz in next(iter(listed.values())).split()))
+    limits = system.read_all(f"{_POLICY}/cpuinfo_min_freq", f"{_POLICY}/cpuinfo_max_freq")
+    known = sorted({int(value) for value in limits.values()})
+    if len(known) < 2:
+        return ()
+    return tuple(khz / 1e6 for khz in (*range(known[0], known[-1], _STEP_KHZ), known[-1]))
+
+
+@contextmanager
+def held(system: System, folder: Path, gigahertz: float) -> Iterator[None]:
+    """Hold all processors at a frequency while entered.
+
+    Raises:
+        AssayError: the host is tuned already, or refuses.
+    """
+    with open_journal(folder, system) as journal:
+        if journal.pending:
+            raise AssayError(
+                f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first"
+            )
+        try:
+            for applied in tune(system, journal, [_Held(round(gigahertz * 1e6))]):
+                if applied.reason:
+                    raise AssayError(
+                        f"{applied.change.place}: {gigahertz:g} GHz is refused: {applied.reason}"
+                    )
+            yield
+        finally:
+            left = [
+                outcome
+                for outcome in restore(system, journal, lambda place, now, was: None)
+                if not outcome.settled
+            ]
+            if left:
+                raise AssayError(f"{told(left[0])}; `assay host restore` asks what to do")
+
+
+def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
+    """Return package -> its joules so far and where its counter begins again; empty without permission."""
+    counters = system.read_all(f"{_ZONES}/energy_uj")
+    ranges = system.read_all(f"{_ZONES}/max_energy_range_uj")
+    found: dict[str, tuple[float, float]] = {}
+    for place, value in counters.items():
+        zone = os.path.dirname(place)  # noqa: PTH120 - a place is not a path of this machine
+        most = ranges.get(f"{zone}/max_energy_range_uj")
+        if zone.count(":") == 1 and most:  # parts of packages have two
+            found[zone] = (int(value) / 1e6, int(most) / 1e6)
+    return found
+
+
+def joules_between(
+    before: dict[str, tuple[float, float]], after: dict[str, tuple[float, float]]
+) -> float | None:
+    """Return what was used; None where no counter was read both times."""
+    zones = before.keys() & after.keys()
+    if not zones:
+        return None
+    return sum(
+        after[zone][0] - before[zone][0] + (after[zone][1] if after[zone][0] < before[zone][0] else 0)
+        for zone in zones
+    )

@@ -1,0 +1,182 @@
+"""Programs on a described machine: how long they take together, and where to place them.
+
+A question of Bonnichsen (2016, section 6.2). Each program has as many cores as it keeps busy, in a domain of
+cores that share a frequency. All share the memory's bandwidth: where they ask for more of it, the time of
+each outside of the chip is longer by the same factor. When one ends, the others go on with what it leaves.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from assay.energy.machines import Machine
+from assay.energy.model import Predicted, Work
+from assay.errors import AssayError
+
+LINE = 64
+"""Bytes that a miss takes from memory."""
+MOST_WAYS = 200_000
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Programs on a machine.
+
+    Attributes:
+        domains: of each program, the number of its domain; empty: one after another.
+        gigahertz: of each domain, or of the machine where they run one after another.
+        seconds: until the last one has ended.
+        joules: of the machine, until then.
+    """
+
+    domains: tuple[int, ...]
+    gigahertz: tuple[float, ...]
+    seconds: float
+    joules: float
+
+    def cost(self, exponent: float) -> float:
+        """Return energy * time^exponent."""
+        return Predicted(0, self.seconds, self.joules).cost(exponent)
+
+
+def cores_of(work: Work) -> int:
+    """Return how many cores a program is given."""
+    return max(1, round(work.cores))
+
+
+@dataclass(frozen=True)
+class _Running:
+    on_s: float
+    outside_s: float
+    bytes: float
+    cores: int
+    core_watts: float
+
+    def seconds(self, slower: float) -> float:
+        return self.on_s + self.outside_s * slower
+
+
+def on(work: Work, machine: Machine, memory_ns: float) -> Work:
+    """Return what some work is on a machine, that was measured where a read takes `memory_ns`."""
+    turns = max(1.0, cores_of(work) / machine.cores_of_domain)  # fewer cores than it has threads
+    return Work(
+        work.gigacycles * machine.cycles * turns,
+        work.outside_s * machine.memory_ns / memory_ns * turns,
+        work.misses,
+        min(cores_of(work), machine.cores_of_domain),
+    )
+
+
+def together(
+    works: Sequence[Work], domains: Sequence[int], gigahertz: Sequence[float], machine: Machine
+) -> Placement:
+    """Return what programs take that begin together; each work is one on this machine."""
+    left = {
+        number: (
+            1.0,
+            _Running(
+                work.gigacycles / gigahertz[domain],
+                work.outside_s,
+                work.misses * LINE,
+                cores_of(work),
+                machine.core_watts_at(gigahertz[domain]),
+            ),
+        )
+        for number, (work, domain) in enumerate(zip(works, domains, strict=True))
+    }
+    seconds = joules = 0.0
+    while left:
+        running = [each for _, each in left.values()]
+        slower = _slower(running, machine.bandwidth_gb_s)
+        took = {number: each.seconds(slower) for number, (_, each) in left.items()}
+        passed = min(share * took[number] for number, (share, _) in left.items())
+        watts = machine.idle_watts + sum(
+            each.cores
+            * each.core_watts
+            * (each.on_s + machine.stalled_share * each.outside_s * slower)
+            / each.seconds(slower)
+            for each in running
+        )
+        seconds += passed
+        joules += passed * watts
+        left = {
+            number: (share - passed / took[number], each)
+            for number, (share, each) in left.items()
+            if share - passed / took[number] > 1e-12
+        }
+    return Placement(tuple(domains), tuple(gigahertz), seconds, joules)
+
+
+def _slower(running: Sequence[_Running], bandwidth_gb_s: float | None) -> float:
+    """Return by how much memory is slower for all, so that they take no more than its bandwidth."""
+    if bandwidth_gb_s is None:
+        return 1.0
+
+    def asked(slower: float) -> float:
+        return sum(each.bytes / each.seconds(slower) for each in running) / 1e9
+
+    low = high = 1.0
+    while asked(high) > bandwidth_gb_s:
+        low, high = high, 2 * high
+    for _ in range(50 if high > 1 else 0):
+        middle = (low + high) / 2
+        low, high = (middle, high) if asked(middle) > bandwidth_gb_s else (low, middle)
+    return high
+
+
+def placements(works: Sequence[Work], machine: Machine, name: str, memory_ns: float) -> list[Placement]:
+    """Return every way to place programs on a machine: in its domains at each frequency, and one by one.
+
+    Args:
+        works: of the programs, as they were measured.
+        machine: it.
+        name: its name, for the message.
+        memory_ns: of the machine where they were measured.
+
+    Raises:
+        AssayError: there are too many ways to try.
+    """
+    here = [on(work, machine, memory_ns) for work in works]
+    shared = list(_assignments([cores_of(work) for work in here], machine))
+    ways = sum(len(machine.frequencies_ghz) ** (max(domains) + 1) for domains in shared)
+    if ways > MOST_WAYS:
+        raise AssayError(
+            f"{name}: there are {ways:,} ways to place {len(works)} programs, and at most {MOST_WAYS:,} are"
+            " tried; give fewer programs, or fewer domains or frequencies"
+        )
+    found = [
+        together(here, domains, gigahertz, machine)
+        for domains in shared
+        for gigahertz in product(machine.frequencies_ghz, repeat=max(domains) + 1)
+    ]
+    if len(works) > 1:
+        for gigahertz in machine.frequencies_ghz:
+            one_by_one = [together([work], [0], [gigahertz], machine) for work in here]
+            found.append(
+                Placement(
+                    (),
+                    (gigahertz,),
+                    math.fsum(each.seconds for each in one_by_one),
+                    math.fsum(each.joules for each in one_by_one),
+                )
+            )
+    return found
+
+
+def _assignments(cores: Sequence[int], machine: Machine) -> Iterator[tuple[int, ...]]:
+    """Yield the domains of programs that fit; domains are alike, so that a new one is the next number."""
+
+    def grow(begun: tuple[int, ...], used: list[int]) -> Iterator[tuple[int, ...]]:
+        if len(begun) == len(cores):
+            yield begun
+            return
+        needs = cores[len(begun)]
+        for domain in range(min(len(used) + 1, machine.domains)):
+            taken = used[domain] if domain < len(used) else 0
+            if taken + needs <= machine.cores_of_domain:
+                more = [*used, 0] if domain == len(used) else list(used)
+                more[domain] += needs
+                yield from grow((*begun, domain), more)
+
+    yield from grow((), [])

@@ -1,0 +1,93 @@
+"""`assay energy` as people run it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.energy import figures
+from assay.energy.figures import draw
+from assay.energy.microbenchmarks import errors_of
+from assay.host.testing import made_machine
+from conftest import Assay
+
+MACHINES = """
+[machines.slow]
+frequencies_ghz = [1.0]
+memory_ns = 200
+cores = 2
+idle_watts = 1
+core_watts = 1
+
+[machines.fast]
+frequencies_ghz = [2.0, 4.0]
+memory_ns = 50
+cores = 4
+idle_watts = 50
+core_watts = [20, 100]
+"""
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a program that computes for some tens of milliseconds."""
+    folder = tmp_path_factory.mktemp("walk")
+    source = folder / "walk.c"
+    source.write_text("int main(void) { for (volatile long i = 0; i < 40000000; ++i); return 0; }\n")
+    subprocess.run(["cc", "-O1", "-o", folder / "walk", source], check=True)
+    return str(folder / "walk")
+
+
+def test_a_program_is_predicted_at_every_frequency(assay: Assay, walk: str) -> None:
+    answer = json.loads(assay("energy", "--runs", "6", "--json", walk).stdout)
+    assert "simulated" in answer["power"]
+    assert answer["program"]["memory_boundness_ns"] < 0.1
+    rows = answer["frequencies"]
+    assert sorted(name for row in rows for name in row["best"]) == ["E", "ED", "ED^2"]
+    slowest, fastest = rows[0], rows[-1]
+    ratio = slowest["seconds"]["median"] / fastest["seconds"]["median"]
+    assert ratio == pytest.approx(fastest["gigahertz"] / slowest["gigahertz"], rel=0.1)
+    low, high = slowest["seconds"]["interval"]
+    assert low <= slowest["seconds"]["median"] <= high
+
+
+def test_described_machines_are_compared_and_programs_placed(assay: Assay, walk: str, tmp_path: Path) -> None:
+    file = tmp_path / "machines.toml"
+    file.write_text(MACHINES)
+    words = ("energy", "--runs", "6", "--json", "--machines", str(file))
+    goals = json.loads(assay(*words, walk).stdout)["goals"]
+    assert goals["E"][0]["machine"] == "slow"
+    assert goals["ED^2"][0]["machine"] in {"slow", "fast"}
+    placed = json.loads(assay(*words, "--place", walk, walk).stdout)["goals"]
+    assert {len(each["domains"]) for each in placed["ED^2"]} <= {0, 2}
+
+
+def test_the_models_errors_are_those_of_the_simulated_machine_where_no_frequency_can_be_set(
+    tmp_path: Path,
+) -> None:
+    found = errors_of("xeon", made_machine(tmp_path, {}))
+    assert "simulated machine xeon" in found.source
+    by_name = {each.name: each for each in found.each}
+    assert by_name["volatile_counter"].m == pytest.approx(0, abs=1e-9)
+    assert by_name["dependent_reads"].m > by_name["independent_reads"].m > 0
+    assert found.mean < 0.019
+
+
+def test_the_figures_say_that_they_are_simulated_and_more_threads_take_more_power(tmp_path: Path) -> None:
+    files = draw("xeon", tmp_path, made_machine(tmp_path / "none", {}))
+    assert [file.name for file in files] == ["power-by-threads.svg", "power-by-frequency.svg"]
+    assert all("simulated" in file.read_text() for file in files)
+
+
+def test_power_is_measured_where_there_are_energy_counters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joules = iter(range(0, 1000, 30))
+    monkeypatch.setattr(figures, "joules_so_far", lambda _: {"package": (float(next(joules)), 1e6)})
+    monkeypatch.setattr(figures, "_SECONDS", 0.01)
+    files = draw("xeon", tmp_path, made_machine(tmp_path / "none", {}))
+    assert [file.name for file in files] == ["power-by-threads.svg"]
+    text = files[0].read_text()
+    assert "measured on" in text
+    assert "simulated" not in text
