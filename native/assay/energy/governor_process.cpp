@@ -204,7 +204,7 @@ class remembering final : public governor {
   decision first() override { return remember(inner_.first(), nullptr); }
   decision next(const interval& last) override { return remember(inner_.next(last), &last); }
 
-  [[nodiscard]] json decisions() const { return {decisions_.begin(), decisions_.end()}; }
+  [[nodiscard]] const std::deque<json>& decisions() const { return decisions_; }
   [[nodiscard]] unsigned long long count() const { return count_; }
 
  private:
@@ -269,7 +269,7 @@ json run_here(std::unique_ptr<kernel> of, const json_node& request, int ended) {
     for (const std::string& note : machine.take_notes()) {
       std::cerr << "note: " << note << std::endl;
       state["notes"].push_back(note);
-      if (state["notes"].size() > remembered) state["notes"].erase(1);
+      if (state["notes"].size() > remembered) state["notes"].erase(0);
     }
     if (const double now = time.now(); written < 0 || now - written >= between_writes) {
       written = now;
