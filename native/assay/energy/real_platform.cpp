@@ -69,8 +69,9 @@ std::vector<unsigned> numbers(std::string text) {
 
 std::vector<kilohertz> hardware_frequencies(kernel& of, const std::string& place) {
   std::vector<kilohertz> found;
-  std::istringstream listed(read_if_there(of, place + "/scaling_available_frequencies") + " " +
-                            read_if_there(of, place + "/scaling_boost_frequencies"));
+  std::string all = read_if_there(of, place + "/scaling_available_frequencies");
+  all += " " + read_if_there(of, place + "/scaling_boost_frequencies");
+  std::istringstream listed(all);
   for (kilohertz one = 0; listed >> one;) found.push_back(one);
   if (found.empty()) {
     const kilohertz least = read_frequency(of, place + "/cpuinfo_min_freq");
