@@ -28,13 +28,17 @@ class made_counters final : public processor_counters {
     instructions_ += seconds * 1e9 / (0.5 + 1 / ghz);
     misses_ += seconds * 1e7;
     enabled_ += seconds * 1e9;
-    const double joules = std::stod(kernel_.read(joules_place)) + seconds * 1e6 * (10 + ghz * ghz);
-    kernel_.write(joules_place, std::to_string(static_cast<unsigned long long>(joules)));
+    if (!kernel_.list("/sys/class/powercap").empty()) use_energy(seconds * 1e6 * (10 + ghz * ghz));
     const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
     return {whole(enabled_), whole(enabled_), whole(instructions_), whole(misses_)};
   }
 
  private:
+  void use_energy(double microjoules) {
+    const double joules = std::stod(kernel_.read(joules_place)) + microjoules;
+    kernel_.write(joules_place, std::to_string(static_cast<unsigned long long>(joules)));
+  }
+
   kernel& kernel_;
   double before_;
   double enabled_ = 0;

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -18,7 +20,7 @@ from assay.errors import AssayError
 from assay.governor.control import changes, governed, look, put_back
 from assay.governor.training import exponent, load, save
 from assay.host.journal import open_journal
-from assay.host.system import System
+from assay.host.system import _SCRIPT, System
 from assay.host.testing import CPU, made_machine
 from assay.host.tune import chosen, tune
 
@@ -211,7 +213,7 @@ def test_kill_9_at_each_step_loses_nothing(system: System, folder: Path) -> None
 
 def test_two_at_once_are_refused(system: System, folder: Path) -> None:
     process = started(system, folder)
-    with pytest.raises(AssayError, match="another assay .* tunes this host"):
+    with pytest.raises(AssayError, match=r"another assay .* tunes this host"):
         governed(system, folder, request(system, folder), print)
     process.terminate()
     process.communicate()
@@ -232,7 +234,7 @@ def test_a_training_of_another_machine_or_frequency_changes_nothing(system: Syst
     with pytest.raises(AssayError, match="of another machine, another; this is Made; 1 processors"):
         governed(system, folder, other, print)
     asked["training"]["measured"][0]["frequency_khz"] = 3_700_000
-    with pytest.raises(AssayError, match="has 3700000 kHz, which .*policy0 does not take"):
+    with pytest.raises(AssayError, match=r"has 3700000 kHz, which .*policy0 does not take"):
         governed(system, folder, asked, print)
     assert values(system) == before
     assert not (folder / "host.journal").exists()
@@ -266,14 +268,18 @@ def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path)
     assert look(system)["lacking"].keys() == {"energy"}
     asked = {"action": "train", "seconds": 0.02, "processors": [1]}
     before = values(system)
-    with pytest.raises(AssayError):
+    with pytest.raises(AssayError, match="a training needs a counter of energy: there is no intel-rapl"):
         governed(system, folder, asked, print)
+    process = started(system, folder)
+    notes = json.loads((folder / "state.json").read_text())["notes"]
+    assert notes == ["without energy counters: the training alone says what power costs"]
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 0
     assert values(system) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("E", 0), ("ED", 1), ("ED2", 2), ("ED^2", 2), ("ED^0.5", 0.5)]
-)
+@pytest.mark.parametrize(("text", "value"), [("E", 0), ("ED", 1), ("ED2", 2), ("ED^2", 2), ("ED^0.5", 0.5)])
 def test_objectives(text: str, value: float) -> None:
     assert exponent(text) == value
 
@@ -285,11 +291,6 @@ def test_other_objectives_are_refused(text: str) -> None:
 
 
 def test_every_change_is_admitted_by_the_root_script(system: System) -> None:
-    import re
-    import runpy
-
-    from assay.host.system import _SCRIPT
-
     allowed = runpy.run_path(str(_SCRIPT))["ALLOWED"]
     policies = [{"place": POLICY, "governor": "schedutil", "frequencies_khz": FREQUENCIES}]
     for change in changes(system, {"policies": policies}):
@@ -298,3 +299,59 @@ def test_every_change_is_admitted_by_the_root_script(system: System) -> None:
                 re.fullmatch(place, change.place) and re.fullmatch(values, value)
                 for place, values in allowed.items()
             ), change
+
+
+# umockdev's attributes keep what a shorter value leaves of a longer one, so that these are of one length.
+UMOCKDEV = """\
+P: /devices/system/cpu/cpufreq/policy0
+E: SUBSYSTEM=cpu
+A: affected_cpus=0
+A: related_cpus=0
+A: scaling_driver=acpi-cpufreq
+A: scaling_governor=schedutil
+A: scaling_available_governors=schedutil userspace performance
+A: scaling_available_frequencies=3000000 2000000 1000000
+A: scaling_min_freq=1000000
+A: scaling_max_freq=3000000
+A: scaling_setspeed=1000000
+
+P: /devices/virtual/powercap/intel-rapl:0
+E: SUBSYSTEM=powercap
+A: name=package-0
+A: energy_uj=5000000
+A: max_energy_range_uj=99000000000
+"""
+
+SESSION = """
+set -e
+MAIN='from assay.cli import governor; governor()'
+governor() { "$PYTHON" -c "$MAIN" "$@"; }
+show() { cat /sys/devices/system/cpu/cpufreq/policy0/scaling_governor; echo; }
+begin() {
+    "$PYTHON" -c "$MAIN" run --training "$STATE/training" --optimize ED2 & running=$!
+    until [ -e "$STATE/state.json" ]; do kill -0 $running; sleep 0.01; done
+}
+governor train --output "$STATE/training" --seconds 0.02 --load-mib 1; show
+begin; show; governor status; governor explain
+kill $running; wait $running; show
+begin; kill -9 $running; wait $running || echo killed; show
+governor restore; show
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_commands_on_a_mocked_sys_with_made_counters(folder: Path) -> None:
+    """The root script and the real /proc have their part here, too."""
+    machine = folder / "machine.umockdev"
+    machine.write_text(UMOCKDEV)
+    environment = os.environ | {"STATE": str(folder), "PYTHON": sys.executable}
+    command = ["umockdev-run", "--device", str(machine), "--", "sh", "-c", SESSION]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    shown = [line for line in done.stdout.splitlines() if line in {"schedutil", "userspace", "killed"}]
+    assert shown == ["schedutil", "userspace", "schedutil", "killed", "userspace", "schedutil"]
+    assert "12 measurements of " in done.stdout
+    assert "assay-governor run: works here\nassay-governor train: works here" in done.stdout
+    assert ", for ED^2\n" in done.stdout
+    assert "\nprocessors 0: " in done.stdout
+    assert "of 1 places put back" in done.stdout

@@ -70,7 +70,7 @@ def explained(state: dict[str, Any]) -> list[str]:
 
 def _why(decision: dict[str, Any]) -> str:
     times = decision["times"]
-    return decision["why"] + (f" ({times} times)" if times > 1 else "")
+    return f"{decision['why']} ({times} times)" if times > 1 else str(decision["why"])
 
 
 def _ghz(of: dict[str, Any]) -> str:
