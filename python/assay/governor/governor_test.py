@@ -350,7 +350,7 @@ def test_the_commands_on_a_mocked_sys_with_made_counters(folder: Path) -> None:
     assert done.returncode == 0, done
     shown = [line for line in done.stdout.splitlines() if line in {"schedutil", "userspace", "killed"}]
     assert shown == ["schedutil", "userspace", "schedutil", "killed", "userspace", "schedutil"]
-    assert "12 measurements of " in done.stdout
+    assert "6 measurements of " in done.stdout
     assert "assay-governor run: works here\nassay-governor train: works here" in done.stdout
     assert ", for ED^2\n" in done.stdout
     assert "\nprocessors 0: " in done.stdout
