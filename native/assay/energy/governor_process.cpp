@@ -267,7 +267,7 @@ json run_here(std::unique_ptr<kernel> of, const json_node& request, int ended) {
   const double began = time.now();
   const auto over = [&] {
     for (const std::string& note : machine.take_notes()) {
-      std::cerr << "note: " << note << std::endl;
+      std::cerr << "note: " << note << '\n';
       state["notes"].push_back(note);
       if (state["notes"].size() > remembered) state["notes"].erase(0);
     }

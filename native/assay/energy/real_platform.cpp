@@ -272,8 +272,8 @@ void real_platform::count(processor& of, unsigned number) {
                          " have vanished: " + reason(error) +
                          "; start again once they are back (`assay-governor status`)");
   }
-  const double enabled = static_cast<double>(now.enabled_ns - of.before.enabled_ns);
-  const double running = static_cast<double>(now.running_ns - of.before.running_ns);
+  const auto enabled = static_cast<double>(now.enabled_ns - of.before.enabled_ns);
+  const auto running = static_cast<double>(now.running_ns - of.before.running_ns);
   if (running > 0) {  // else others had the counters all the time, and nothing is known of it
     counts& sum = counts_[of.domain];
     sum.instructions +=
@@ -289,7 +289,7 @@ void real_platform::count(processor& of, unsigned number) {
 
 // Of /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are in user.
 void real_platform::add_busy_time() {
-  static const double per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   std::istringstream lines(read_place(*kernel_, "/proc/stat"));
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("cpu") || line.starts_with("cpu ")) continue;

@@ -97,17 +97,20 @@ def request(system: System, folder: Path) -> dict[str, Any]:
     return {"action": "run", "training": trained(machine), "exponent": 1, "state": state}
 
 
-def started(system: System, folder: Path) -> subprocess.Popen[str]:
-    """Start a governor in a process of its own, and return once it governs."""
+def begun(system: System, folder: Path, asked: dict[str, Any]) -> subprocess.Popen[str]:
+    """Have something governed in a process of its own."""
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom assay.governor.control import governed\n"
         "from assay.host.system import System\n"
         "print(governed(System(Path(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3]), print))"
     )
-    words = [str(system.root), str(folder), json.dumps(request(system, folder))]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    words = [sys.executable, "-c", code, str(system.root), str(folder), json.dumps(asked)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def started(system: System, folder: Path) -> subprocess.Popen[str]:
+    """Start a governor, and return once it governs."""
+    process = begun(system, folder, request(system, folder))
     until(lambda: (folder / "state.json").exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process
@@ -261,6 +264,18 @@ def test_a_training_is_measured_written_and_read(system: System, folder: Path) -
     file.write_text(file.read_text().replace("1000000", "1100000", 1))
     with pytest.raises(AssayError, match="is damaged"):
         load(file)
+
+
+def test_a_training_that_is_interrupted_is_none(system: System, folder: Path) -> None:
+    before = values(system)
+    asked = {"action": "train", "seconds": 3600, "processors": [1], "load_bytes": 2**20}
+    process = begun(system, folder, asked)
+    until(lambda: values(system) != before)
+    process.terminate()
+    errors = process.communicate()[1]
+    assert process.returncode == 1
+    assert "the training was ended by a signal" in errors
+    assert values(system) == before
 
 
 def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path) -> None:
