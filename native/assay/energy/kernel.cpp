@@ -90,7 +90,7 @@ std::string kernel::read(const std::string& place) {
 }
 
 void kernel::write(const std::string& place, const std::string& value) {
-  const open_file to(open(file(place).c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC), place);
+  const open_file to(open(file(place).c_str(), O_WRONLY | O_CLOEXEC), place);
   if (::write(to.number(), value.data(), value.size()) < 0) fail(place);
 }
 

@@ -45,6 +45,7 @@ class kernel {
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
   [[nodiscard]] virtual std::string read(const std::string& place);  // without the last newline
+  // Over what is there, as files of /sys want it: one that is killed never leaves an empty one.
   virtual void write(const std::string& place, const std::string& value);
   // The names in a folder, sorted; none where there is no such folder.
   [[nodiscard]] virtual std::vector<std::string> list(const std::string& place);

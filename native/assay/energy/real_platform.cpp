@@ -48,6 +48,15 @@ kilohertz read_frequency(kernel& of, const std::string& place) {
   throw platform_error(place + " holds no frequency: " + text);
 }
 
+// None where it is missing or holds no number.
+std::optional<double> microjoules(kernel& of, const std::string& place) {
+  const std::string text = read_if_there(of, place);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  return static_cast<double>(value);
+}
+
 // Of "0-3,8" or "0 1 2"; what is no number ends it.
 std::vector<unsigned> numbers(std::string text) {
   std::ranges::replace(text, ',', ' ');
@@ -169,8 +178,8 @@ joule_counter::joule_counter(kernel& of)
       if (!read_if_there(of, place + "/" + name).starts_with("Esocket")) continue;
       std::string input = place + "/" + name;
       input.replace(input.size() - 5, 5, "input");
-      const std::string value = read_if_there(of, input);
-      if (!value.empty()) sockets_.push_back({input, std::stod(value)});
+      const auto now_uj = microjoules(of, input);
+      if (now_uj) sockets_.push_back({input, *now_uj});
     }
   }
   if (sockets_.empty()) {
@@ -188,14 +197,13 @@ std::optional<double> joule_counter::read() {
     return std::nullopt;
   }
   for (socket& one : sockets_) {
-    const std::string value = read_if_there(kernel_, one.place);
-    if (value.empty()) {
+    const auto now_uj = microjoules(kernel_, one.place);  // 64 bits: it does not begin again
+    if (!now_uj) {
       lacking_ = one.place + " cannot be read any more";
       return std::nullopt;
     }
-    const double now = std::stod(value);  // 64 bits: it does not begin again
-    joules_ += std::max(now - one.before_uj, 0.0) / 1e6;
-    one.before_uj = now;
+    joules_ += std::max(*now_uj - one.before_uj, 0.0) / 1e6;
+    one.before_uj = *now_uj;
   }
   return joules_;
 }

@@ -68,7 +68,7 @@ class mocked_kernel final : public kernel {
   void write(const std::string& place, const std::string& value) override {
     of_.log.push_back("write " + shortened(place) + " " + value);
     if (place == of_.refused) throw std::system_error(EINVAL, std::generic_category(), place);
-    if (place != of_.deaf) kernel::write(place, value);
+    if (place != of_.deaf) of_.write(place, value);
   }
   std::unique_ptr<processor_counters> open_counters(unsigned processor) override {
     of_.log.push_back("open " + std::to_string(processor));
