@@ -18,7 +18,7 @@ from typing import Any
 from assay import programs
 from assay.errors import AssayError
 from assay.host.journal import Change, Journal, open_journal
-from assay.host.system import NEEDS_ROOT, System, without_root
+from assay.host.system import System
 from assay.host.tune import restore as restore_host
 from assay.host.tune import told
 
@@ -115,14 +115,12 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
 
 def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> None:
     """Announce all that may be changed, and make the changes of governors."""
+    if system.root == Path("/") and os.geteuid() != 0:
+        raise AssayError(f"{planned[0].place} cannot be changed: only root may; nothing was changed")
     journal.announce(planned)
     governors = {change.place: change.to for change in planned if change.to == USERSPACE}
-    failed = system.write(governors, journal.locks) if governors else {}
-    if system.root == Path("/") and os.geteuid() != 0:
-        failed = dict.fromkeys((change.place for change in planned), NEEDS_ROOT)
-    for place, why in failed.items():
-        remedy = f"; {without_root()}" if why == NEEDS_ROOT else ""
-        raise AssayError(f"{place} cannot be changed: {why}{remedy if governors else '; run as root'}")
+    for place, why in system.write(governors, journal.locks).items():
+        raise AssayError(f"{place} cannot be changed to {USERSPACE}: {why}; nothing is left changed")
     for place, to in governors.items():
         if (now := system.read(place)) != to:
             raise AssayError(f"{place} was set to {to}, and stays {now}: the kernel does not take it")

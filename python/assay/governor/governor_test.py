@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.errors import AssayError
+from assay.governor import control
 from assay.governor.control import changes, governed, look, put_back
 from assay.governor.training import exponent, load, save
 from assay.host.journal import open_journal
@@ -212,6 +213,29 @@ def test_kill_9_at_each_step_loses_nothing(system: System, folder: Path) -> None
         if done.returncode == 0:
             break
     assert 5 < number < 100
+
+
+def test_without_permission_nothing_is_changed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = {"lacking": {}, "policies": look(made_machine(tmp_path, BY_SPEED))["policies"]}
+    monkeypatch.setattr(control, "look", lambda system: machine)
+    monkeypatch.setattr(System, "read", lambda self, place: BY_SPEED.get(place))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(AssayError, match="cannot be changed: only root may; nothing was changed"):
+        governed(System(), folder, {}, print)
+    assert not (folder / "host.journal").exists()
+
+
+def test_a_kernel_that_does_not_take_userspace_is_told(folder: Path, tmp_path: Path) -> None:
+    class Deaf(System):
+        def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
+            return {}
+
+    deaf = Deaf(made_machine(tmp_path, BY_SPEED).root)
+    with pytest.raises(AssayError, match="was set to userspace, and stays schedutil"):
+        governed(deaf, folder, {}, print)
+    assert not (folder / "host.journal").exists()
 
 
 def test_two_at_once_are_refused(system: System, folder: Path) -> None:
