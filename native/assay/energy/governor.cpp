@@ -31,26 +31,44 @@ void govern(platform& machine, const std::vector<governor*>& governors,
             const std::function<bool()>& over,
             const std::function<void(std::size_t, const decision&)>& told) {
   std::vector<governed> all(governors.size());
-  const auto carry_out = [&](std::size_t domain, const decision& chosen) {
+  const auto choose = [&](std::size_t domain, const decision& chosen) {
     if (told) told(domain, chosen);
     governed& one = all[domain];
     if (chosen.frequency != one.frequency) machine.set(domain, chosen.frequency);
     one.frequency = chosen.frequency;
-    one.begun = machine.read();
-    one.due = one.begun.seconds + chosen.seconds;
+    one.due = chosen.seconds;  // from when all of them are set
   };
+  // A reading asks every processor: domains that are due together share it.
+  const auto begin = [&](const std::vector<std::size_t>& domains) {
+    const reading begun = machine.read();
+    for (const std::size_t domain : domains) {
+      all[domain].begun = begun;
+      all[domain].due += begun.seconds;
+    }
+    return begun.seconds;
+  };
+  std::vector<std::size_t> chosen(all.size());
   for (std::size_t domain = 0; domain < all.size(); ++domain) {
-    carry_out(domain, governors[domain]->first());
+    choose(domain, governors[domain]->first());
+    chosen[domain] = domain;
   }
+  double latest = begin(chosen);
   while (!over()) {
     const auto next = std::ranges::min_element(all, {}, &governed::due);
-    const auto domain = static_cast<std::size_t>(next - all.begin());
-    const reading before = machine.read();
-    if (before.seconds < next->due) machine.wait(next->due - before.seconds);
+    if (latest < next->due) machine.wait(next->due - latest);
     const reading now = machine.read();
+    latest = now.seconds;
     // Something asked the process to end, before there was anything to see.
     if (now.seconds <= next->begun.seconds) continue;
-    carry_out(domain, governors[domain]->next(between(next->begun, now, domain, next->frequency)));
+    const double due = std::max(now.seconds, next->due);
+    chosen.clear();
+    for (std::size_t domain = 0; domain < all.size(); ++domain) {
+      const governed& one = all[domain];
+      if (one.due > due || one.begun.seconds >= now.seconds) continue;
+      choose(domain, governors[domain]->next(between(one.begun, now, domain, one.frequency)));
+      chosen.push_back(domain);
+    }
+    latest = begin(chosen);
   }
 }
 

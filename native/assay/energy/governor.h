@@ -47,7 +47,7 @@ class governor {
 };
 
 // Governs the domains of a platform, each with its own governor, until `over` says so, which is asked
-// after every decision; `told` hears of each decision before it is carried out. Throws platform_error.
+// after the decisions that are due together; `told` hears of each decision before it is carried out. Throws platform_error.
 void govern(platform& machine, const std::vector<governor*>& governors,
             const std::function<bool()>& over,
             const std::function<void(std::size_t domain, const decision&)>& told = {});

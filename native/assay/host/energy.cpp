@@ -102,10 +102,12 @@ void energy_meter::start() {
   });
 }
 
-energy energy_meter::stop() {
+energy energy_meter::stop() { return lap(); }
+
+energy energy_meter::lap() {
   energy used;
   used.unavailable = unavailable_;
-  for (const zone& each : zones_) {
+  for (zone& each : zones_) {
     std::string reason;
     const auto now = number(each.counter, reason);
     if (!now) {
@@ -116,6 +118,7 @@ energy energy_meter::stop() {
     const std::uint64_t uj =
         *now >= each.before_uj ? *now - each.before_uj : each.range_uj - each.before_uj + *now;
     used.joules[each.name] = static_cast<double>(uj) / 1e6;
+    each.before_uj = *now;
   }
   return used;
 }

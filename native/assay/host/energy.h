@@ -44,6 +44,10 @@ class energy_meter {
   void start();
   [[nodiscard]] energy stop();
 
+  // In place of stop(), as often as wanted: what was used since start() or the last lap(). No zone may begin
+  // again twice in between.
+  [[nodiscard]] energy lap();
+
  private:
   struct zone {
     std::string name;

@@ -4,7 +4,12 @@ Nothing is imported here but in `main`, whose first act is to let Ctrl-C end the
 """
 
 
-def main() -> None:
+def governor() -> None:
+    """Run the command line of `assay-governor`, which ends as that of `assay` does."""
+    main("assay-governor")
+
+
+def main(program: str = "assay") -> None:
     """Run the command line, and end with one of the exit codes of `docs/reference/commands.md`.
 
     What a user can put right ends in a message and 2. A defect of Assay shows its traceback and ends in 70.
@@ -21,10 +26,14 @@ def main() -> None:
 
     from typer import TyperException
 
-    from assay.cli.commands import app
     from assay.cli.usage import explain
     from assay.errors import AssayError
     from assay.words import printable
+
+    if program == "assay":
+        from assay.cli.commands import app
+    else:
+        from assay.cli.governor import app
 
     def fail(message: str) -> None:
         for line in message.splitlines():
@@ -46,7 +55,7 @@ def main() -> None:
         errno.EROFS,
     }
     try:
-        code = app(prog_name="assay", standalone_mode=False)
+        code = app(prog_name=program, standalone_mode=False)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # Typer and Rich end with 1
             drop_output()

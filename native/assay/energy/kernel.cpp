@@ -1,0 +1,126 @@
+#include "assay/energy/kernel.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+namespace assay::energy {
+namespace {
+
+[[noreturn]] void fail(const std::string& place) {
+  throw std::system_error(errno, std::generic_category(), place);
+}
+
+class open_file {
+ public:
+  open_file(int number, const std::string& place) : number_(number) {
+    if (number < 0) fail(place);
+  }
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() { close(number_); }
+
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+int open_event(std::uint64_t event, unsigned processor, int group) {
+  perf_event_attr what{};
+  what.size = sizeof what;
+  what.type = PERF_TYPE_HARDWARE;
+  what.config = event;
+  what.read_format =
+      PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(syscall(SYS_perf_event_open, &what, -1, static_cast<int>(processor),
+                                  group, PERF_FLAG_FD_CLOEXEC));
+}
+
+class kernel_counters final : public processor_counters {
+ public:
+  explicit kernel_counters(unsigned processor)
+      : instructions_(open_event(PERF_COUNT_HW_INSTRUCTIONS, processor, -1),
+                      "counter of instructions"),
+        cache_misses_(open_event(PERF_COUNT_HW_CACHE_MISSES, processor, instructions_.number()),
+                      "counter of cache misses") {}
+
+  counted read() override {
+    std::array<std::uint64_t, 5> values{};  // how many, two times, the counts
+    const ssize_t got = ::read(instructions_.number(), values.data(), sizeof values);
+    if (got == 0) errno = ENODEV;  // so the kernel says that a group can no longer count
+    if (got != sizeof values) fail("counters");
+    return {values[1], values[2], values[3], values[4]};
+  }
+
+ private:
+  open_file instructions_;
+  open_file cache_misses_;
+};
+
+}  // namespace
+
+kernel::kernel(std::filesystem::path root, int ended) : root_(std::move(root)), ended_(ended) {}
+
+std::filesystem::path kernel::file(const std::string& place) const {
+  return root_ / std::filesystem::path(place).relative_path();
+}
+
+std::string kernel::read(const std::string& place) {
+  const open_file from(open(file(place).c_str(), O_RDONLY | O_CLOEXEC), place);
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t got = 0;
+  while ((got = ::read(from.number(), part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  if (got < 0) fail(place);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+void kernel::write(const std::string& place, const std::string& value) {
+  const open_file to(open(file(place).c_str(), O_WRONLY | O_CLOEXEC), place);
+  if (::write(to.number(), value.data(), value.size()) < 0) fail(place);
+}
+
+std::vector<std::string> kernel::list(const std::string& place) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(file(place), error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::unique_ptr<processor_counters> kernel::open_counters(unsigned processor) {
+  return std::make_unique<kernel_counters>(processor);
+}
+
+double kernel::now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+void kernel::wait(double seconds) {
+  const double whole = std::floor(std::max(seconds, 0.0));
+  const timespec time{.tv_sec = static_cast<time_t>(whole),
+                      .tv_nsec = static_cast<long>((std::max(seconds, 0.0) - whole) * 1e9)};
+  pollfd end{.fd = ended_, .events = POLLIN, .revents = 0};  // poll ignores what is below 0
+  if (ppoll(&end, 1, &time, nullptr) < 0 && errno != EINTR) fail("ppoll");
+}
+
+}  // namespace assay::energy

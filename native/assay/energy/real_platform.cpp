@@ -1,0 +1,406 @@
+#include "assay/energy/real_platform.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <ranges>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+namespace assay::energy {
+namespace {
+
+constexpr kilohertz step = 100'000;  // where a driver has a range of frequencies and no list
+
+const std::string cpu = "/sys/devices/system/cpu";
+
+std::string reason(const std::system_error& error) {
+  return error.code().default_error_condition().message();
+}
+
+// One that may be missing.
+std::string read_if_there(kernel& of, const std::string& place) try {
+  return of.read(place);
+} catch (const std::system_error&) {
+  return {};
+}
+
+std::string read_place(kernel& of, const std::string& place) try {
+  return of.read(place);
+} catch (const std::system_error& error) {
+  throw platform_error(place + " cannot be read: " + reason(error));
+}
+
+std::optional<kilohertz> as_frequency(const std::string& text) {
+  kilohertz value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+kilohertz read_frequency(kernel& of, const std::string& place) {
+  const std::string text = read_place(of, place);
+  if (const auto found = as_frequency(text)) return *found;
+  throw platform_error(place + " holds no frequency: " + text);
+}
+
+// None where it is missing or holds no number.
+std::optional<double> microjoules(kernel& of, const std::string& place) {
+  const std::string text = read_if_there(of, place);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+// Of "0-3,8" or "0 1 2"; what is no number ends it.
+std::vector<unsigned> numbers(std::string text) {
+  std::ranges::replace(text, ',', ' ');
+  std::istringstream words(text);
+  std::vector<unsigned> found;
+  for (std::string word; words >> word;) {
+    unsigned first = 0;
+    const char* const end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, first);
+    unsigned last = first;
+    if (error != std::errc{} ||
+        (rest != end && std::from_chars(rest + 1, end, last).ec != std::errc{})) {
+      break;
+    }
+    for (unsigned n = first; n <= last; ++n) found.push_back(n);
+  }
+  return found;
+}
+
+std::vector<kilohertz> hardware_frequencies(kernel& of, const std::string& place) {
+  std::vector<kilohertz> found;
+  std::string all = read_if_there(of, place + "/scaling_available_frequencies");
+  all += " " + read_if_there(of, place + "/scaling_boost_frequencies");
+  std::istringstream listed(all);
+  for (kilohertz one = 0; listed >> one;) found.push_back(one);
+  if (found.empty()) {
+    const kilohertz least = read_frequency(of, place + "/cpuinfo_min_freq");
+    const kilohertz most = read_frequency(of, place + "/cpuinfo_max_freq");
+    found = {least, most};
+    for (kilohertz one = (least / step + 1) * step; one < most; one += step) found.push_back(one);
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+policy read_policy(kernel& of, const std::string& place) {
+  policy found{.place = place,
+               .driver = read_if_there(of, place + "/scaling_driver"),
+               .governor = read_place(of, place + "/scaling_governor"),
+               .by_speed = false,
+               .processors = numbers(read_place(of, place + "/related_cpus")),
+               .frequencies = hardware_frequencies(of, place),
+               .least = read_frequency(of, place + "/scaling_min_freq"),
+               .most = read_frequency(of, place + "/scaling_max_freq")};
+  found.by_speed = found.governor == "userspace";
+  if (found.processors.empty()) throw platform_error(place + "/related_cpus names no processor");
+  return found;
+}
+
+// Within the limits, and common to all.
+std::vector<kilohertz> common_frequencies(const std::vector<policy>& policies) {
+  std::vector<kilohertz> common = policies.front().frequencies;
+  for (const policy& one : policies) {
+    std::erase_if(common, [&](kilohertz frequency) {
+      return frequency < one.least || frequency > one.most ||
+             !std::ranges::binary_search(one.frequencies, frequency);
+    });
+  }
+  if (common.empty()) {
+    throw platform_error("the processors have no frequency in common within their limits; raise " +
+                         policies.front().place + "/scaling_max_freq and the others'");
+  }
+  return common;
+}
+
+}  // namespace
+
+std::vector<policy> find_policies(kernel& of) {
+  std::vector<policy> found;
+  for (const std::string& name : of.list(cpu + "/cpufreq")) {
+    if (!name.starts_with("policy")) continue;
+    const std::string place = cpu + "/cpufreq/" + name;
+    try {
+      // All of its processors are offline: there is nothing to set.
+      if (of.read(place + "/affected_cpus").empty()) continue;
+    } catch (const std::system_error&) {
+      continue;
+    }
+    found.push_back(read_policy(of, place));
+  }
+  if (found.empty()) {
+    throw platform_error("there is no policy in " + cpu +
+                         "/cpufreq: the kernel sets no frequencies here (in a virtual machine its "
+                         "host does; else load the driver of cpufreq)");
+  }
+  std::ranges::sort(found, {}, [](const policy& one) { return one.processors; });
+  return found;
+}
+
+std::string machine_of(kernel& of, const std::vector<policy>& policies) {
+  std::string model = "unknown processor";
+  std::istringstream lines(read_if_there(of, "/proc/cpuinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
+      model = line.substr(line.find(": ") + 2);
+      break;
+    }
+  }
+  std::size_t processors = 0;
+  for (const policy& one : policies) processors += one.processors.size();
+  const std::vector<kilohertz>& all = policies.front().frequencies;
+  return model + "; " + std::to_string(processors) + " processors in " +
+         std::to_string(policies.size()) + " domains; " + std::to_string(all.front()) + "-" +
+         std::to_string(all.back()) + " kHz in " + std::to_string(all.size()) + " steps";
+}
+
+joule_counter::joule_counter(kernel& of)
+    : kernel_(of), powercap_(of.root() / "sys/class/powercap") {
+  powercap_.start();
+  const host::energy now = powercap_.lap();
+  if (now.total_joules()) return;
+  // amd_energy counts each core as well, which its socket includes.
+  for (const std::string& device : of.list("/sys/class/hwmon")) {
+    const std::string place = "/sys/class/hwmon/" + device;
+    if (read_if_there(of, place + "/name") != "amd_energy") continue;
+    for (const std::string& name : of.list(place)) {
+      if (!name.starts_with("energy") || !name.ends_with("_label")) continue;
+      if (!read_if_there(of, place + "/" + name).starts_with("Esocket")) continue;
+      std::string input = place + "/" + name;
+      input.replace(input.size() - 5, 5, "input");
+      const auto now_uj = microjoules(of, input);
+      if (now_uj) sockets_.push_back({input, *now_uj});
+    }
+  }
+  if (sockets_.empty()) {
+    for (const auto& [zone, why] : now.unavailable) lacking_ = why;
+    if (lacking_.empty()) lacking_ = "powercap has no zone of a package";
+  }
+}
+
+std::optional<double> joule_counter::read() {
+  if (!lacking_.empty()) return std::nullopt;
+  if (sockets_.empty()) {
+    const host::energy used = powercap_.lap();
+    if (const auto joules = used.total_joules()) return joules_ += *joules;
+    for (const auto& [zone, why] : used.unavailable) lacking_ = why;
+    return std::nullopt;
+  }
+  for (socket& one : sockets_) {
+    const auto now_uj = microjoules(kernel_, one.place);  // 64 bits: it does not begin again
+    if (!now_uj) {
+      lacking_ = one.place + " cannot be read any more";
+      return std::nullopt;
+    }
+    joules_ += std::max(*now_uj - one.before_uj, 0.0) / 1e6;
+    one.before_uj = *now_uj;
+  }
+  return joules_;
+}
+
+real_platform::real_platform(std::unique_ptr<kernel> of, real_options options)
+    : kernel_(std::move(of)),
+      options_(options),
+      policies_(find_policies(*kernel_)),
+      machine_(machine_of(*kernel_, policies_)),
+      set_(policies_.size()),
+      counts_(policies_.size()),
+      joules_(*kernel_),
+      began_(kernel_->now()) {
+  const std::vector<kilohertz> frequencies = common_frequencies(policies_);
+  for (std::size_t i = 0; i < policies_.size(); ++i) {
+    domains_.push_back({policies_[i].processors, frequencies});
+    for (const unsigned number : policies_[i].processors) {
+      processors_.emplace(number, processor{.domain = i, .counters = nullptr, .busy_before = {}});
+    }
+  }
+  follow_processors();
+  add_busy_time();
+}
+
+void real_platform::note(const std::string& text) {
+  if (noted_.insert(text).second) notes_.push_back(text);
+}
+
+std::vector<std::string> real_platform::take_notes() { return std::exchange(notes_, {}); }
+
+// Opens the counters of what has come online, and drops those of what has gone, whose counts stay.
+void real_platform::follow_processors() {
+  // A kernel without hotplug has no such file: all are online.
+  std::string online = read_if_there(*kernel_, cpu + "/online");
+  if (online == online_ && !online.empty()) return;
+  const bool first = online_.empty();
+  online_ = std::move(online);
+  const std::vector<unsigned> now = numbers(online_);
+  std::set<std::size_t> came_back;
+  for (auto& [number, one] : processors_) {
+    const bool here = online_.empty() || std::ranges::find(now, number) != now.end();
+    if (!here && (one.counters || first)) {
+      note("processor " + std::to_string(number) + " is offline: it is left out until it is back");
+      one.counters.reset();
+      one.busy_before.reset();
+    } else if (here && !one.counters) {
+      try {
+        one.counters = kernel_->open_counters(number);
+        one.before = one.counters->read();
+      } catch (const std::system_error& error) {
+        const bool forbidden = error.code().value() == EACCES || error.code().value() == EPERM;
+        throw platform_error("instructions and cache misses of processor " +
+                             std::to_string(number) + " cannot be counted: " + reason(error) +
+                             (forbidden ? "; run as root, or with CAP_PERFMON"
+                                        : " (a virtual machine needs a virtual PMU of its host)"));
+      }
+      noted_.erase("processor " + std::to_string(number) +
+                   " is offline: it is left out until it is back");
+      if (!first) came_back.insert(one.domain);
+    }
+  }
+  for (const std::size_t domain : came_back) {
+    // The kernel may have begun with another frequency.
+    if (const kilohertz frequency = std::exchange(set_[domain], 0)) set(domain, frequency);
+  }
+}
+
+void real_platform::count(processor& of, unsigned number) {
+  counted now{};
+  try {
+    now = of.counters->read();
+  } catch (const std::system_error& error) {
+    throw platform_error("the counters of processor " + std::to_string(number) +
+                         " have vanished: " + reason(error) +
+                         "; start again once they are back (`assay-governor status`)");
+  }
+  const auto enabled = static_cast<double>(now.enabled_ns - of.before.enabled_ns);
+  const auto running = static_cast<double>(now.running_ns - of.before.running_ns);
+  if (running > 0) {  // else others had the counters all the time, and nothing is known of it
+    counts& sum = counts_[of.domain];
+    sum.instructions +=
+        static_cast<double>(now.instructions - of.before.instructions) * enabled / running;
+    sum.cache_misses +=
+        static_cast<double>(now.cache_misses - of.before.cache_misses) * enabled / running;
+  } else if (enabled > 0) {
+    note("other programs had the counters of processor " + std::to_string(number) +
+         " for a whole interval: decisions are less sure");
+  }
+  of.before = now;
+}
+
+// Of /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are in user.
+void real_platform::add_busy_time() {
+  static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::istringstream lines(read_place(*kernel_, "/proc/stat"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("cpu") || line.starts_with("cpu ")) continue;
+    std::istringstream words(line.substr(3));
+    unsigned number = 0;
+    double user = 0;
+    double nice = 0;
+    double system = 0;
+    double idle = 0;
+    double waiting = 0;
+    double irq = 0;
+    double soft = 0;
+    if (!(words >> number >> user >> nice >> system >> idle >> waiting >> irq >> soft)) continue;
+    const auto at = processors_.find(number);
+    if (at == processors_.end()) continue;
+    const double busy = (user + nice + system + irq + soft) / per_second;
+    processor& one = at->second;
+    if (one.busy_before) {
+      counts_[one.domain].busy_seconds += std::max(busy - *one.busy_before, 0.0);
+    }
+    one.busy_before = busy;
+  }
+}
+
+reading real_platform::read() {
+  follow_processors();
+  for (auto& [number, one] : processors_) {
+    if (one.counters) count(one, number);
+  }
+  add_busy_time();
+  const bool had_energy = joules_.lacking().empty();
+  reading now{.seconds = kernel_->now() - began_, .domains = counts_, .joules = joules_.read()};
+  if (had_energy && !joules_.lacking().empty()) {
+    note("energy is no longer known, and decisions go on without it: " + joules_.lacking());
+  }
+  return now;
+}
+
+// What the kernel says is in force.
+kilohertz real_platform::frequency_of(const policy& of) const {
+  return read_frequency(*kernel_,
+                        of.place + (of.by_speed ? "/scaling_setspeed" : "/scaling_max_freq"));
+}
+
+void real_platform::put(const policy& of, kilohertz frequency, bool raises) {
+  const auto write = [&](const char* file) {
+    const std::string place = of.place + file;
+    try {
+      kernel_->write(place, std::to_string(frequency));
+    } catch (const std::system_error& error) {
+      const bool forbidden = error.code().value() == EACCES || error.code().value() == EPERM;
+      throw platform_error("cannot set " + std::to_string(frequency) + " kHz in " + place + ": " +
+                           reason(error) +
+                           (forbidden ? "; run as root" : ": the driver refuses it"));
+    }
+  };
+  if (of.by_speed) return write("/scaling_setspeed");
+  // The lower limit may never lie above the upper one.
+  write(raises ? "/scaling_max_freq" : "/scaling_min_freq");
+  write(raises ? "/scaling_min_freq" : "/scaling_max_freq");
+}
+
+void real_platform::set(std::size_t domain, kilohertz frequency) {
+  const policy& of = policies_[domain];
+  if (!std::ranges::binary_search(domains_[domain].frequencies, frequency)) {
+    throw platform_error(of.place + " has no " + std::to_string(frequency) + " kHz, but " +
+                         std::to_string(domains_[domain].frequencies.front()) + " to " +
+                         std::to_string(domains_[domain].frequencies.back()));
+  }
+  const kilohertz before = std::exchange(set_[domain], frequency);
+  const bool offline = std::ranges::none_of(
+      of.processors, [&](unsigned number) { return processors_.at(number).counters != nullptr; });
+  if (offline) return;  // it is set once one of them is back
+  put(of, frequency, frequency > before);
+  const kilohertz now = frequency_of(of);
+  const kilohertz off = now > frequency ? now - frequency : frequency - now;
+  if (off <= step / 2) return;  // drivers round
+  const std::string what = of.place + " was set to " + std::to_string(frequency) + " kHz and has " +
+                           std::to_string(now) + ": ";
+  if (options_.exact) throw platform_error(what + "the hardware does not take it");
+  note(what + "the hardware does not take it, or heat or another limit is in the way");
+}
+
+// On as many cores as possible: the first processor of each core, then the second ones.
+void real_platform::begin_load(load which, unsigned processors) {
+  std::vector<std::pair<std::ptrdiff_t, unsigned>> by_rank;
+  for (const auto& [number, one] : processors_) {
+    if (!one.counters) continue;
+    const auto siblings = numbers(read_if_there(
+        *kernel_, cpu + "/cpu" + std::to_string(number) + "/topology/thread_siblings_list"));
+    const auto at = std::ranges::find(siblings, number);
+    by_rank.emplace_back(at == siblings.end() ? 0 : at - siblings.begin(), number);
+  }
+  if (processors > by_rank.size()) {
+    throw platform_error("a load for " + std::to_string(processors) + " processors: there are " +
+                         std::to_string(by_rank.size()));
+  }
+  std::ranges::sort(by_rank);
+  std::vector<unsigned> chosen;
+  for (const auto& [rank, number] : by_rank | std::views::take(processors)) {
+    chosen.push_back(number);
+  }
+  loads_.emplace(which, chosen, options_.load_bytes);
+}
+
+}  // namespace assay::energy

@@ -1,0 +1,298 @@
+// Every read and write of a real machine, in their sequence, and what becomes of a machine that changes.
+
+#include "assay/energy/real_platform.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+
+namespace assay::energy {
+namespace {
+
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string cpu = "/sys/devices/system/cpu/";
+
+// What a test changes of the mocked system while it runs.
+struct mocked {
+  std::filesystem::path root;
+  std::vector<std::string> log;
+  std::map<unsigned, counted> counters;
+  std::set<unsigned> without_counters;
+  std::string refused;  // a place that refuses writes
+  std::string deaf;     // one that takes them and stays as it is
+  double now = 0;
+
+  void write(const std::string& place, const std::string& text) const {
+    const std::filesystem::path file = root / place.substr(1);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
+  }
+};
+
+class mocked_counters final : public processor_counters {
+ public:
+  mocked_counters(mocked& of, unsigned processor) : of_(of), processor_(processor) {}
+  mocked_counters(const mocked_counters&) = delete;
+  mocked_counters& operator=(const mocked_counters&) = delete;
+  ~mocked_counters() override { of_.log.push_back("close " + std::to_string(processor_)); }
+
+  counted read() override {
+    of_.log.push_back("count " + std::to_string(processor_));
+    if (of_.without_counters.contains(processor_)) {
+      throw std::system_error(ENODEV, std::generic_category());
+    }
+    return of_.counters[processor_];
+  }
+
+ private:
+  mocked& of_;
+  unsigned processor_;
+};
+
+class mocked_kernel final : public kernel {
+ public:
+  explicit mocked_kernel(mocked& of) : kernel(of.root), of_(of) {}
+
+  std::string read(const std::string& place) override {
+    of_.log.push_back("read " + shortened(place));
+    return kernel::read(place);
+  }
+  void write(const std::string& place, const std::string& value) override {
+    of_.log.push_back("write " + shortened(place) + " " + value);
+    if (place == of_.refused) throw std::system_error(EINVAL, std::generic_category(), place);
+    if (place != of_.deaf) of_.write(place, value);
+  }
+  std::unique_ptr<processor_counters> open_counters(unsigned processor) override {
+    of_.log.push_back("open " + std::to_string(processor));
+    if (of_.without_counters.contains(processor)) {
+      throw std::system_error(ENOENT, std::generic_category());
+    }
+    return std::make_unique<mocked_counters>(of_, processor);
+  }
+  double now() override { return of_.now; }
+  void wait(double seconds) override {
+    of_.log.push_back("wait");
+    of_.now += seconds;
+  }
+
+ private:
+  static std::string shortened(const std::string& place) {
+    return place.starts_with(cpu) ? place.substr(cpu.size()) : place;
+  }
+
+  mocked& of_;
+};
+
+class real_platform_test : public testing::Test {
+ public:
+  ~real_platform_test() override { std::filesystem::remove_all(machine_.root); }
+
+ protected:
+  real_platform_test() {
+    std::string name = (std::filesystem::temp_directory_path() / "assay-mocked-XXXXXX").string();
+    machine_.root = mkdtemp(name.data());
+    for (const unsigned number : {0U, 1U}) {
+      const std::string policy = cpu + "cpufreq/policy" + std::to_string(number) + "/";
+      machine_.write(policy + "affected_cpus", std::to_string(number));
+      machine_.write(policy + "related_cpus", std::to_string(number));
+      machine_.write(policy + "scaling_driver", "acpi-cpufreq");
+      machine_.write(policy + "scaling_governor", "userspace");
+      machine_.write(policy + "scaling_available_frequencies", "3000000 2000000 1000000");
+      machine_.write(policy + "scaling_min_freq", "1000000");
+      machine_.write(policy + "scaling_max_freq", "3000000");
+      machine_.write(policy + "scaling_setspeed", "1000000");
+    }
+    machine_.write(cpu + "online", "0-1");
+    machine_.write("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Made\n");
+    stat(0, 0);
+    machine_.write(zone + "name", "package-0");
+    machine_.write(zone + "max_energy_range_uj", "10000000");
+    machine_.write(zone + "energy_uj", "9000000");
+  }
+
+  void stat(int busy_0, int busy_1) {  // ticks
+    machine_.write("/proc/stat", "cpu  9 9 9 9 9 9 9\ncpu0 " + std::to_string(busy_0) +
+                                     " 0 0 7 0 0 0 0 0 0\ncpu1 " + std::to_string(busy_1) +
+                                     " 0 0 7 0 0 0 0 0 0\nintr 1 2\n");
+  }
+  void by_limits(unsigned number) {
+    const std::string policy = cpu + "cpufreq/policy" + std::to_string(number) + "/";
+    machine_.write(policy + "scaling_governor", "powersave");
+    std::filesystem::remove(machine_.root / (policy + "scaling_available_frequencies").substr(1));
+    machine_.write(policy + "cpuinfo_min_freq", "850000");
+    machine_.write(policy + "cpuinfo_max_freq", "1210000");
+    machine_.write(policy + "scaling_min_freq", "850000");
+    machine_.write(policy + "scaling_max_freq", "1210000");
+  }
+  [[nodiscard]] std::unique_ptr<kernel> made() { return std::make_unique<mocked_kernel>(machine_); }
+  std::vector<std::string> log() { return std::exchange(machine_.log, {}); }
+
+  const std::string zone = "/sys/class/powercap/intel-rapl:0/";
+  mocked machine_;
+};
+
+std::string error_of(const auto& act) {
+  try {
+    act();
+  } catch (const platform_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(real_platform_test, reads_and_writes_in_this_sequence) {
+  real_platform machine(made());
+  std::vector<std::string> opening;
+  for (const std::string policy : {"policy0", "policy1"}) {
+    for (const char* file : {"affected_cpus", "scaling_driver", "scaling_governor", "related_cpus",
+                             "scaling_available_frequencies", "scaling_boost_frequencies",
+                             "scaling_min_freq", "scaling_max_freq"}) {
+      opening.push_back("read cpufreq/" + policy + "/" + file);
+    }
+  }
+  for (const char* last : {"read /proc/cpuinfo", "read online", "open 0", "count 0", "open 1",
+                           "count 1", "read /proc/stat"}) {
+    opening.emplace_back(last);
+  }
+  EXPECT_EQ(log(), opening);
+  EXPECT_EQ(machine.machine(), "Made; 2 processors in 2 domains; 1000000-3000000 kHz in 3 steps");
+  EXPECT_THAT(machine.domains()[1].frequencies, ElementsAre(1000000, 2000000, 3000000));
+
+  machine.set(1, 2000000);
+  EXPECT_THAT(log(), ElementsAre("write cpufreq/policy1/scaling_setspeed 2000000",
+                                 "read cpufreq/policy1/scaling_setspeed"));
+
+  machine_.counters = {{0, {1000, 500, 10, 2}}, {1, {1000, 1000, 30, 4}}};
+  machine_.now = 0.5;
+  stat(25, 50);
+  machine_.write(zone + "energy_uj", "2000000");  // it began again at 10 J
+  const reading now = machine.read();
+  EXPECT_THAT(log(), ElementsAre("read online", "count 0", "count 1", "read /proc/stat"));
+  EXPECT_EQ(now.seconds, 0.5);
+  EXPECT_EQ(now.domains[0].instructions, 20);  // others had the counters half of the time
+  EXPECT_EQ(now.domains[0].cache_misses, 4);
+  EXPECT_EQ(now.domains[1].instructions, 30);
+  EXPECT_EQ(now.domains[0].busy_seconds, 0.25);
+  EXPECT_EQ(now.domains[1].busy_seconds, 0.5);
+  EXPECT_EQ(now.joules, 3);
+  EXPECT_THAT(machine.take_notes(), IsEmpty());
+}
+
+TEST_F(real_platform_test, limits_are_moved_so_that_the_lower_never_exceeds_the_upper) {
+  by_limits(0);
+  by_limits(1);
+  real_platform machine(made());
+  EXPECT_THAT(machine.domains()[0].frequencies,
+              ElementsAre(850000, 900000, 1000000, 1100000, 1200000, 1210000));
+  log();
+  machine.set(0, 1200000);
+  EXPECT_THAT(log(), ElementsAre("write cpufreq/policy0/scaling_max_freq 1200000",
+                                 "write cpufreq/policy0/scaling_min_freq 1200000",
+                                 "read cpufreq/policy0/scaling_max_freq"));
+  machine.set(0, 900000);
+  EXPECT_THAT(log(), ElementsAre("write cpufreq/policy0/scaling_min_freq 900000",
+                                 "write cpufreq/policy0/scaling_max_freq 900000",
+                                 "read cpufreq/policy0/scaling_max_freq"));
+}
+
+TEST_F(real_platform_test, keeps_to_limits_that_it_finds_and_to_what_all_have) {
+  machine_.write(cpu + "cpufreq/policy0/scaling_max_freq", "2500000");
+  machine_.write(cpu + "cpufreq/policy1/scaling_available_frequencies", "900000 2000000 3000000");
+  EXPECT_THAT(real_platform(made()).domains()[0].frequencies, ElementsAre(2000000));
+  machine_.write(cpu + "cpufreq/policy0/scaling_max_freq", "1000000");
+  EXPECT_THAT(error_of([&] { real_platform{made()}; }), HasSubstr("no frequency in common"));
+}
+
+TEST_F(real_platform_test, a_processor_may_go_offline_and_come_back) {
+  real_platform machine(made());
+  machine.set(1, 3000000);
+  machine_.counters = {{0, {10, 10, 100, 0}}, {1, {10, 10, 100, 0}}};
+  EXPECT_EQ(machine.read().domains[1].instructions, 100);
+  machine_.write(cpu + "online", "0");
+  log();
+  EXPECT_EQ(machine.read().domains[1].instructions, 100);
+  EXPECT_THAT(log(), ElementsAre("read online", "close 1", "count 0", "read /proc/stat"));
+  EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("processor 1 is offline")));
+  machine.set(1, 2000000);  // nothing takes it now
+  EXPECT_THAT(log(), IsEmpty());
+  machine_.write(cpu + "online", "0-1");
+  machine_.counters[1] = {0, 0, 0, 0};  // new counters begin at 0
+  (void)machine.read();
+  EXPECT_THAT(log(), ElementsAre("read online", "open 1", "count 1",
+                                 "write cpufreq/policy1/scaling_setspeed 2000000",
+                                 "read cpufreq/policy1/scaling_setspeed", "count 0", "count 1",
+                                 "read /proc/stat"));
+  machine_.counters[1] = {10, 10, 7, 0};
+  EXPECT_EQ(machine.read().domains[1].instructions, 107);
+}
+
+TEST_F(real_platform_test, a_driver_that_refuses_is_an_error_that_names_the_place) {
+  real_platform machine(made());
+  machine_.refused = cpu + "cpufreq/policy0/scaling_setspeed";
+  EXPECT_THAT(error_of([&] { machine.set(0, 3000000); }),
+              AllOf(HasSubstr("cannot set 3000000 kHz in " + machine_.refused),
+                    HasSubstr("Invalid argument: the driver refuses it")));
+  EXPECT_THAT(error_of([&] { machine.set(0, 1500000); }), HasSubstr("has no 1500000 kHz"));
+}
+
+TEST_F(real_platform_test, a_frequency_that_is_not_taken_is_an_error_or_a_note) {
+  machine_.deaf = cpu + "cpufreq/policy0/scaling_setspeed";
+  real_platform exact(made());
+  EXPECT_THAT(error_of([&] { exact.set(0, 3000000); }),
+              HasSubstr("was set to 3000000 kHz and has 1000000: the hardware does not take it"));
+  real_platform tolerant(made(), {.exact = false});
+  tolerant.set(0, 3000000);
+  EXPECT_THAT(tolerant.take_notes(), ElementsAre(HasSubstr("or heat or another limit")));
+}
+
+TEST_F(real_platform_test, counters_that_vanish_are_an_error_and_energy_is_a_note) {
+  real_platform machine(made());
+  std::filesystem::remove(machine_.root / (zone + "energy_uj").substr(1));
+  EXPECT_FALSE(machine.read().joules.has_value());
+  EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("energy is no longer known")));
+  EXPECT_FALSE(machine.read().joules.has_value());
+  EXPECT_THAT(machine.take_notes(), IsEmpty());
+  machine_.without_counters = {1};
+  EXPECT_THAT(error_of([&] { (void)machine.read(); }),
+              HasSubstr("the counters of processor 1 have vanished"));
+  EXPECT_THAT(error_of([&] { real_platform{made()}; }),
+              AllOf(HasSubstr("processor 1 cannot be counted"), HasSubstr("virtual PMU")));
+}
+
+TEST_F(real_platform_test, sockets_of_hwmon_count_where_powercap_has_none) {
+  std::filesystem::remove_all(machine_.root / "sys/class/powercap");
+  const std::string device = "/sys/class/hwmon/hwmon3/";
+  machine_.write(device + "name", "amd_energy");
+  machine_.write(device + "energy1_label", "Ecore000");
+  machine_.write(device + "energy1_input", "1000000");
+  machine_.write(device + "energy9_label", "Esocket0");
+  machine_.write(device + "energy9_input", "5000000");
+  real_platform machine(made());
+  machine_.write(device + "energy9_input", "7500000");
+  EXPECT_EQ(machine.read().joules, 2.5);
+}
+
+TEST_F(real_platform_test, a_machine_without_cpufreq_is_told) {
+  std::filesystem::remove_all(machine_.root / "sys/devices/system/cpu/cpufreq");
+  EXPECT_THAT(error_of([&] { real_platform{made()}; }), HasSubstr("there is no policy in"));
+}
+
+TEST_F(real_platform_test, loads_run_until_they_are_ended) {
+  real_platform machine(made(), {.load_bytes = 4096});
+  for (const load which : {load::compute, load::memory}) {
+    machine.begin_load(which, 1);
+    machine.end_load();
+  }
+  EXPECT_THAT(error_of([&] { machine.begin_load(load::compute, 3); }), HasSubstr("there are 2"));
+}
+
+}  // namespace
+}  // namespace assay::energy

@@ -1,0 +1,194 @@
+"""Starts `assay-govern` after what it will change is in the journal, and puts everything back when it ends.
+
+The journal is that of `assay host tune`: a governor killed together with its loop leaves it, and the next
+start, `assay-governor restore` (systemd's ExecStopPost) or `assay host restore` puts back what it holds.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from assay import programs
+from assay.errors import AssayError
+from assay.host.journal import Change, Journal, open_journal
+from assay.host.system import System
+from assay.host.tune import restore as restore_host
+from assay.host.tune import told
+
+SETTING = "frequency"
+"""The name that the journal has for what a governor changes."""
+
+PROGRAM = "assay-govern"
+USERSPACE = "userspace"
+
+_ENDS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+
+Say = Callable[[str], None]
+
+
+def look(system: System) -> dict[str, Any]:
+    """Return what this machine has: its `machine`, `policies`, and what is `lacking` and why.
+
+    Raises:
+        AssayError: the program is missing, or fails.
+    """
+    command = [str(programs.find(PROGRAM)), "--root", str(system.root)]
+    request = json.dumps({"protocol": 1, "action": "look"})
+    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)  # noqa: S603
+    return _answer(done.returncode, done.stdout, done.stderr)
+
+
+def changes(system: System, machine: dict[str, Any]) -> list[Change]:
+    """Return what a governor may change: every value that it may put in each place.
+
+    The governor becomes `userspace` where the kernel has that; else it stays, and both limits become the
+    frequency.
+    """
+    found: list[Change] = []
+    for policy in machine["policies"]:
+        place, frequencies = policy["place"], policy["frequencies_khz"]
+        offered = (system.read(f"{place}/scaling_available_governors") or "").split()
+        files = ["scaling_min_freq", "scaling_max_freq"]
+        if USERSPACE in offered:
+            files = ["scaling_setspeed"] if policy["governor"] == USERSPACE else []
+            if not files:
+                found.append(Change(SETTING, f"{place}/scaling_governor", policy["governor"], USERSPACE))
+        for file in files:
+            was = system.read(f"{place}/{file}")
+            if was is not None:
+                found += [Change(SETTING, f"{place}/{file}", was, str(to)) for to in frequencies]
+    return found
+
+
+def put_back(system: System, journal: Journal) -> list[str]:
+    """Put back what a governor left, and return what could not be, a line each.
+
+    Raises:
+        AssayError: the host is tuned otherwise, which stays.
+    """
+    if any(pending.setting != SETTING for pending in journal.pending.values()):
+        raise AssayError(
+            f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first"
+        )
+    outcomes = restore_host(system, journal, lambda place, now, was: None)
+    return [told(outcome) for outcome in outcomes if not outcome.settled]
+
+
+def governed(system: System, folder: Path, request: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Have `assay-govern` carry out a request that changes frequencies, and put everything back.
+
+    Args:
+        system: the machine.
+        folder: of the journal.
+        request: of the program: its protocol is added.
+        say: is told what cannot be put back.
+
+    Returns:
+        What it answered.
+
+    Raises:
+        AssayError: the machine lacks something, another governor runs, or the program failed. Nothing is left
+            changed then but what was said.
+    """
+    program = str(programs.find(PROGRAM))
+    with open_journal(folder, system) as journal, _ends_are_held():
+        if journal.pending and (left := put_back(system, journal)):
+            raise AssayError(f"what an earlier governor left cannot be put back: {'; '.join(left)}")
+        machine = look(system)
+        for what in ("frequencies", "counters"):
+            if why := machine["lacking"].get(what):
+                raise AssayError(f"frequencies cannot be governed: {why}")
+        try:
+            _prepare(system, journal, changes(system, machine))
+            return _carried_out([program, "--root", str(system.root)], request, journal.locks)
+        finally:
+            for line in put_back(system, journal):
+                say(f"{line}; `assay host restore` asks what to do")
+
+
+def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> None:
+    """Announce all that may be changed, and make the changes of governors."""
+    if system.root == Path("/") and os.geteuid() != 0:
+        raise AssayError(f"{planned[0].place} cannot be changed: only root may; nothing was changed")
+    journal.announce(planned)
+    governors = {change.place: change.to for change in planned if change.to == USERSPACE}
+    for place, why in system.write(governors, journal.locks).items():
+        raise AssayError(f"{place} cannot be changed to {USERSPACE}: {why}; nothing is left changed")
+    for place, to in governors.items():
+        if (now := system.read(place)) != to:
+            raise AssayError(f"{place} was set to {to}, and stays {now}: the kernel does not take it")
+
+
+def _carried_out(command: list[str], request: dict[str, Any], locks: Sequence[int]) -> dict[str, Any]:
+    """Run the program until it ends, and pass on signals that end it. It dies with this process.
+
+    It holds the journal's locks too: while it lives, no other one begins.
+    """
+    # setpriv cannot ask in time where this process dies at once: then the shell finds another parent.
+    launcher = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"']
+    with tempfile.TemporaryFile("w+") as answer, tempfile.TemporaryFile("w+") as asked:
+        json.dump({"protocol": 1} | request, asked)
+        asked.seek(0)
+        process = subprocess.Popen(  # noqa: S603
+            [*launcher, str(os.getpid()), *command],
+            stdin=asked,
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            text=True,
+            pass_fds=locks,
+        )
+        assert process.stderr is not None
+        said: list[str] = []
+        forward = _forwarded(process)
+        for line in process.stderr:  # until it ends
+            said.append(line)
+            if line.startswith("note: "):
+                print(line, end="", file=sys.stderr, flush=True)
+        process.wait()
+        forward()
+        answer.seek(0)
+        return _answer(process.returncode, answer.read(), "".join(said))
+
+
+def _forwarded(process: subprocess.Popen[str]) -> Callable[[], None]:
+    """Pass on signals that end this process to another one, until what is returned is called."""
+    before = {number: signal.signal(number, lambda *_: process.terminate()) for number in _ENDS}
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+
+    def undo() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return undo
+
+
+@contextmanager
+def _ends_are_held() -> Iterator[None]:
+    """Hold back signals that would end this process between a change and its being put back.
+
+    One that came meanwhile is let go by: everything has ended then.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    try:
+        yield
+    finally:
+        while signal.sigtimedwait(_ENDS, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _answer(status: int, answer: str, said: str) -> dict[str, Any]:
+    if status == 0:
+        result: dict[str, Any] = json.loads(answer)
+        return result
+    errors = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
+    ended = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
+    raise AssayError(errors[-1] if errors else f"{PROGRAM} {ended}; what it had changed was put back")

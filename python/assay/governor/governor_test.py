@@ -1,0 +1,396 @@
+"""The governor on mocked machines: trained, run, ended in every way, and everything is as it was."""
+
+import json
+import os
+import re
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import AssayError
+from assay.governor import control
+from assay.governor.control import changes, governed, look, put_back
+from assay.governor.training import exponent, load, save
+from assay.host.journal import open_journal
+from assay.host.system import _SCRIPT, System
+from assay.host.testing import CPU, made_machine
+from assay.host.tune import chosen, tune
+
+MOCKED = Path(__file__).parents[3] / "build/release/bin/mocked_govern"
+POLICY = f"{CPU}/cpufreq/policy0"
+ZONE = "/sys/class/powercap/intel-rapl:0"
+FREQUENCIES = (1_000_000, 2_000_000, 3_000_000)
+BY_SPEED = {
+    "/etc/machine-id": "0123456789abcdef",
+    "/proc/sys/kernel/hostname": "made",
+    "/proc/sys/kernel/random/boot_id": "first-boot",
+    "/proc/cpuinfo": "processor : 0\nmodel name : Made",
+    "/proc/stat": "cpu0 10 0 0 10 0 0 0 0 0 0",
+    f"{CPU}/online": "0",
+    f"{POLICY}/affected_cpus": "0",
+    f"{POLICY}/related_cpus": "0",
+    f"{POLICY}/scaling_driver": "acpi-cpufreq",
+    f"{POLICY}/scaling_governor": "schedutil",
+    f"{POLICY}/scaling_available_governors": "schedutil userspace performance",
+    f"{POLICY}/scaling_available_frequencies": "3000000 2000000 1000000",
+    f"{POLICY}/scaling_min_freq": "1000000",
+    f"{POLICY}/scaling_max_freq": "3000000",
+    f"{POLICY}/scaling_setspeed": "1000000",
+    f"{ZONE}/name": "package-0",
+    f"{ZONE}/energy_uj": "5000000",
+    f"{ZONE}/max_energy_range_uj": "99000000000",
+}
+BY_LIMITS = BY_SPEED | {f"{POLICY}/scaling_available_governors": "performance powersave"}
+MAY_CHANGE = tuple(f"{POLICY}/scaling_{name}" for name in ("governor", "min_freq", "max_freq"))
+
+needs_the_program = pytest.mark.skipif(not MOCKED.exists(), reason="mocked_govern is not built")
+pytestmark = needs_the_program
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return where journal and state are, and have the program whose counters are made."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as made:
+        (Path(made) / "assay-govern").symlink_to(MOCKED)
+        monkeypatch.setenv("ASSAY_PROGRAMS", made)
+        monkeypatch.setenv("ASSAY_HOST_STATE", made)
+        monkeypatch.setenv("ASSAY_GOVERNOR_STATE", f"{made}/state.json")
+        yield Path(made)
+
+
+@pytest.fixture(params=[BY_SPEED, BY_LIMITS], ids=["by speed", "by limits"])
+def system(request: pytest.FixtureRequest, tmp_path: Path) -> System:
+    return made_machine(tmp_path / "root", request.param)
+
+
+def values(system: System) -> dict[str, str | None]:
+    return {place: system.read(place) for place in MAY_CHANGE}
+
+
+def trained(machine: str) -> dict[str, Any]:
+    measured = [
+        {
+            "load": which,
+            "processors": 1,
+            "frequency_khz": frequency,
+            "watts": 10 + (frequency / 1e6) ** 3,
+            "instructions_per_second": frequency * 1e3 if which == "compute" else 1e9 / (9 + 1e6 / frequency),
+            "cache_misses_per_second": 0.0 if which == "compute" else 1e7,
+        }
+        for which in ("compute", "memory")
+        for frequency in FREQUENCIES
+    ]
+    return {"machine": machine, "measured": measured}
+
+
+def request(system: System, folder: Path) -> dict[str, Any]:
+    machine = look(system)["machine"]
+    state = str(folder / "state.json")
+    return {"action": "run", "training": trained(machine), "exponent": 1, "state": state}
+
+
+def begun(system: System, folder: Path, asked: dict[str, Any]) -> subprocess.Popen[str]:
+    """Have something governed in a process of its own."""
+    code = (
+        "import json, sys\nfrom pathlib import Path\nfrom assay.governor.control import governed\n"
+        "from assay.host.system import System\n"
+        "print(governed(System(Path(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3]), print))"
+    )
+    words = [sys.executable, "-c", code, str(system.root), str(folder), json.dumps(asked)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def started(system: System, folder: Path) -> subprocess.Popen[str]:
+    """Start a governor, and return once it governs."""
+    process = begun(system, folder, request(system, folder))
+    until(lambda: (folder / "state.json").exists() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def until(come: Callable[[], bool]) -> None:
+    """Wait for something that comes; the time-out of tests ends what never does."""
+    while not come():
+        time.sleep(0.005)
+
+
+def of_the_loop(folder: Path) -> int:
+    return int(json.loads((folder / "state.json").read_text())["process"])
+
+
+def gone(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_and_all_is_as_it_was(system: System, folder: Path, number: int) -> None:
+    before = values(system)
+    process = started(system, folder)
+    assert values(system) != before
+    process.send_signal(number)
+    said, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert "'decisions'" in said
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_kill_9_of_the_loop_is_told_and_all_is_as_it_was(system: System, folder: Path) -> None:
+    before = values(system)
+    process = started(system, folder)
+    os.kill(of_the_loop(folder), signal.SIGKILL)
+    errors = process.communicate()[1]
+    assert process.returncode == 1
+    assert "was ended by signal 9; what it had changed was put back" in errors
+    assert values(system) == before
+
+
+def test_kill_9_of_everything_is_put_back_by_the_next_start(system: System, folder: Path) -> None:
+    before = values(system)
+    process = started(system, folder)
+    loop = of_the_loop(folder)
+    process.kill()
+    process.communicate()
+    until(lambda: gone(loop))  # it dies with its parent
+    assert values(system) != before
+    (folder / "state.json").unlink()
+    again = started(system, folder)
+    again.terminate()
+    again.communicate()
+    assert again.returncode == 0
+    assert values(system) == before
+
+
+KILLED_AT = """
+import os, signal, sys
+from pathlib import Path
+from assay.governor import control
+from assay.host.system import System
+steps = 0
+def stepping(real):
+    def step(*arguments, **named):
+        global steps
+        steps += 1
+        if steps == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+    return step
+for name in ("write", "fsync", "ftruncate", "unlink", "replace"):
+    setattr(os, name, stepping(getattr(os, name)))
+def refuse(command, *_):
+    place = "/sys/devices/system/cpu/cpufreq/policy0/scaling_"
+    files = ("setspeed",) if System(Path(sys.argv[1])).read(place + "governor") == "userspace" else (
+        "max_freq", "min_freq")
+    for file in files:  # as the loop does
+        System(Path(sys.argv[1])).write({place + file: "2000000"})
+    return {}
+control._carried_out = refuse
+control.governed(System(Path(sys.argv[1])), Path(sys.argv[2]), {}, print)
+"""
+
+
+def test_kill_9_at_each_step_loses_nothing(system: System, folder: Path) -> None:
+    before = values(system)
+    for number in range(1, 100):
+        words = [sys.executable, "-c", KILLED_AT, str(system.root), str(folder), str(number)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode in {0, -signal.SIGKILL}, done.stderr
+        with open_journal(folder, system) as journal:
+            assert put_back(system, journal) == []
+        assert values(system) == before, number
+        if done.returncode == 0:
+            break
+    assert 5 < number < 100
+
+
+def test_without_permission_nothing_is_changed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = {"lacking": {}, "policies": look(made_machine(tmp_path, BY_SPEED))["policies"]}
+    monkeypatch.setattr(control, "look", lambda system: machine)
+    monkeypatch.setattr(System, "read", lambda self, place: BY_SPEED.get(place))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(AssayError, match="cannot be changed: only root may; nothing was changed"):
+        governed(System(), folder, {}, print)
+    assert not (folder / "host.journal").exists()
+
+
+def test_a_kernel_that_does_not_take_userspace_is_told(folder: Path, tmp_path: Path) -> None:
+    class Deaf(System):
+        def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
+            return {}
+
+    deaf = Deaf(made_machine(tmp_path, BY_SPEED).root)
+    with pytest.raises(AssayError, match="was set to userspace, and stays schedutil"):
+        governed(deaf, folder, {}, print)
+    assert not (folder / "host.journal").exists()
+
+
+def test_two_at_once_are_refused(system: System, folder: Path) -> None:
+    process = started(system, folder)
+    with pytest.raises(AssayError, match=r"another assay .* tunes this host"):
+        governed(system, folder, request(system, folder), print)
+    process.terminate()
+    process.communicate()
+
+
+def test_a_host_that_is_tuned_stays_so(system: System, folder: Path) -> None:
+    with open_journal(folder, system) as journal:
+        tune(system, journal, chosen(["governor"]))
+    with pytest.raises(AssayError, match="has been tuned since"):
+        governed(system, folder, request(system, folder), print)
+    assert system.read(f"{POLICY}/scaling_governor") == "performance"
+
+
+def test_a_training_of_another_machine_or_frequency_changes_nothing(system: System, folder: Path) -> None:
+    before = values(system)
+    asked = request(system, folder)
+    other = asked | {"training": asked["training"] | {"machine": "another"}}
+    with pytest.raises(AssayError, match="of another machine, another; this is Made; 1 processors"):
+        governed(system, folder, other, print)
+    asked["training"]["measured"][0]["frequency_khz"] = 3_700_000
+    with pytest.raises(AssayError, match=r"has 3700000 kHz, which .*policy0 does not take"):
+        governed(system, folder, asked, print)
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_without_cpufreq_it_says_so(folder: Path, tmp_path: Path) -> None:
+    bare = made_machine(tmp_path / "bare", {"/etc/machine-id": "x", f"{CPU}/online": "0"})
+    with pytest.raises(AssayError, match="the kernel sets no frequencies here"):
+        governed(bare, folder, {"action": "run"}, print)
+
+
+def test_a_training_is_measured_written_and_read(system: System, folder: Path) -> None:
+    before = values(system)
+    asked = {"action": "train", "seconds": 0.02, "processors": [1], "load_bytes": 2**20}
+    training = governed(system, folder, asked, print)
+    assert values(system) == before
+    measured = [(one["load"], one["frequency_khz"]) for one in training["measured"]]
+    assert measured == [(which, frequency) for which in ("compute", "memory") for frequency in FREQUENCIES]
+    watts = [one["watts"] for one in training["measured"][:3]]
+    assert watts == sorted(watts)
+    file = folder / "training.json"
+    save(file, training)
+    assert load(file) == {"machine": training["machine"], "measured": training["measured"]}
+    file.write_text(file.read_text().replace("1000000", "1100000", 1))
+    with pytest.raises(AssayError, match="is damaged"):
+        load(file)
+
+
+def test_a_training_that_is_interrupted_is_none(system: System, folder: Path) -> None:
+    before = values(system)
+    asked = {"action": "train", "seconds": 3600, "processors": [1], "load_bytes": 2**20}
+    process = begun(system, folder, asked)
+    until(lambda: values(system) != before)
+    process.terminate()
+    errors = process.communicate()[1]
+    assert process.returncode == 1
+    assert "the training was ended by a signal" in errors
+    assert values(system) == before
+
+
+def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path) -> None:
+    shutil.rmtree(system.root / "sys/class/powercap")
+    assert look(system)["lacking"].keys() == {"energy"}
+    asked = {"action": "train", "seconds": 0.02, "processors": [1]}
+    before = values(system)
+    with pytest.raises(AssayError, match="a training needs a counter of energy: there is no intel-rapl"):
+        governed(system, folder, asked, print)
+    process = started(system, folder)
+    notes = json.loads((folder / "state.json").read_text())["notes"]
+    assert notes == ["without energy counters: the training alone says what power costs"]
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 0
+    assert values(system) == before
+
+
+@pytest.mark.parametrize(("text", "value"), [("E", 0), ("ED", 1), ("ED2", 2), ("ED^2", 2), ("ED^0.5", 0.5)])
+def test_objectives(text: str, value: float) -> None:
+    assert exponent(text) == value
+
+
+@pytest.mark.parametrize("text", ["ED^0", "ED^-1", "ED0", "D", "ED^x", "ED^1000", ""])
+def test_other_objectives_are_refused(text: str) -> None:
+    with pytest.raises(AssayError, match="--optimize"):
+        exponent(text)
+
+
+def test_every_change_is_admitted_by_the_root_script(system: System) -> None:
+    allowed = runpy.run_path(str(_SCRIPT))["ALLOWED"]
+    policies = [{"place": POLICY, "governor": "schedutil", "frequencies_khz": FREQUENCIES}]
+    for change in changes(system, {"policies": policies}):
+        for value in (change.was, change.to):
+            assert any(
+                re.fullmatch(place, change.place) and re.fullmatch(values, value)
+                for place, values in allowed.items()
+            ), change
+
+
+# umockdev's attributes keep what a shorter value leaves of a longer one, so that these are of one length.
+UMOCKDEV = """\
+P: /devices/system/cpu/cpufreq/policy0
+E: SUBSYSTEM=cpu
+A: affected_cpus=0
+A: related_cpus=0
+A: scaling_driver=acpi-cpufreq
+A: scaling_governor=schedutil
+A: scaling_available_governors=schedutil userspace performance
+A: scaling_available_frequencies=3000000 2000000 1000000
+A: scaling_min_freq=1000000
+A: scaling_max_freq=3000000
+A: scaling_setspeed=1000000
+
+P: /devices/virtual/powercap/intel-rapl:0
+E: SUBSYSTEM=powercap
+A: name=package-0
+A: energy_uj=5000000
+A: max_energy_range_uj=99000000000
+"""
+
+SESSION = """
+set -e
+MAIN='from assay.cli import governor; governor()'
+governor() { "$PYTHON" -c "$MAIN" "$@"; }
+show() { cat /sys/devices/system/cpu/cpufreq/policy0/scaling_governor; echo; }
+begin() {
+    "$PYTHON" -c "$MAIN" run --training "$STATE/training" --optimize ED2 & running=$!
+    until [ -e "$STATE/state.json" ]; do kill -0 $running; sleep 0.01; done
+}
+governor train --output "$STATE/training" --seconds 0.02 --load-mib 1; show
+begin; show; governor status; governor explain
+kill $running; wait $running; show
+begin; kill -9 $running; wait $running || echo killed; show
+governor restore; show
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_commands_on_a_mocked_sys_with_made_counters(folder: Path) -> None:
+    """The root script and the real /proc have their part here, too."""
+    machine = folder / "machine.umockdev"
+    machine.write_text(UMOCKDEV)
+    environment = os.environ | {"STATE": str(folder), "PYTHON": sys.executable}
+    command = ["umockdev-run", "--device", str(machine), "--", "sh", "-c", SESSION]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    shown = [line for line in done.stdout.splitlines() if line in {"schedutil", "userspace", "killed"}]
+    assert shown == ["schedutil", "userspace", "schedutil", "killed", "userspace", "schedutil"]
+    assert "6 measurements of " in done.stdout
+    assert "assay-governor run: works here\nassay-governor train: works here" in done.stdout
+    assert ", for ED^2\n" in done.stdout
+    assert "\nprocessors 0: " in done.stdout
+    assert "of 1 places put back" in done.stdout

@@ -1,0 +1,77 @@
+"""What a running governor says of itself: its last decisions, in a file that it writes whole."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError
+
+
+def state_file() -> Path:
+    """Return where a governor that runs has its state; ASSAY_GOVERNOR_STATE names another file."""
+    return Path(os.environ.get("ASSAY_GOVERNOR_STATE", "/run/assay-governor/state.json"))
+
+
+def make_folder(file: Path) -> None:
+    """Make the folder of the state.
+
+    Raises:
+        AssayError: it cannot be made.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssayError(
+            f"{file.parent}, where the state of the governor belongs, cannot be made: {error.strerror};"
+            " run as root, or name another file with ASSAY_GOVERNOR_STATE"
+        ) from error
+
+
+def running(file: Path) -> dict[str, Any] | None:
+    """Return the state of the governor that runs, None where none does.
+
+    Raises:
+        AssayError: it cannot be read.
+    """
+    try:
+        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        name = Path(f"/proc/{state['process']}/comm").read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AssayError(f"the state of the governor cannot be read from {file}: {error}") from error
+    return state if name.endswith("govern") else None
+
+
+def objective(exponent: float) -> str:
+    """Return the name of energy * time^exponent."""
+    if exponent == 0:
+        return "E"
+    return "ED" if exponent == 1 else f"ED^{exponent:g}"
+
+
+def explained(state: dict[str, Any]) -> list[str]:
+    """Return why each domain has its present frequency, and what was decided before, in lines."""
+    lines: list[str] = []
+    for domain in state["domains"]:
+        processors = ", ".join(map(str, domain["processors"]))
+        *before, last = domain["decisions"]
+        lines.append(f"processors {processors}: {_ghz(last)}: {_why(last)}")
+        if seen := last.get("seen"):
+            lines.append(
+                f"  seen at {_ghz(seen)}: {seen['instructions_per_second'] / 1e6:,.0f}M instructions and"
+                f" {seen['cache_misses_per_second'] / 1e6:,.1f}M cache misses a second,"
+                f" {seen['active_processors']:.1f} processors busy"
+            )
+        lines += [f"  before: {_ghz(decision)}: {_why(decision)}" for decision in reversed(before[-4:])]
+    return lines
+
+
+def _why(decision: dict[str, Any]) -> str:
+    times = decision["times"]
+    return f"{decision['why']} ({times} times)" if times > 1 else str(decision["why"])
+
+
+def _ghz(of: dict[str, Any]) -> str:
+    return f"{of['frequency_khz'] / 1e6:.4g} GHz"
