@@ -444,9 +444,9 @@ TEST(elision_tuning, sees_that_another_choice_has_become_better) {
 TEST(elision_tuning, is_not_impressed_by_a_thread_that_was_away) {
   elision_tuning tuning;
   for (unsigned i = 0; i < elision_tuning::window; ++i) {
-    tuning.record(3, i == 0 ? UINT64_MAX : 100);
+    tuning.record(3, i < 2 ? 1'000'000'000 : 100);
   }
-  chosen(tuning, 3, [](unsigned) { return 100'000U; });
+  chosen(tuning, 3, [](unsigned) { return 101U; });
   EXPECT_EQ(tuning.attempts(), 3U);
 }
 
