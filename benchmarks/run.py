@@ -420,7 +420,15 @@ def elision() -> None:
         (part, mode): partial(measure, *command, more={"ASSAY_TRANSACTIONS": mode} if mode else {})
         for part, command in {
             "locks": ("elision_benchmark",),
-            "maps": ("maps_benchmark", "10000", *entrants, *mixes, "--rounds=15", "--measured-ms=20"),
+            "maps": (
+                "maps_benchmark",
+                "10000",
+                *entrants,
+                *mixes,
+                "--rounds=7",
+                "--warm-up-ms=5",
+                "--measured-ms=20",
+            ),
         }.items()
         for mode in ("none", "")
     }

@@ -63,9 +63,7 @@ inline const probe::counter& aborts_by(transaction::cause cause) {
 
 }  // namespace assay::sync::elision_probes
 
-namespace assay::sync::inline ASSAY_MISUSE_BUILD {
-
-namespace detail {
+namespace assay::sync::inline ASSAY_MISUSE_BUILD::detail {
 
 // What a thread knows of its own sections. Transactions write it, too: an abort undoes that.
 class eliding_thread {
@@ -125,7 +123,7 @@ class eliding_thread {
   static constexpr unsigned slot_pauses = 16;
   static constexpr unsigned most_delay = 12;
   static constexpr unsigned pauses_of_a_yield = 64;
-  static constexpr unsigned sections_a_sample = 16;
+  static constexpr std::uint64_t sections_a_sample = 16;
 
   // Marsaglia's xorshift (2003): what threads draw must differ, and no more.
   std::uint64_t random() noexcept {
@@ -307,8 +305,6 @@ class lock_use {
 #endif
 };
 
-}  // namespace detail
-
-}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD::detail
 
 #endif  // ASSAY_SYNC_ELISION_H_

@@ -11,7 +11,8 @@
 // 2014, who climb a hill by processor cycles; libomp's adaptive lock judges by failures alone, and
 // does not see that a transaction which commits may cost more than it gains). A choice stands for a
 // window of some sections, whose mean time is what it costs: from the wish to enter until the
-// section has ended, waits and all that ran in vain included. After each choice was tried once, the
+// section has ended, waits and all that ran in vain included, but for the two that took longest: a
+// thread that lost its processor says nothing about transactions. After each choice was tried once, the
 // one that cost least is taken. One window in 16 goes to another one by turns, as they may have
 // become better: what they cost at most is known.
 //
@@ -37,8 +38,6 @@ class elision_tuning {
   static constexpr std::array<unsigned, 4> choices{3, 0, 1, 8};
   static constexpr unsigned window = 32;          // records
   static constexpr unsigned windows_a_look = 16;  // of which one looks at another choice
-  // A thread that lost its processor says nothing about transactions.
-  static constexpr std::uint64_t most_ns = 1'000'000;
 
   [[nodiscard]] unsigned attempts() const noexcept {
     return attempts_.load(memory_order_relaxed);  // a number that stands for itself
@@ -47,15 +46,21 @@ class elision_tuning {
   // A section that began when there were this many attempts took this long.
   void record(unsigned attempts, std::uint64_t ns) noexcept {
     if (!busy_.try_lock()) return;
-    if (attempts == choices[now_]) add(std::min(ns, most_ns));
+    if (attempts == choices[now_]) add(ns);
     busy_.unlock();
   }
 
  private:
   void add(std::uint64_t ns) noexcept {
     sum_ += ns;
+    if (ns > longest_[0]) {
+      longest_ = {ns, longest_[0]};
+    } else {
+      longest_[1] = std::max(longest_[1], ns);
+    }
     if (++records_ == window) {
-      costs_[now_] = sum_ / window;
+      costs_[now_] = (sum_ - longest_[0] - longest_[1]) / (window - longest_.size());
+      longest_ = {};
       sum_ = 0;
       records_ = 0;
       ++windows_;
@@ -74,6 +79,7 @@ class elision_tuning {
   // Under busy_.
   unsigned records_ = 0;
   std::uint64_t sum_ = 0;
+  std::array<std::uint64_t, 2> longest_{};
   std::size_t windows_ = 0;
   std::size_t now_ = 0;
   std::array<std::uint64_t, choices.size()> costs_{};

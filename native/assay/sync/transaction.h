@@ -23,8 +23,9 @@
 //    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` stands in.
 //  - HTM of POWER8 and POWER9, and TME of Arm: these are compiled by `make lint`, and were never run.
 //  - none: begin() says so, for the price of a branch that always goes the same way.
-// ASSAY_TRANSACTIONS=none in the environment leaves those that are there unused. With rtm, power or
-// tme, a program that does not have them ends with a message.
+// ASSAY_TRANSACTIONS=none in the environment leaves those that are there unused, as ThreadSanitizer
+// does, which would not see what keeps them apart. With rtm, power or tme, a program that does not
+// have them ends with a message.
 //
 // Nested transactions are one with the outermost: only its commit() commits, and an abort ends all.
 // A commit is a fence of every kind: transactions, and what a thread does before and after them,
@@ -39,6 +40,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "assay/sync/sanitizers.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -295,7 +298,7 @@ inline backend choose() noexcept {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before main
   const char* const wanted = std::getenv("ASSAY_TRANSACTIONS");
   if (wanted != nullptr && std::string_view(wanted) == "none") return backend::none;
-  const backend found = processor::find();
+  const backend found = ASSAY_THREAD_SANITIZER == 0 ? processor::find() : backend::none;
   if (wanted != nullptr && wanted != std::string_view(name(found))) {
     std::fprintf(
         stderr,
