@@ -169,8 +169,11 @@ class trained_platform final : public real_platform {
 };
 
 json train_here(std::unique_ptr<kernel> of, const json_node& request, int ended) {
-  request.require_keys({"protocol", "action", "seconds", "processors"}, {"load_bytes"});
-  training_options options{.seconds = request.at("seconds").number(0.001, 3600), .processors = {}};
+  request.require_keys({"protocol", "action", "seconds", "processors", "converged_within"},
+                       {"load_bytes"});
+  training_options options{.seconds = request.at("seconds").number(0.001, 3600),
+                           .processors = {},
+                           .converged_within = request.at("converged_within").number(0, 1)};
   const json_node processors = request.at("processors");
   for (std::size_t i = 0; i < processors.length_of_list(); ++i) {
     options.processors.push_back(static_cast<unsigned>(processors.at(i).whole_number(1, 4096)));
@@ -242,9 +245,28 @@ void write_state(const std::string& file, const json& state) {
   if (!stream || error) throw platform_error("the state cannot be written to " + file);
 }
 
+// All improvements of section 3.4 but those that the request is without.
+adaptive_options options_of(const json_node& request) {
+  adaptive_options options = improved(request.at("exponent").number(0, 100));
+  const std::map<std::string, bool adaptive_options::*> improvements{
+      {"parallelism", &adaptive_options::for_parallelism},
+      {"cheaper-experiments", &adaptive_options::cheaper_experiments},
+      {"precision", &adaptive_options::precise},
+      {"overlap", &adaptive_options::overlap}};
+  const json_node without = request.at("without");
+  for (std::size_t i = 0; i < without.length_of_list(); ++i) {
+    const auto found = improvements.find(without.at(i).text());
+    if (found == improvements.end()) {
+      throw bad_request(without.at(i).path() + ": there is no improvement of this name");
+    }
+    options.*(found->second) = false;
+  }
+  return options;
+}
+
 json run_here(std::unique_ptr<kernel> of, const json_node& request, int ended) {
-  request.require_keys({"protocol", "action", "training", "exponent", "state"});
-  const adaptive_options options{.exponent = request.at("exponent").number(0, 100)};
+  request.require_keys({"protocol", "action", "training", "exponent", "without", "state"});
+  const adaptive_options options = options_of(request);
   const std::string file = request.at("state").text();
   kernel& time = *of;
   real_platform machine(std::move(of), {.exact = false});

@@ -9,8 +9,8 @@
 // A reader of a std::shared_mutex writes the lock, to count itself in and out, and the line that this
 // is in goes from one processor to the other. An elided reader writes nothing.
 //
-// All that elided_lock.h says of sections and rules holds here, too, but a thread may share a lock
-// several times. Of readers builds without NDEBUG find that more unlock it than have it.
+// All that elided_lock.h says of sections and rules holds here, too. Of readers builds without NDEBUG
+// find that more unlock it than have it.
 //
 // Why it is right. As in elided_lock.h, for each of the two words. A section that writes reads
 // in its transaction that nobody has or shares the lock, a section that reads only that nobody has
@@ -155,7 +155,7 @@ class elided_shared_lock {
   // Each on a line of its own: who shares the lock does not abort those who read without it.
   alignas(64) atomic<bool> held_{false};
   alignas(64) atomic<unsigned> readers_{0};
-  Lock lock_;
+  alignas(64) Lock lock_;
   [[no_unique_address]] detail::lock_use use_;
 };
 

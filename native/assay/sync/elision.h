@@ -98,12 +98,18 @@ class eliding_thread {
     if (pauses < pauses_of_a_yield) {
       for (std::uint64_t i = 0; i < pauses; ++i) backoff::pause();
     } else {  // the holder may be waiting for this processor
-      for (std::uint64_t i = 0; i < pauses; i += pauses_of_a_yield) std::this_thread::yield();
+      // By the clock: each yield may take as long as the system lets others run.
+      const auto until = std::chrono::steady_clock::now() + pauses * pause_takes;
+      do {
+        std::this_thread::yield();
+      } while (std::chrono::steady_clock::now() < until);
     }
   }
 
-  // One section in 16 or so is timed, one at a time; at random, so that of several locks all are.
+  // One section in 16 or so is timed; at random, so that of several locks all are. None in which
+  // another elided lock is entered: whose time that is depends on whether they are one transaction.
   void begin_sample(const void* lock, unsigned attempts) noexcept {
+    if (sampled_ != nullptr) return drop_sample();
     if (until_sample_-- != 0) return;
     until_sample_ = static_cast<unsigned>(random() % (2 * sections_a_sample));
     sampled_ = lock;
@@ -121,6 +127,7 @@ class eliding_thread {
  private:
   // The listing's slot of 1,024 cycles, and its b for 16 threads: the longest wait is about 1 ms.
   static constexpr unsigned slot_pauses = 16;
+  static constexpr std::chrono::nanoseconds pause_takes{16};
   static constexpr unsigned most_delay = 12;
   static constexpr unsigned pauses_of_a_yield = 64;
   static constexpr std::uint64_t sections_a_sample = 16;
@@ -166,7 +173,7 @@ class alignas(64) elision {
     me.begin_sample(lock, attempts);
     for (unsigned round = 0; attempts != 0 && round < most_rounds; ++round) {
       me.back_off();
-      if (elide(me, lock, attempts, free)) return;
+      if (elide(me, lock, attempts, free, [&free] { return became_free(free); })) return;
       if (try_take()) {
         elision_probes::fallbacks.add();
         return;
@@ -186,7 +193,7 @@ class alignas(64) elision {
       enter_inside(me, lock, free);
       return true;
     }
-    if (free() && elide(me, lock, tuning_.attempts(), free)) return true;
+    if (elide(me, lock, tuning_.attempts(), free, free)) return true;
     if (!try_take()) return false;
     elision_probes::fallbacks.add();
     return true;
@@ -219,15 +226,18 @@ class alignas(64) elision {
   template <class Free>
   static void enter_inside(eliding_thread& me, const void* lock, const Free& free) {
     static_cast<void>(transaction::begin());  // an abort goes back to the outermost
+    me.drop_sample();
     if (!free() || !me.may_elide_more()) transaction::abort<lock_is_held>();
     me.enter(lock);
   }
 
-  template <class Free>
-  static bool elide(eliding_thread& me, const void* lock, unsigned attempts, const Free& free) {
+  // `ready` says before each attempt whether it is worth it, and may wait for that.
+  template <class Free, class Ready>
+  static bool elide(eliding_thread& me, const void* lock, unsigned attempts, const Free& free,
+                    const Ready& ready) {
     unsigned failures = 0;
     for (unsigned waits = 0; failures < attempts && waits < most_waits; ++waits) {
-      if (!became_free(free)) return false;
+      if (!ready()) return false;
       elision_probes::attempts.add();
       const transaction::status found = transaction::begin();
       if (found.begun()) {
@@ -264,7 +274,6 @@ class alignas(64) elision {
 class lock_use {
 #ifdef NDEBUG
  public:
-  static void wanted() {}
   static void taken() {}
   static void given_back() {}
   static void taken_shared() {}

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from assay.cli.usage import Command
 if TYPE_CHECKING:
     from assay.host.system import System
 
+Improvement = Literal["parallelism", "cheaper-experiments", "precision", "overlap"]
 DEFAULT_TRAINING = Path("/var/lib/assay/governor-training.json")
 
 app = typer.Typer(
@@ -55,6 +56,15 @@ def train(
     load_mib: Annotated[
         int, typer.Option("--load-mib", help="Memory of each thread that waits for memory.", min=1, max=2**20)
     ] = 256,
+    converge: Annotated[
+        float,
+        typer.Option(
+            "--converge",
+            help="Repeat all until each mean has a standard error of at most this many percent; 0: once.",
+            min=0,
+            max=100,
+        ),
+    ] = 2,
 ) -> None:
     """Measure what two loads cost at every frequency, on one processor and on all, and write that down.
 
@@ -77,6 +87,7 @@ def train(
         "seconds": seconds,
         "processors": sorted({1, count}),
         "load_bytes": load_mib * 2**20,
+        "converged_within": converge / 100,
     }
     training = _governed(system, request)
     save(output, training)
@@ -91,6 +102,15 @@ def run(
     optimize: Annotated[
         str, typer.Option("--optimize", help="E, ED, ED2, or ED^N with an N above 0.", metavar="OBJECTIVE")
     ] = "ED",
+    without: Annotated[
+        list[Improvement] | None,
+        typer.Option(
+            "--without",
+            metavar="IMPROVEMENT",
+            help="Leave out an improvement on the thesis's procedure: `parallelism`, `cheaper-experiments`,"
+            " `precision` or `overlap`. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Govern until a signal ends it, and put back what was there.
 
@@ -106,6 +126,7 @@ def run(
     request = {
         "action": "run",
         "exponent": exponent(optimize),
+        "without": without or [],
         "training": load(training),
         "state": str(file),
     }
