@@ -161,14 +161,14 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
     y = alt.Y("relative:Q", title="cost / at 4 GHz, simulated", scale=alt.Scale(type="log"))
     dots = alt.Chart().mark_circle(size=8, opacity=0.5).encode(x=x, y=y)
     for_means = [
-        alt.Chart(alt.Data(values=[m for m in means if m["cost"] == p]))
+        alt.Chart(alt.InlineData(values=[m for m in means if m["cost"] == p]))
         .mark_point(size=60, filled=True, color="black")
         .encode(x=x, y=y)
         for p in PRODUCTS
     ]
     panels = [
         alt.layer(
-            dots.properties(data=alt.Data(values=[c for c in costs if c["cost"] == p])), points
+            dots.properties(data=alt.InlineData(values=[c for c in costs if c["cost"] == p])), points
         ).properties(title=p, width=420, height=180)
         for p, points in zip(PRODUCTS, for_means, strict=True)
     ]
@@ -181,7 +181,7 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
             counts = Counter(min(static, key=lambda s: product(runs[w, s], n)) for w in of_kind)
             best += [{"setting": s, "cost": p, "kind": kind, "workloads": counts[s]} for s in static]
     chart = (
-        alt.Chart(alt.Data(values=best))
+        alt.Chart(alt.InlineData(values=best))
         .mark_bar()
         .encode(x=alt.X("setting:N", sort=static, title=None), y="workloads:Q", color="kind:N", row="cost:N")
         .properties(width=420, height=120, title="Figure 3.6, simulated: best static frequencies")
@@ -199,7 +199,7 @@ def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], f
         for w in workloads
     ]
     chart = (
-        alt.Chart(alt.Data(values=spread))
+        alt.Chart(alt.InlineData(values=spread))
         .mark_circle(size=12)
         .encode(x="time:Q", y="power:Q", color="kind:N")
         .properties(width=420, height=260, title="Figure 3.7, simulated: relative to 3.6 GHz")

@@ -247,19 +247,17 @@ void write_state(const std::string& file, const json& state) {
 
 // All improvements of section 3.4 but those that the request is without.
 adaptive_options options_of(const json_node& request) {
-  adaptive_options options = improved(request.at("exponent").number(0, 100));
-  const std::map<std::string, bool adaptive_options::*> improvements{
+  using improvement = bool adaptive_options::*;
+  constexpr std::pair<const char*, improvement> improvements[] = {
+      // NOLINT(modernize-avoid-c-arrays)
       {"parallelism", &adaptive_options::for_parallelism},
       {"cheaper-experiments", &adaptive_options::cheaper_experiments},
       {"precision", &adaptive_options::precise},
       {"overlap", &adaptive_options::overlap}};
+  adaptive_options options = improved(request.at("exponent").number(0, 100));
   const json_node without = request.at("without");
   for (std::size_t i = 0; i < without.length_of_list(); ++i) {
-    const auto found = improvements.find(without.at(i).text());
-    if (found == improvements.end()) {
-      throw bad_request(without.at(i).path() + ": there is no improvement of this name");
-    }
-    options.*(found->second) = false;
+    options.*(without.at(i).one_of(improvements)) = false;
   }
   return options;
 }

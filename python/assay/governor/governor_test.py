@@ -95,7 +95,7 @@ def trained(machine: str) -> dict[str, Any]:
 def request(system: System, folder: Path) -> dict[str, Any]:
     machine = look(system)["machine"]
     state = str(folder / "state.json")
-    return {"action": "run", "training": trained(machine), "exponent": 1, "state": state}
+    return {"action": "run", "training": trained(machine), "exponent": 1, "without": [], "state": state}
 
 
 def begun(system: System, folder: Path, asked: dict[str, Any]) -> subprocess.Popen[str]:
@@ -275,7 +275,13 @@ def test_without_cpufreq_it_says_so(folder: Path, tmp_path: Path) -> None:
 
 def test_a_training_is_measured_written_and_read(system: System, folder: Path) -> None:
     before = values(system)
-    asked = {"action": "train", "seconds": 0.02, "processors": [1], "load_bytes": 2**20}
+    asked = {
+        "action": "train",
+        "seconds": 0.02,
+        "processors": [1],
+        "converged_within": 0,
+        "load_bytes": 2**20,
+    }
     training = governed(system, folder, asked, print)
     assert values(system) == before
     measured = [(one["load"], one["frequency_khz"]) for one in training["measured"]]
@@ -292,7 +298,13 @@ def test_a_training_is_measured_written_and_read(system: System, folder: Path) -
 
 def test_a_training_that_is_interrupted_is_none(system: System, folder: Path) -> None:
     before = values(system)
-    asked = {"action": "train", "seconds": 3600, "processors": [1], "load_bytes": 2**20}
+    asked = {
+        "action": "train",
+        "seconds": 3600,
+        "processors": [1],
+        "converged_within": 0,
+        "load_bytes": 2**20,
+    }
     process = begun(system, folder, asked)
     until(lambda: values(system) != before)
     process.terminate()
@@ -305,7 +317,7 @@ def test_a_training_that_is_interrupted_is_none(system: System, folder: Path) ->
 def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path) -> None:
     shutil.rmtree(system.root / "sys/class/powercap")
     assert look(system)["lacking"].keys() == {"energy"}
-    asked = {"action": "train", "seconds": 0.02, "processors": [1]}
+    asked = {"action": "train", "seconds": 0.02, "processors": [1], "converged_within": 0}
     before = values(system)
     with pytest.raises(AssayError, match="a training needs a counter of energy: there is no intel-rapl"):
         governed(system, folder, asked, print)
@@ -370,7 +382,7 @@ begin() {
     "$PYTHON" -c "$MAIN" run --training "$STATE/training" --optimize ED2 & running=$!
     until [ -e "$STATE/state.json" ]; do kill -0 $running; sleep 0.01; done
 }
-governor train --output "$STATE/training" --seconds 0.02 --load-mib 1; show
+governor train --output "$STATE/training" --seconds 0.02 --load-mib 1 --converge 0; show
 begin; show; governor status; governor explain
 kill $running; wait $running; show
 begin; kill -9 $running; wait $running || echo killed; show
