@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from assay.cli.usage import Command
 if TYPE_CHECKING:
     from assay.host.system import System
 
-Improvement = Literal["parallelism", "cheaper-experiments", "precision", "overlap"]
+IMPROVEMENTS = ("parallelism", "cheaper-experiments", "precision", "overlap")
 DEFAULT_TRAINING = Path("/var/lib/assay/governor-training.json")
 
 app = typer.Typer(
@@ -103,7 +103,7 @@ def run(
         str, typer.Option("--optimize", help="E, ED, ED2, or ED^N with an N above 0.", metavar="OBJECTIVE")
     ] = "ED",
     without: Annotated[
-        list[Improvement] | None,
+        list[str] | None,
         typer.Option(
             "--without",
             metavar="IMPROVEMENT",
@@ -118,10 +118,15 @@ def run(
 
     Example: `assay-governor run --optimize ED2`
     """
+    from assay.errors import AssayError
     from assay.governor.state import make_folder, state_file
     from assay.governor.training import exponent, load
     from assay.host.system import System
+    from assay.words import nearest
 
+    for name in without or []:
+        if name not in IMPROVEMENTS:
+            raise AssayError(f"--without: there is no improvement {name}; {nearest(name, IMPROVEMENTS)}")
     file = state_file()
     request = {
         "action": "run",
