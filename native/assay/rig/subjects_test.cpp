@@ -65,7 +65,9 @@ TEST_P(every_linearizable_map, is_found_to_be) {
   recorded counts;
   EXPECT_EQ(check_linearizability(find_subject(GetParam()), {.seed = 1, .histories = 400}, counts),
             judgement::linearizable);
-  EXPECT_GE(counts.meeting, is_marked(GetParam()) ? 80U : 8U);
+  // Calls that are transactions of a processor last too short a time to meet in many.
+  const bool elided = GetParam().find("elided") != std::string::npos;
+  EXPECT_GE(counts.meeting, is_marked(GetParam()) ? 80U : elided ? 1U : 8U);
 }
 
 class every_concurrent_map : public ::testing::TestWithParam<std::string> {};
