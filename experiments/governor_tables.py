@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Table 3.2 and figures 3.1, 3.2, 3.3, 3.5, 3.6 and 3.7 of Bonnichsen (2016), of the SIMULATED xeon.
+"""Table 3.2 and figures 3.5, 3.6 and 3.7 of Bonnichsen (2016), of the SIMULATED xeon.
 
     build/release/bin/assay-governor-simulation evaluate > evaluation.json
     build/release/bin/assay-governor-simulation sensitivity > sensitivity.json
