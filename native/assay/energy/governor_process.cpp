@@ -248,8 +248,8 @@ void write_state(const std::string& file, const json& state) {
 // All improvements of section 3.4 but those that the request is without.
 adaptive_options options_of(const json_node& request) {
   using improvement = bool adaptive_options::*;
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): as one_of() takes them
   constexpr std::pair<const char*, improvement> improvements[] = {
-      // NOLINT(modernize-avoid-c-arrays)
       {"parallelism", &adaptive_options::for_parallelism},
       {"cheaper-experiments", &adaptive_options::cheaper_experiments},
       {"precision", &adaptive_options::precise},

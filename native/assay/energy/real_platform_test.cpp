@@ -13,7 +13,6 @@ namespace assay::energy {
 namespace {
 
 using testing::AllOf;
-using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

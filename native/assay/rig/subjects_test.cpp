@@ -60,14 +60,19 @@ INSTANTIATE_TEST_SUITE_P(subjects, every_linearizable_map, ::testing::ValuesIn(l
 
 // That the histories of which this is said are worth it: in how many of them one thread changed
 // what another was told at that time. It was half of those of our trees, which are delayed at
-// marked points, and at least 10% of the others', also on one processor.
+// marked points, and at least 10% of the others', also on one processor. Where other programs leave the
+// threads no time together it takes more histories.
 TEST_P(every_linearizable_map, is_found_to_be) {
-  recorded counts;
-  EXPECT_EQ(check_linearizability(find_subject(GetParam()), {.seed = 1, .histories = 400}, counts),
-            judgement::linearizable);
-  // Calls that are transactions of a processor last too short a time to meet in many.
-  const bool elided = GetParam().find("elided") != std::string::npos;
-  EXPECT_GE(counts.meeting, is_marked(GetParam()) ? 80U : elided ? 1U : 8U);
+  const std::size_t enough = is_marked(GetParam()) ? 80 : 8;
+  std::size_t meeting = 0;
+  for (std::uint64_t seed = 1; meeting < enough && seed <= 20; ++seed) {
+    recorded counts;
+    ASSERT_EQ(
+        check_linearizability(find_subject(GetParam()), {.seed = seed, .histories = 400}, counts),
+        judgement::linearizable);
+    meeting += counts.meeting;
+  }
+  EXPECT_GE(meeting, enough);
 }
 
 class every_concurrent_map : public ::testing::TestWithParam<std::string> {};

@@ -74,7 +74,7 @@ MAPS = {
 
 
 def printed(command: str) -> Any:
-    ended = CliRunner().invoke(app, [*command.split(), *COMMANDS[command], "--json"])
+    ended = CliRunner().invoke(app, [*command.split(), "--json", *COMMANDS[command]])
     assert ended.exit_code in {0, 1}, ended.output
     return json.loads(ended.stdout)
 
