@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import json
+import shlex
 import os
 import signal
 import sys
@@ -57,7 +58,7 @@ def steady_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / program.name).symlink_to(program)
     calibrate = folder / "assay-calibrate"
     calibrate.unlink()
-    calibrate.write_text(f"#!/bin/sh\nread -r request\necho '{json.dumps(CALIBRATION)}'\n")
+    calibrate.write_text(f"#!/bin/sh\nread -r request\necho {shlex.quote(json.dumps(CALIBRATION))}\n")
     calibrate.chmod(0o755)
     return folder
 

@@ -78,7 +78,7 @@ class mocked_kernel final : public kernel {
   }
   double now() override { return of_.now; }
   void wait(double seconds) override {
-    of_.log.push_back("wait");
+    of_.log.emplace_back("wait");
     of_.now += seconds;
   }
 

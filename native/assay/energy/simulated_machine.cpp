@@ -410,7 +410,6 @@ simulated_hardware simulated_xeon() {
           .steps = {{1'400'000, 0.632},
                     {1'600'000, 0.662},
                     {1'800'000, 0.6940},  // NOLINT(modernize-use-std-numbers): volts
-
                     {2'000'000, 0.724},
                     {2'200'000, 0.750},
                     {2'400'000, 0.789},
