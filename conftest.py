@@ -1,8 +1,8 @@
 """What holds for every test."""
 
 import json
-import shlex
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
