@@ -20,7 +20,8 @@ static int my_function_reference(std::uint32_t number) {
   return static_cast<int>(std::to_string(number).size());
 }
 
-static const assay::fixture::inspected<
-    my_function, my_function_reference,
-    [](assay::fixture::inputs& draw) { return std::tuple(draw.between(0U, ~0U)); }>
+static const assay::fixture::inspected<my_function, my_function_reference,
+                                       [](assay::fixture::inputs& draw) {
+                                         return std::tuple(draw.between(0U, ~0U));
+                                       }>
     here{"my_function", "decimal digits of a number"};
