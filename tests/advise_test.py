@@ -35,7 +35,7 @@ def judged(*arguments: object) -> list[dict[str, Any]]:
         ("log_line", "add_up", 2, "::write(", ""),
         ("common_counter", "add_up", 3, "++sections", "sections"),
         ("early_write", "add_up", 4, "works += 1", ""),
-        ("fine_locks", "count_all", 5, ".run(", ""),
+        ("fine_locks", "count_all", 5, "scoped_lock", ""),
     ],
 )
 def test_the_guideline_is_named_with_its_place(
@@ -46,7 +46,7 @@ def test_the_guideline_is_named_with_its_place(
     advice = [advice for section in sections for advice in section["advice"]]
     assert {each["guideline"] for each in advice} == {guideline}
     assert sections[0]["place"]["function"].startswith(function)
-    assert ".run(" in source[sections[0]["place"]["line"] - 1]
+    assert "scoped_lock" in source[sections[0]["place"]["line"] - 1]
     place = advice[0]["places"][0]
     assert place["file"].endswith(f"{name}.cpp")
     assert code in source[place["line"] - 1]

@@ -49,18 +49,16 @@
 
 namespace assay::sync::inline ASSAY_MISUSE_BUILD {
 
-// `Lock` has lock(), try_lock() and unlock().
-template <class Lock = std::mutex>
-class elided_lock {
-  static_assert(
-      requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
-      "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
+namespace detail {
 
+// What both elided locks have: sections that have the lock to themselves. `Self` says by is_free() what
+// they need, and is told nothing else.
+template <class Self, class Lock>
+class elided_exclusive {
  public:
-  elided_lock() = default;
-  elided_lock(const elided_lock&) = delete;
-  elided_lock& operator=(const elided_lock&) = delete;
-  ~elided_lock() { use_.destroyed(this); }
+  elided_exclusive() = default;
+  elided_exclusive(const elided_exclusive&) = delete;
+  elided_exclusive& operator=(const elided_exclusive&) = delete;
 
   // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
   void lock() {
@@ -69,7 +67,8 @@ class elided_lock {
       take();
     } else {
       elision_.enter(
-          this, [this] { return is_free(); }, [this] { return try_take(); }, [this] { take(); });
+          this, [this] { return self().is_free(); }, [this] { return try_take(); },
+          [this] { take(); });
     }
   }
 
@@ -79,7 +78,8 @@ class elided_lock {
     use_.wanted(this);
     if (transaction::here == transaction::backend::none) [[likely]]
       return try_take();
-    return elision_.try_enter(this, [this] { return is_free(); }, [this] { return try_take(); });
+    return elision_.try_enter(
+        this, [this] { return self().is_free(); }, [this] { return try_take(); });
   }
 
   // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
@@ -95,10 +95,22 @@ class elided_lock {
     lock_.unlock();
   }
 
- private:
-  [[nodiscard]] bool is_free() const noexcept {
+ protected:
+  ~elided_exclusive() { use_.destroyed(this); }
+
+  [[nodiscard]] bool is_free_of_writers() const noexcept {
     return !held_.load(memory_order_acquire);  // (3) with (2)
   }
+
+  elision elision_;
+  // On a line of its own: whoever waits for lock_ would abort those who have read this.
+  alignas(64) atomic<bool> held_{false};
+  alignas(64) Lock lock_;
+  [[no_unique_address]] lock_use use_;
+
+ private:
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+
   void take() {
     lock_.lock();
     taken();
@@ -115,12 +127,19 @@ class elided_lock {
     held_.store(true, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }
+};
 
-  detail::elision elision_;
-  // On a line of its own: whoever waits for lock_ would abort those who have read this.
-  alignas(64) atomic<bool> held_{false};
-  alignas(64) Lock lock_;
-  [[no_unique_address]] detail::lock_use use_;
+}  // namespace detail
+
+// `Lock` has lock(), try_lock() and unlock().
+template <class Lock = std::mutex>
+class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
+  static_assert(
+      requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
+      "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
+
+  friend detail::elided_exclusive<elided_lock, Lock>;
+  [[nodiscard]] bool is_free() const noexcept { return this->is_free_of_writers(); }
 };
 
 }  // namespace assay::sync::inline ASSAY_MISUSE_BUILD

@@ -23,15 +23,16 @@
 #include <shared_mutex>
 
 #include "assay/sync/atomics.h"
+#include "assay/sync/elided_lock.h"
 #include "assay/sync/elision.h"
 #include "assay/sync/misuse.h"
 #include "assay/sync/transaction.h"
 
 namespace assay::sync::inline ASSAY_MISUSE_BUILD {
 
-// `Lock` has what std::shared_mutex has.
+// `Lock` has what std::shared_mutex has. lock() enters a section that reads and writes.
 template <class Lock = std::shared_mutex>
-class elided_shared_lock {
+class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lock>, Lock> {
   static_assert(
       requires(Lock lock) {
         lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock());
@@ -39,44 +40,6 @@ class elided_shared_lock {
       }, "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
 
  public:
-  elided_shared_lock() = default;
-  elided_shared_lock(const elided_shared_lock&) = delete;
-  elided_shared_lock& operator=(const elided_shared_lock&) = delete;
-  ~elided_shared_lock() { use_.destroyed(this); }
-
-  // Enters a section that reads and writes. Blocking: after a bounded number of attempts it waits
-  // as `Lock` does.
-  void lock() {
-    use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]] {
-      take();
-    } else {
-      elision_.enter(
-          this, [this] { return is_free(); }, [this] { return try_take(); }, [this] { take(); });
-    }
-  }
-
-  // Enters it if that is possible at once. As wait-free as try_lock() of `Lock`; where there are
-  // transactions, after at most 16 of them.
-  [[nodiscard]] bool try_lock() {
-    use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]]
-      return try_take();
-    return elision_.try_enter(this, [this] { return is_free(); }, [this] { return try_take(); });
-  }
-
-  // Leaves it, as elided_lock::unlock().
-  void unlock() {
-    if (transaction::here != transaction::backend::none) [[unlikely]] {
-      if (elision_.leave(this)) return;
-      use_.given_back();
-      held_.store(false, memory_order_release);  // (2) with (3)
-    } else {
-      use_.given_back();
-    }
-    lock_.unlock();
-  }
-
   // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
   // for who has the lock itself, to write.
   void lock_shared() {
@@ -110,28 +73,15 @@ class elided_shared_lock {
   }
 
  private:
-  [[nodiscard]] bool is_free_of_writers() const noexcept {
-    return !held_.load(memory_order_acquire);  // (3) with (2)
-  }
+  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock>;
+  friend exclusive;
+  using exclusive::elision_;
+  using exclusive::is_free_of_writers;
+  using exclusive::lock_;
+  using exclusive::use_;
+
   [[nodiscard]] bool is_free() const noexcept {
     return is_free_of_writers() && readers_.load(memory_order_acquire) == 0;  // (5) with (4)
-  }
-
-  void take() {
-    lock_.lock();
-    taken();
-  }
-  bool try_take() {
-    if (!lock_.try_lock()) return false;
-    taken();
-    return true;
-  }
-  void taken() noexcept {
-    use_.taken();
-    if (transaction::here == transaction::backend::none) [[likely]]
-      return;
-    held_.store(true, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);  // (1)
   }
 
   void share() {
@@ -151,12 +101,8 @@ class elided_shared_lock {
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }
 
-  detail::elision elision_;
-  // Each on a line of its own: who shares the lock does not abort those who read without it.
-  alignas(64) atomic<bool> held_{false};
+  // On a line of its own: who shares the lock does not abort those who read without it.
   alignas(64) atomic<unsigned> readers_{0};
-  alignas(64) Lock lock_;
-  [[no_unique_address]] detail::lock_use use_;
 };
 
 }  // namespace assay::sync::inline ASSAY_MISUSE_BUILD

@@ -66,7 +66,7 @@ constexpr std::size_t most_pages = 8192;  // of one thread; after that it begins
 constexpr std::uint64_t most_blocks = 1
                                       << 20;  // of code in one transaction: then comes an interrupt
 constexpr unsigned most_nested = 7;           // as in Intel's processors
-constexpr std::uint64_t farthest_ahead = 64;  // instructions, between transactions
+constexpr std::uint64_t farthest_ahead = 200;  // instructions; a lock that adapts has some
 constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
 
 // Why a transaction ended, in the order of the report.

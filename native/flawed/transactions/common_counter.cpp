@@ -3,24 +3,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
-#include "flawed/transactions/elided.h"
+#include "flawed/transactions/two_threads.h"
 
 namespace {
 
-struct alignas(64) slot {
-  std::uint64_t sum = 0;
-};
-assay::flawed::elided lock;
+assay::flawed::lock lock;
 std::array<assay::flawed::table, assay::flawed::thread_count> tables;
-std::array<slot, assay::flawed::thread_count> slots;
+std::array<assay::flawed::slot, assay::flawed::thread_count> slots;
 alignas(64) std::uint64_t sections;
 
 [[gnu::noinline]] void add_up(std::size_t thread) {
-  lock.run([=] {
-    slots[thread].sum += sum_of(tables[thread]);
-    ++sections;
-  });
+  const std::scoped_lock held(lock);
+  slots[thread].sum += sum_of(tables[thread]);
+  ++sections;
 }
 
 }  // namespace

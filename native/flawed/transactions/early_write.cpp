@@ -4,8 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
-#include "flawed/transactions/elided.h"
+#include "flawed/transactions/two_threads.h"
 
 namespace {
 
@@ -13,15 +14,14 @@ struct alignas(64) slot {
   std::uint64_t sum = 0;
   std::uint64_t works = 0;
 };
-assay::flawed::elided lock;
+assay::flawed::lock lock;
 std::array<assay::flawed::table, assay::flawed::thread_count> tables;
 std::array<slot, assay::flawed::thread_count> slots;
 
 [[gnu::noinline]] void add_up(std::size_t thread) {
-  lock.run([=] {
-    slots[thread].works += 1;
-    slots[thread].sum += sum_of(tables[thread]);
-  });
+  const std::scoped_lock held(lock);
+  slots[thread].works += 1;
+  slots[thread].sum += sum_of(tables[thread]);
 }
 
 }  // namespace

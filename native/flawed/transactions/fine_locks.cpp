@@ -3,8 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
-#include "flawed/transactions/elided.h"
+#include "flawed/transactions/two_threads.h"
 
 namespace {
 
@@ -12,12 +13,13 @@ constexpr std::size_t cells = 8;
 struct alignas(64) row {
   std::array<std::uint64_t, cells> cell{};
 };
-std::array<assay::flawed::elided, cells> locks;
+std::array<assay::flawed::lock, cells> locks;
 std::array<row, assay::flawed::thread_count> rows;
 
 [[gnu::noinline]] void count_all(std::size_t thread) {
   for (std::size_t i = 0; i < cells; ++i) {
-    locks[i].run([=] { ++rows[thread].cell[i]; });
+    const std::scoped_lock held(locks[i]);
+    ++rows[thread].cell[i];
   }
 }
 

@@ -6,17 +6,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
-#include "flawed/transactions/elided.h"
+#include "flawed/transactions/two_threads.h"
 
 namespace {
 
-struct alignas(64) slot {
-  std::uint64_t sum = 0;
-};
-assay::flawed::elided lock;
+assay::flawed::lock lock;
 std::array<assay::flawed::table, assay::flawed::thread_count> tables;
-std::array<slot, assay::flawed::thread_count> slots;
+std::array<assay::flawed::slot, assay::flawed::thread_count> slots;
 int file = -1;
 
 [[gnu::noinline]] void log_sum(std::uint64_t sum) {
@@ -24,11 +22,10 @@ int file = -1;
 }
 
 [[gnu::noinline]] void add_up(std::size_t thread) {
-  lock.run([=] {
-    const std::uint64_t sum = sum_of(tables[thread]);
-    log_sum(sum);
-    slots[thread].sum += sum;
-  });
+  const std::scoped_lock held(lock);
+  const std::uint64_t sum = sum_of(tables[thread]);
+  log_sum(sum);
+  slots[thread].sum += sum;
 }
 
 }  // namespace

@@ -3,20 +3,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
-#include "flawed/transactions/elided.h"
+#include "flawed/transactions/two_threads.h"
 
 namespace {
 
-assay::flawed::elided lock;
+assay::flawed::lock lock;
 std::array<assay::flawed::table, assay::flawed::thread_count> tables;
 alignas(64) std::array<std::uint64_t, assay::flawed::thread_count> sums;
 
 [[gnu::noinline]] void add_up(std::size_t thread) {
-  lock.run([=] {
-    const std::uint64_t sum = sum_of(tables[thread]);
-    sums[thread] += sum;
-  });
+  const std::scoped_lock held(lock);
+  const std::uint64_t sum = sum_of(tables[thread]);
+  sums[thread] += sum;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from assay import programs
 from assay.errors import AssayError
 from assay.governor import control
 from assay.governor.control import changes, governed, look, put_back
@@ -25,7 +26,6 @@ from assay.host.system import _SCRIPT, System
 from assay.host.testing import CPU, made_machine
 from assay.host.tune import chosen, tune
 
-MOCKED = Path(__file__).parents[3] / "build/release/bin/mocked_govern"
 POLICY = f"{CPU}/cpufreq/policy0"
 ZONE = "/sys/class/powercap/intel-rapl:0"
 FREQUENCIES = (1_000_000, 2_000_000, 3_000_000)
@@ -52,15 +52,12 @@ BY_SPEED = {
 BY_LIMITS = BY_SPEED | {f"{POLICY}/scaling_available_governors": "performance powersave"}
 MAY_CHANGE = tuple(f"{POLICY}/scaling_{name}" for name in ("governor", "min_freq", "max_freq"))
 
-needs_the_program = pytest.mark.skipif(not MOCKED.exists(), reason="mocked_govern is not built")
-pytestmark = needs_the_program
-
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return where journal and state are, and have the program whose counters are made."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as made:
-        (Path(made) / "assay-govern").symlink_to(MOCKED)
+        (Path(made) / "assay-govern").symlink_to(programs.find("mocked_govern"))
         monkeypatch.setenv("ASSAY_PROGRAMS", made)
         monkeypatch.setenv("ASSAY_HOST_STATE", made)
         monkeypatch.setenv("ASSAY_GOVERNOR_STATE", f"{made}/state.json")
