@@ -56,7 +56,6 @@ namespace detail {
 template <class Self, class Lock>
 class elided_exclusive {
  public:
-  elided_exclusive() = default;
   elided_exclusive(const elided_exclusive&) = delete;
   elided_exclusive& operator=(const elided_exclusive&) = delete;
 
@@ -96,8 +95,6 @@ class elided_exclusive {
   }
 
  protected:
-  ~elided_exclusive() { use_.destroyed(this); }
-
   [[nodiscard]] bool is_free_of_writers() const noexcept {
     return !held_.load(memory_order_acquire);  // (3) with (2)
   }
@@ -109,6 +106,11 @@ class elided_exclusive {
   [[no_unique_address]] lock_use use_;
 
  private:
+  friend Self;
+
+  elided_exclusive() = default;
+  ~elided_exclusive() { use_.destroyed(this); }
+
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 
   void take() {
