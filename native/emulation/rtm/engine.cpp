@@ -324,7 +324,7 @@ class emulator {
   void open() {
     if (::uc_open(UC_ARCH_X86, UC_MODE_64, &engine_) != UC_ERR_OK) throw std::bad_alloc();
     hook(UC_HOOK_MEM_READ | UC_HOOK_MEM_WRITE, reinterpret_cast<void*>(&on_access));
-    hook(UC_HOOK_MEM_UNMAPPED, reinterpret_cast<void*>(&on_unmapped));
+    hook(UC_HOOK_MEM_UNMAPPED | UC_HOOK_MEM_FETCH_PROT, reinterpret_cast<void*>(&on_unmapped));
     hook(UC_HOOK_BLOCK, reinterpret_cast<void*>(&on_block));
     hook(UC_HOOK_INTR, reinterpret_cast<void*>(&on_interrupt));
     if (kept != nullptr) hook(UC_HOOK_CODE, reinterpret_cast<void*>(&on_instruction));
@@ -370,14 +370,24 @@ class emulator {
     found.address = start;
     found.transaction = transaction_;
     touched_.push_back(&found);
-    if (is_new &&
-        ::uc_mem_map_ptr(engine_, start, page_bytes, UC_PROT_ALL, found.now.data()) != UC_ERR_OK) {
+    if (is_new && ::uc_mem_map_ptr(engine_, start, page_bytes, UC_PROT_READ | UC_PROT_WRITE,
+                                   found.now.data()) != UC_ERR_OK) {
       touched_.pop_back();
       pages_.erase(start);
       return nullptr;
     }
-    if (is_new) look_for_begins_and_aborts(found);
     return &found;
+  }
+
+  // A page of which code is executed for the first time.
+  void fetch(std::uint64_t address) {
+    is_fetched_ = true;
+    const page* const found = touch(address);
+    if (found == nullptr ||
+        ::uc_mem_protect(engine_, found->address, page_bytes, UC_PROT_ALL) != UC_ERR_OK) {
+      return stop(ended::page_fault);
+    }
+    look_for_begins_and_aborts(*found);
   }
 
   // The emulator takes XBEGIN and XABORT for moves, as processors did that know neither. Wherever
@@ -454,9 +464,8 @@ class emulator {
   static bool on_unmapped(uc_engine* /*engine*/, uc_mem_type type, std::uint64_t address, int bytes,
                           std::int64_t /*value*/, void* self) {
     auto& mine = *static_cast<emulator*>(self);
-    if (type == UC_MEM_FETCH_UNMAPPED) {
-      if (mine.touch(address) != nullptr) return true;
-      mine.stop(ended::page_fault);
+    if (type == UC_MEM_FETCH_UNMAPPED || type == UC_MEM_FETCH_PROT) {
+      mine.fetch(address);
       return false;
     }
     return mine.access(address, static_cast<std::uint64_t>(bytes), type == UC_MEM_WRITE_UNMAPPED);
@@ -535,6 +544,17 @@ class emulator {
     last_block_end_ = last;
   }
 
+  // Runs the emulator, and again where it has met a page of code for the first time: it looks whether
+  // to stop at an instruction before it fetches that, so would run over an XABORT that begins a page.
+  uc_err start_at(std::uint64_t at) {
+    for (;;) {
+      is_fetched_ = is_at_instruction_ = false;
+      const uc_err error = ::uc_emu_start(engine_, at, 0, 0, 0);
+      if (why_ || !is_fetched_) return error;
+      ::uc_reg_read(engine_, UC_X86_REG_RIP, &at);
+    }
+  }
+
   // Goes on behind a transaction that has committed, to where another one begins, if that is near.
   // What it does there is thrown away, and comes again.
   void look_ahead() {
@@ -542,8 +562,7 @@ class emulator {
     ::uc_reg_read(engine_, UC_X86_REG_RIP, &from);
     is_ahead_ = true;
     why_.reset();
-    is_at_instruction_ = false;
-    const uc_err error = ::uc_emu_start(engine_, from, 0, 0, 0);
+    const uc_err error = start_at(from);
     is_ahead_ = false;
     if (why_ || (error != UC_ERR_INSN_INVALID && !is_at_instruction_)) return;
     ::uc_reg_read(engine_, UC_X86_REG_RIP, &from);
@@ -585,8 +604,7 @@ class emulator {
   // From an address to the outermost XEND, or to whatever else ends it.
   ended emulate(std::uint64_t from) {
     for (std::uint64_t at = from;;) {
-      is_at_instruction_ = false;
-      const uc_err error = ::uc_emu_start(engine_, at, 0, 0, 0);
+      const uc_err error = start_at(at);
       if (why_) return *why_;
       ::uc_reg_read(engine_, UC_X86_REG_RIP, &at);
       if (error != UC_ERR_INSN_INVALID && !is_at_instruction_) {
@@ -769,6 +787,7 @@ class emulator {
   std::uint64_t transaction_ = 0;
   unsigned depth_ = 0;
   std::uint32_t code_ = 0;
+  bool is_fetched_ = false;         // a page of code, for the first time
   bool is_at_instruction_ = false;  // one of RTM's, which the emulator would not notice
   std::optional<ended> why_;
   std::uint64_t number_;  // of the thread

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -326,6 +327,24 @@ TEST_F(rtm, accesses_may_cross_pages) {
   EXPECT_EQ(bytes[4092], -1);
   EXPECT_EQ(bytes[4099], -1);
   EXPECT_EQ(bytes[4100], 0);
+}
+
+// Also where the code falls or jumps into the page for the first time in a transaction.
+TEST_F(rtm, an_abort_may_begin_a_page) {
+  constexpr std::size_t bytes = 4096;
+  for (const std::size_t nops : {0U, 1U}) {
+    void* const memory = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto* const page = static_cast<unsigned char*>(memory) + bytes;
+    constexpr std::array<unsigned char, 4> xabort_7_and_return{0xc6, 0xf8, 7, 0xc3};
+    std::ranges::copy(xabort_7_and_return, page);
+    std::fill(page - nops, page, 0x90);
+    auto* const code = reinterpret_cast<void (*)()>(page - nops);
+    code();  // nothing outside; and the pages are there
+    EXPECT_EQ(status_of([&] { code(); }), asked | 7U << 24U) << nops << " instructions before it";
+    ::munmap(memory, 2 * bytes);
+  }
 }
 
 // Registers of all kinds go in and come out.
