@@ -104,6 +104,7 @@ def main() -> None:
         elision,
         emulation,
         governor,
+        evaluation,
         trials,
         layouts,
         fixtures,
@@ -460,6 +461,18 @@ def emulation() -> None:
 
 
 def governor() -> None:
+    """Print what a governor of frequencies costs: a decision, and a sample of a machine."""
+    done = processes(PROCESSES, "governor_benchmark")
+    print("\nmicroseconds of a decision for one domain, simulated machine (goal: at most 20)")
+    decisions = variants_of(done, "decision")
+    for name in decisions[0]:
+        figure(name, [each / 1000 for each in medians(decisions, name)])
+    print("\nsampling at 10 Hz, counters of software, percent of one processor (goal: at most 0.1)")
+    samples = medians(variants_of(done, "sample"), "64 processors")
+    figure("64 processors", [100 * 10 * each / 1e9 for each in samples])
+
+
+def evaluation() -> None:
     """Print how long the 54 workloads' evaluation on the simulated machine takes."""
     print("\nseconds of the evaluation of governors: 54 workloads, 5 seeds (goal: at most 120)")
     took = json.loads(output("assay-governor-simulation", "evaluate"))["took_seconds"]

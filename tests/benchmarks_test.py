@@ -35,6 +35,7 @@ def measure(program: str, *arguments: str, allocator: str = "") -> Groups:
         (run.generation, 3, 11),  # and one more for each set of vector instructions
         (run.sampling, 1, 3),
         (run.values, 1, 30),
+        (run.governor, 2, 5),
         (run.reclamation, 3, 29),
         (run.trees, 2, 32),
         (run.bt_map, 20, 292),

@@ -74,10 +74,33 @@ def test_the_models_errors_are_those_of_the_simulated_machine_where_no_frequency
     assert found.mean < 0.019
 
 
-def test_the_figures_say_that_they_are_simulated_and_more_threads_take_more_power(tmp_path: Path) -> None:
+def test_the_figures_say_that_they_are_simulated(tmp_path: Path) -> None:
     files = draw("xeon", tmp_path, made_machine(tmp_path / "none", {}))
-    assert [file.name for file in files] == ["power-by-threads.svg", "power-by-frequency.svg"]
+    assert [file.stem for file in files] == [
+        "power-by-threads",
+        "power-by-frequency",
+        "energy-by-frequency",
+        "energy-of-best",
+        "power-and-throughput",
+        "prediction-error",
+    ]
     assert all("simulated" in file.read_text() for file in files)
+
+
+def test_what_waits_for_memory_is_cheapest_at_a_lower_frequency() -> None:
+    beside = figures.beside_highest(
+        [row for row in figures.simulated_rows("xeon") if row["name"] in figures.WORKLOADS]
+    )
+    cheapest = {
+        what: min((row for row in beside if row["workload"] == what), key=lambda row: row["energy"])
+        for what in figures.WORKLOADS.values()
+    }
+    assert cheapest["waits"]["gigahertz"] < cheapest["computes"]["gigahertz"] < 4
+    assert {row["workload"] for row in figures.best(beside)} == set(cheapest)
+    computes = [row for row in beside if row["workload"] == "computes"]
+    for row in computes:
+        assert row["throughput"] == pytest.approx(row["gigahertz"] / 4)
+    assert sum(row["off"] is None for row in computes) == 2
 
 
 def test_power_is_measured_where_there_are_energy_counters(

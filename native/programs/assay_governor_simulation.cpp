@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct options {
   std::uint64_t seed = 1;
   std::size_t seeds = 5;
   std::vector<std::string> governors;
+  std::optional<std::uint64_t> drawn;
 };
 
 constexpr std::array exponents{0.0, 1.0, 2.0};
@@ -110,8 +112,10 @@ void evaluate(const options& asked) {
   const auto all = benches(asked);
   const auto governors =
       asked.governors.empty() ? all_governors(all.front().hardware()) : asked.governors;
+  const auto workloads =
+      asked.drawn ? energy::drawn_workloads(*asked.drawn) : energy::simulated_workloads();
   json results = json::array();
-  for (const auto& workload : energy::simulated_workloads()) {
+  for (const auto& workload : workloads) {
     for (const auto& governor : governors) {
       for (const double exponent : exponents) {
         if (exponent > 0 && !weighs_exponent(governor)) continue;
@@ -173,6 +177,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   whole->add_option("--governors", asked.governors, "By default all")->delimiter(',');
+  whole->add_option("--drawn", asked.drawn,
+                    "Instead of the 54 workloads as many others, drawn by this seed");
   for (auto* one : {whole, wrong}) {
     one->add_option("--seeds", asked.seeds, "Runs of each")
         ->check(CLI::Range(1, 1000))

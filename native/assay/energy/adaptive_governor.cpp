@@ -28,6 +28,11 @@ constexpr double slack = 0.5;
 constexpr double alarm = 6.5;
 constexpr double longest_memory = 60;  // seconds, of measurements in one phase
 
+constexpr double worth_keeping = 1;     // seconds of a phase
+constexpr double compared_after = 0.5;  // seconds
+constexpr double same_phase = 9;        // squared deviations; 1% of the same ones are farther away
+constexpr std::size_t most_phases = 8;
+
 // A latency grows where many processors wait: by how much more than the memory load's alone a miss may take.
 constexpr double slower_miss = 2;
 constexpr double worth_trying = 0.05;  // by how much more than the best an experiment may cost
@@ -64,7 +69,7 @@ adaptive_governor::adaptive_governor(const training& trained, const adaptive_opt
     if (count == 1 || options_.for_parallelism) add_level(trained, count);
   }
   if (weighs()) add_hypotheses();
-  seen_.resize(frequencies_.size());
+  now_.by_frequency.resize(frequencies_.size());
   expected_cost_.resize(frequencies_.size());
 }
 
@@ -254,36 +259,81 @@ void adaptive_governor::price() {
   }
 }
 
-void adaptive_governor::forget() {
-  std::ranges::fill(seen_, seen{});
-  misses_ = instructions_ = seconds_ = 0;
+void adaptive_governor::begin_phase() {
+  if (now_.seconds >= worth_keeping) {
+    now_.active = active_;
+    past_.push_back(now_);
+    if (past_.size() > most_phases) past_.erase(past_.begin());
+  }
+  now_ = {.by_frequency = std::vector<seen>(frequencies_.size())};
+  is_compared_ = false;
   faster_ = slower_ = more_misses_ = fewer_misses_ = 0;
   credit_ = 0;
+}
+
+// How far this phase is from a past one, in squared standard deviations of misses per instruction and of the rate.
+double adaptive_governor::unlikeness(const phase& of) const {
+  if (std::abs(of.active - active_) > 0.5) return std::numeric_limits<double>::infinity();
+  const double deviation =
+      options_.noise * std::sqrt(measured_for / now_.seconds + measured_for / of.seconds);
+  const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
+  const auto scale = [&](const phase& one) {
+    double sum = 0;
+    for (std::size_t i = 0; i < one.by_frequency.size(); ++i) {
+      const seen& here = one.by_frequency[i];
+      if (here.seconds > 0)
+        sum += here.seconds * (std::log(here.instructions / here.seconds) + likeliest.log_time[i]);
+    }
+    return sum / one.seconds;
+  };
+  const double rate = (scale(now_) - scale(of)) / deviation;
+  const auto share = [](const phase& one) {
+    return std::log(std::max(one.misses / one.instructions, 1e-9));
+  };
+  const double misses = (share(now_) - share(of)) / (deviation * std::numbers::sqrt2);
+  return rate * rate + misses * misses;
+}
+
+// Goes on with what is known of the past phase that this one is, if it is one.
+void adaptive_governor::recall_phase() {
+  is_compared_ = true;
+  const auto nearest =
+      std::ranges::min_element(past_, {}, [&](const phase& one) { return unlikeness(one); });
+  if (nearest == past_.end() || unlikeness(*nearest) > same_phase) return;
+  for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+    now_.by_frequency[i].seconds += nearest->by_frequency[i].seconds;
+    now_.by_frequency[i].instructions += nearest->by_frequency[i].instructions;
+  }
+  now_.misses += nearest->misses;
+  now_.instructions += nearest->instructions;
+  now_.seconds += nearest->seconds;
+  past_.erase(nearest);
 }
 
 // Whether the workload is another one: by its processors, which have no noise, or by rates that stay away from what was predicted.
 bool adaptive_governor::changed(const interval& last) {
   if (options_.for_parallelism && std::abs(std::max(last.active_processors, 1.0) - active_) > 0.5)
     return true;
-  if (seconds_ < 3 * measured_for) return false;
+  if (now_.seconds < 3 * measured_for) return false;
   const double deviation = options_.noise * std::sqrt(measured_for / last.seconds);
   // What the likeliest hypothesis says of this frequency, from all that was seen.
   const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
   double sum = 0;
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i].seconds > 0)
-      sum += seen_[i].seconds *
-             (std::log(seen_[i].instructions / seen_[i].seconds) + likeliest.log_time[i]);
+  for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+    if (now_.by_frequency[i].seconds > 0)
+      sum += now_.by_frequency[i].seconds *
+             (std::log(now_.by_frequency[i].instructions / now_.by_frequency[i].seconds) +
+              likeliest.log_time[i]);
   }
-  const double predicted = sum / seconds_ - likeliest.log_time[index_of(last.frequency)];
+  const double predicted = sum / now_.seconds - likeliest.log_time[index_of(last.frequency)];
   const double rate = (std::log(last.instructions_per_second) - predicted) /
-                      (deviation * std::sqrt(1 + measured_for / seconds_));
+                      (deviation * std::sqrt(1 + measured_for / now_.seconds));
   faster_ = std::max(0.0, faster_ + rate - slack);
   slower_ = std::max(0.0, slower_ - rate - slack);
   double misses = 0;
-  if (misses_ > 0 && last.cache_misses_per_second > 0) {
+  if (now_.misses > 0 && last.cache_misses_per_second > 0) {
     misses = (std::log(last.cache_misses_per_second / last.instructions_per_second) -
-              std::log(misses_ / instructions_)) /
+              std::log(now_.misses / now_.instructions)) /
              (deviation * std::numbers::sqrt2);
   }
   more_misses_ = std::max(0.0, more_misses_ + misses - slack);
@@ -294,29 +344,29 @@ bool adaptive_governor::changed(const interval& last) {
 void adaptive_governor::remember(const interval& last) {
   if (options_.precise) {
     const double kept = 1 - last.seconds / longest_memory;
-    for (seen& one : seen_) {
+    for (seen& one : now_.by_frequency) {
       one.seconds *= kept;
       one.instructions *= kept;
     }
-    seconds_ *= kept;
-    misses_ *= kept;
-    instructions_ *= kept;
+    now_.seconds *= kept;
+    now_.misses *= kept;
+    now_.instructions *= kept;
   } else {
     // The last measurements of two frequencies: those of the two experiments, where there are two.
     if (!options_.cheaper_experiments && step_ == step::best) return;
     const std::size_t now = index_of(last.frequency);
-    for (std::size_t i = 0; i < seen_.size(); ++i) {
-      if (i == now || (i != newest_ && now != newest_)) seen_[i] = {};
+    for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+      if (i == now || (i != newest_ && now != newest_)) now_.by_frequency[i] = {};
     }
     newest_ = now;
-    misses_ = instructions_ = seconds_ = 0;
+    now_.misses = now_.instructions = now_.seconds = 0;
   }
-  seen& here = seen_[index_of(last.frequency)];
+  seen& here = now_.by_frequency[index_of(last.frequency)];
   here.seconds += last.seconds;
   here.instructions += last.instructions_per_second * last.seconds;
-  seconds_ += last.seconds;
-  misses_ += last.cache_misses_per_second * last.seconds;
-  instructions_ += last.instructions_per_second * last.seconds;
+  now_.seconds += last.seconds;
+  now_.misses += last.cache_misses_per_second * last.seconds;
+  now_.instructions += last.instructions_per_second * last.seconds;
 }
 
 // The likelihood of each hypothesis: logarithms of rates are normal around its prediction, which is known up to a factor.
@@ -326,23 +376,25 @@ void adaptive_governor::weigh() {
   double most_waiting = 1;  // share of the time, at the frequencies seen
   double mean_inverse = 0;
   double seconds = 0;
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    seconds += seen_[i].seconds;
-    mean_inverse += seen_[i].seconds / gigahertz(frequencies_[i]);
+  for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+    seconds += now_.by_frequency[i].seconds;
+    mean_inverse += now_.by_frequency[i].seconds / gigahertz(frequencies_[i]);
   }
   mean_inverse /= seconds;
-  if (options_.cheaper_experiments && seconds_ > 0) {
-    most_waiting = slower_miss * misses_ / seconds_ * seconds_of_miss_ / active_;
+  if (options_.cheaper_experiments && now_.seconds > 0) {
+    most_waiting = slower_miss * now_.misses / now_.seconds * seconds_of_miss_ / active_;
   }
   double best = -std::numeric_limits<double>::infinity();
   for (hypothesis& one : hypotheses_) {
     double sum = 0;
     double squares = 0;
-    for (std::size_t i = 0; i < seen_.size(); ++i) {
-      if (seen_[i].seconds == 0) continue;
-      const double scale = std::log(seen_[i].instructions / seen_[i].seconds) + one.log_time[i];
-      sum += seen_[i].seconds * scale;
-      squares += seen_[i].seconds * scale * scale;
+    for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+      if (now_.by_frequency[i].seconds == 0) continue;
+      const double scale =
+          std::log(now_.by_frequency[i].instructions / now_.by_frequency[i].seconds) +
+          one.log_time[i];
+      sum += now_.by_frequency[i].seconds * scale;
+      squares += now_.by_frequency[i].seconds * scale * scale;
     }
     one.log_likelihood = -(squares - sum * sum / seconds) / (2 * noise * noise * measured_for);
     // A program cannot wait longer than its misses take one by one.
@@ -368,9 +420,9 @@ void adaptive_governor::weigh() {
 std::size_t adaptive_governor::experiment() const {
   double mean = 0;
   double seconds = 0;
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    mean += seen_[i].seconds / gigahertz(frequencies_[i]);
-    seconds += seen_[i].seconds;
+  for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
+    mean += now_.by_frequency[i].seconds / gigahertz(frequencies_[i]);
+    seconds += now_.by_frequency[i].seconds;
   }
   mean /= seconds;
   std::size_t farthest = best_;
@@ -388,10 +440,14 @@ std::size_t adaptive_governor::experiment() const {
 decision adaptive_governor::weighed_decision(const interval& last) {
   // A measurement in which nothing ran says nothing.
   if (!(last.instructions_per_second > 0)) return use(index_of(last.frequency), "nothing ran");
-  if (options_.precise && changed(last)) forget();
+  if (options_.precise && changed(last)) begin_phase();
   active_ = options_.for_parallelism ? std::max(last.active_processors, 1.0) : 1;
   price();
   remember(last);
+  if (options_.precise && !is_compared_ && now_.seconds >= compared_after) {
+    weigh();
+    recall_phase();
+  }
   weigh();
   if (options_.cheaper_experiments) {
     credit_ += std::min(0.5, expected_loss_ / tolerated_loss);

@@ -30,7 +30,8 @@ struct adaptive_options {
   // Experiments only while more knowledge is worth it, at frequencies that are nearly as cheap as the best; and the
   // rate of cache misses bounds how much can be waited for. Without: f_hi and f_lo in two intervals of ten.
   bool cheaper_experiments = false;
-  // All measurements since the workload changed, weighed by their noise. Without: the last two experiments.
+  // All measurements since the workload changed, weighed by their noise, and those of a phase before that was like this one.
+  // Without: the last two experiments.
   bool precise = false;
   // Hypotheses in which work on and off the chip overlaps by a half or wholly.
   bool overlap = false;
@@ -83,6 +84,14 @@ class adaptive_governor final : public governor {
     double seconds = 0;
     double instructions = 0;
   };
+  // What was seen of a phase of the workload.
+  struct phase {
+    std::vector<seen> by_frequency;
+    double misses = 0;
+    double instructions = 0;
+    double seconds = 0;
+    double active = 1;  // processors
+  };
 
   void add_level(const training& of, unsigned processors);
   void add_hypotheses();
@@ -94,7 +103,9 @@ class adaptive_governor final : public governor {
   void predict(hypothesis& of, std::size_t frequency) const;
   void price();
   void weigh();
-  void forget();
+  void begin_phase();
+  void recall_phase();
+  [[nodiscard]] double unlikeness(const phase& of) const;
   [[nodiscard]] bool changed(const interval& last);
   void remember(const interval& last);
   [[nodiscard]] decision try_high();
@@ -119,12 +130,11 @@ class adaptive_governor final : public governor {
   std::size_t best_ = 0;
   unsigned left_ = 0;  // intervals with the best frequency before the next experiment
 
-  std::vector<seen> seen_;  // since the workload changed, by frequency
+  phase now_;               // since the workload changed
   std::size_t newest_ = 0;  // of two, without precision
-  double misses_ = 0;
-  double instructions_ = 0;
-  double seconds_ = 0;
-  double faster_ = 0;  // sums that grow when a rate is not what was predicted (Page 1954)
+  std::vector<phase> past_;
+  bool is_compared_ = false;  // with those
+  double faster_ = 0;         // sums that grow when a rate is not what was predicted (Page 1954)
   double slower_ = 0;
   double more_misses_ = 0;
   double fewer_misses_ = 0;

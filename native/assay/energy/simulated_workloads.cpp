@@ -1,8 +1,12 @@
 #include "assay/energy/simulated_workloads.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string>
 #include <utility>
+
+#include "assay/random/splitmix64.h"
 
 namespace assay::energy {
 namespace {
@@ -122,10 +126,59 @@ std::vector<program> make() {
   };
 }
 
+class draw {
+ public:
+  explicit draw(std::uint64_t seed) : next_(seed) {}
+
+  // From low to high, uniform.
+  double operator()(double low, double high) {
+    return low + (high - low) * static_cast<double>(next_() >> 11) * 0x1p-53;
+  }
+  // The same of the logarithm: each tenfold is as likely.
+  double tenfold(double low, double high) {
+    return std::exp((*this)(std::log(low), std::log(high)));
+  }
+  // 1 to most.
+  unsigned number(unsigned most) { return 1 + static_cast<unsigned>((*this)(0, most)); }
+
+ private:
+  random::splitmix64 next_;
+};
+
 }  // namespace
 
 const std::vector<program>& simulated_workloads() {
   static const std::vector<program> made = make();
+  return made;
+}
+
+std::vector<program> drawn_workloads(std::uint64_t seed) {
+  constexpr double about = 65;  // seconds, as the 54
+  std::vector<program> made;
+  for (std::size_t i = 0; i < simulated_workloads().size(); ++i) {
+    draw from(random::derive_seed(seed, i));
+    const unsigned threads = i % 2 == 0 ? 1 : all;
+    const unsigned phases = from.number(3);
+    const unsigned rounds = phases == 1 ? 1 : from.number(6);
+    std::vector<shape> shapes;
+    double sum = 0;
+    for (unsigned j = 0; j < phases; ++j) {
+      const double misses = from.tenfold(0.01, 30);
+      // Who misses often reads ahead, mostly.
+      shapes.push_back({.seconds = from.tenfold(1, 5),
+                        .cycles = from(0.45, 1.3),
+                        .misses = misses,
+                        .parallel = misses > 5 ? from(2, 6) : from(1, 3),
+                        .overlap = from(0.2, 0.6),
+                        .activity = from(0.7, 1.2),
+                        .sleeping = from(0, 1) < 0.9 ? 0 : from(0, 0.3),
+                        .threads = j > 0 && from(0, 1) < 0.3 ? 1 : -1});
+      sum += shapes.back().seconds;
+    }
+    for (shape& one : shapes) one.seconds *= about / sum / rounds;
+    made.push_back(
+        shaped("drawn", threads, ("drawn-" + std::to_string(i + 1)).c_str(), rounds, shapes));
+  }
   return made;
 }
 

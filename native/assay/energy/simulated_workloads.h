@@ -6,6 +6,7 @@
 #ifndef ASSAY_ENERGY_SIMULATED_WORKLOADS_H_
 #define ASSAY_ENERGY_SIMULATED_WORKLOADS_H_
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,10 @@
 namespace assay::energy {
 
 [[nodiscard]] const std::vector<program>& simulated_workloads();
+
+// As many others, by a seed: half of them with one thread, of one to three phases that are repeated up to six times, and everything
+// else from ranges a little wider than those of the 54. No governor was made with them in view.
+[[nodiscard]] std::vector<program> drawn_workloads(std::uint64_t seed);
 
 // Throws platform_error.
 [[nodiscard]] const program& simulated_workload_named(std::string_view name);

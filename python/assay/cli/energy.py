@@ -49,7 +49,7 @@ def energy(
     figures: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="With --microbenchmarks: draw power by instruction, threads and frequency."
+            metavar="FOLDER", help="With --microbenchmarks: draw energy, power, time and the model's error."
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -89,13 +89,22 @@ def errors_of(machine: str, system: System | None = None) -> Errors:
 
 
 def _error(name: str, times: Mapping[float, float], one: float, other: float) -> Of:
+    m, off = prediction_errors(times, one, other)
+    sizes = [abs(share) for share in off.values()]
+    return Of(name, m, statistics.fmean(sizes), max(sizes))
+
+
+def prediction_errors(
+    times: Mapping[float, float], one: float, other: float
+) -> tuple[float, dict[float, float]]:
+    """Return m of two frequencies' times, and by which share the prediction is off at each of the others."""
     m = memory_boundness((one, times[one]), (other, times[other]))
-    off: list[float] = []
+    off: dict[float, float] = {}
     for gigahertz, seconds in times.items():
         if gigahertz not in (one, other):
             ratio = 1.0 if m == float("inf") else relative_time(m, gigahertz) / relative_time(m, one)
-            off.append(abs(ratio * times[one] / seconds - 1))
-    return Of(name, m, statistics.fmean(off), max(off))
+            off[gigahertz] = ratio * times[one] / seconds - 1
+    return m, off
 
 
 def simulated_times(machine: Simulated, name: str) -> dict[float, float]:
@@ -133,18 +142,24 @@ def _measured(system: System, frequencies: Sequence[float]) -> dict[str, dict[fl
     for gigahertz in frequencies:
         with held(system, journal_folder(), gigahertz):
             for name in _KINDS:
-                times[name][gigahertz] = _timed(str(program), name)
+                times[name][gigahertz] = timed(str(program), name)
     return times
 
 
-def _timed(program: str, name: str) -> float:
+def timed(program: str, name: str, seconds: float = 1.0, threads: int = 1) -> float:
+    """Run a microbenchmark for some seconds, and return the nanoseconds that 1,000 of its units take.
+
+    Raises:
+        AssayError: this processor has it not, or it fails.
+    """
     listing = json.loads(
         subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout  # noqa: S603
     )
     sizes = next((entry["sizes"] for entry in listing if entry["name"] == name), None)
     if sizes is None:
         raise AssayError(f"{PROGRAM} has no {name} on this processor")
-    words = [program, name, "--seconds", "1", "--json", "-", *(["--sizes", str(sizes[0])] if sizes else [])]
+    words = [program, name, "--seconds", str(seconds), "--threads", str(threads), "--json", "-"]
+    words += ["--sizes", str(sizes[0])] if sizes else []
     ended = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if ended.returncode != 0:
         raise AssayError(f"{PROGRAM} {name}: {ended.stderr.strip().removeprefix('error: ')}")

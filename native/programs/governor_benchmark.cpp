@@ -1,0 +1,240 @@
+// What does a governor of frequencies cost: a decision, and a sample of a machine with 64 processors?
+//
+// Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has phases. A sample is what
+// a real platform reads, from files made for it in memory, as those of /sys are, and from counters of the kernel: two of
+// software, of this processor, as often as there are processors. Counters of another processor take longer, as it is
+// interrupted to read them; how long, in a virtual machine, says more of its host than of the governor, so that is
+// measured by itself.
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/energy/adaptive_governor.h"
+#include "assay/energy/real_platform.h"
+#include "assay/energy/simulated_run.h"
+#include "assay/energy/simulated_workloads.h"
+#include "assay/fixture/benchmark.h"
+#include "assay/fixture/turns.h"
+
+namespace {
+
+using namespace assay;
+
+constexpr unsigned processors = 64;
+
+// Passes all on, and takes the time of it.
+class timed_governor final : public energy::governor {
+ public:
+  timed_governor(const energy::training& trained, const energy::adaptive_options& options)
+      : governor_(trained, options) {}
+
+  energy::decision first() override { return governor_.first(); }
+  energy::decision next(const energy::interval& last) override {
+    const auto begun = std::chrono::steady_clock::now();
+    energy::decision made = governor_.next(last);
+    took_ += std::chrono::steady_clock::now() - begun;
+    ++decisions_;
+    return made;
+  }
+
+  [[nodiscard]] double ns_each() const {
+    if (decisions_ == 0) throw std::logic_error("no decision was due");
+    return std::chrono::duration<double, std::nano>(took_).count() /
+           static_cast<double>(decisions_);
+  }
+
+ private:
+  energy::adaptive_governor governor_;
+  std::chrono::steady_clock::duration took_{};
+  std::uint64_t decisions_ = 0;
+};
+
+double ns_of_decision(const energy::simulated_bench& bench, const energy::adaptive_options& options,
+                      std::uint64_t seed) {
+  energy::simulated_machine machine(bench.hardware(), seed);
+  std::vector<std::unique_ptr<timed_governor>> governors;
+  std::vector<energy::governor*> pointers;
+  for (std::size_t i = 0; i < machine.domains().size(); ++i) {
+    governors.push_back(std::make_unique<timed_governor>(bench.trained(), options));
+    pointers.push_back(governors.back().get());
+  }
+  machine.run(energy::simulated_workload_named("ua"));
+  energy::govern(machine, pointers, [&] { return machine.idle(); });
+  return governors.front()->ns_each();
+}
+
+class software_counters final : public energy::processor_counters {
+ public:
+  explicit software_counters(unsigned processor) {
+    for (const auto event : {PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES}) {
+      perf_event_attr what{};
+      what.size = sizeof what;
+      what.type = PERF_TYPE_SOFTWARE;
+      what.config = event;
+      what.read_format =
+          PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+      const long opened = syscall(SYS_perf_event_open, &what, -1, static_cast<int>(processor),
+                                  files_[0], PERF_FLAG_FD_CLOEXEC);
+      if (opened < 0) throw std::system_error(errno, std::generic_category(), "perf_event_open");
+      files_[files_[0] < 0 ? 0 : 1] = static_cast<int>(opened);
+    }
+  }
+  software_counters(const software_counters&) = delete;
+  software_counters& operator=(const software_counters&) = delete;
+  ~software_counters() override {
+    for (const int file : files_) {
+      if (file >= 0) close(file);
+    }
+  }
+
+  energy::counted read() override {
+    std::array<std::uint64_t, 5> values{};
+    if (::read(files_[0], values.data(), sizeof values) != sizeof values) {
+      throw std::system_error(errno, std::generic_category(), "a counter");
+    }
+    return {values[1], values[2], values[3], values[4]};
+  }
+
+ private:
+  std::array<int, 2> files_{-1, -1};
+};
+
+class kernel_of_64 final : public energy::kernel {
+ public:
+  using kernel::kernel;
+
+  std::unique_ptr<energy::processor_counters> open_counters(unsigned /*processor*/) override {
+    return std::make_unique<software_counters>(0);
+  }
+};
+
+class made_files {
+ public:
+  made_files() {
+    std::string name = "/dev/shm/assay-governor-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), name);
+    }
+    root_ = name;
+    std::string stat = "cpu  9 9 9 9 9 9 9 0 0 0\n";
+    for (unsigned number = 0; number < processors; ++number) {
+      const std::string policy =
+          "sys/devices/system/cpu/cpufreq/policy" + std::to_string(number) + "/";
+      write(policy + "affected_cpus", std::to_string(number));
+      write(policy + "related_cpus", std::to_string(number));
+      write(policy + "scaling_driver", "acpi-cpufreq");
+      write(policy + "scaling_governor", "userspace");
+      write(policy + "scaling_available_frequencies", "3000000 2000000 1000000");
+      write(policy + "scaling_min_freq", "1000000");
+      write(policy + "scaling_max_freq", "3000000");
+      write(policy + "scaling_setspeed", "1000000");
+      stat += "cpu" + std::to_string(number) +
+              " 10132153 290696 3084719 46828483 16683 0 25195 0 0 0\n";
+    }
+    write("sys/devices/system/cpu/online", "0-" + std::to_string(processors - 1));
+    write("proc/stat", stat);
+    const std::string zone = "sys/class/powercap/intel-rapl:0/";
+    write(zone + "name", "package-0");
+    write(zone + "max_energy_range_uj", "262143328850");
+    write(zone + "energy_uj", "9000000");
+  }
+  made_files(const made_files&) = delete;
+  made_files& operator=(const made_files&) = delete;
+  ~made_files() {
+    std::error_code left;
+    std::filesystem::remove_all(root_, left);
+  }
+
+  [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+
+ private:
+  void write(const std::string& place, const std::string& text) const {
+    const std::filesystem::path file = root_ / place;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
+  }
+
+  std::filesystem::path root_;
+};
+
+double ns_of_this_thread() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
+}
+
+double ns_of_sample(energy::real_platform& machine) {
+  constexpr int samples = 100;
+  const double begun = ns_of_this_thread();
+  for (int i = 0; i < samples; ++i) {
+    if (machine.read().domains.size() != processors) throw std::logic_error("a domain is missing");
+  }
+  return (ns_of_this_thread() - begun) / samples;
+}
+
+double ns_of_counters(unsigned processor) {
+  constexpr int reads = 1'000;
+  software_counters counters(processor);
+  const double begun = ns_of_this_thread();
+  for (int i = 0; i < reads; ++i) static_cast<void>(counters.read());
+  return (ns_of_this_thread() - begun) / reads;
+}
+
+void stay_on_processor_0() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) {
+    throw std::system_error(errno, std::generic_category(), "processor 0");
+  }
+}
+
+fixture::figures measure(const fixture::settings& settings) {
+  fixture::turns all;
+  std::vector<std::unique_ptr<energy::simulated_bench>> benches;
+  for (const char* name : {"xeon", "server"}) {
+    benches.push_back(std::make_unique<energy::simulated_bench>(
+        energy::simulated_hardware_named(name), settings.seed));
+    const energy::simulated_bench& bench = *benches.back();
+    all.add("decision", std::string("listing 3.1, ") + name,
+            [&bench](std::uint64_t seed) { return ns_of_decision(bench, {.exponent = 1}, seed); });
+    all.add("decision", std::string("adaptive, ") + name, [&bench](std::uint64_t seed) {
+      return ns_of_decision(bench, energy::improved(1), seed);
+    });
+  }
+  stay_on_processor_0();
+  const made_files files;
+  energy::real_platform machine(std::make_unique<kernel_of_64>(files.root()));
+  all.add("sample", "64 processors", [&machine](std::uint64_t) { return ns_of_sample(machine); });
+  all.add("counters", "this processor", [](std::uint64_t) { return ns_of_counters(0); });
+  if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+    all.add("counters", "another one", [](std::uint64_t) { return ns_of_counters(1); });
+  }
+  return all.run(settings.rounds, settings.seed);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli("Measures what a governor of frequencies costs, in nanoseconds.");
+  return fixture::run_benchmark(cli, argc, argv, 11, measure);
+}
