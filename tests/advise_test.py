@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay import programs
+from conftest import Assay, run_assay
 from emulation_test import compiled
 
 SOURCES = Path(__file__).parents[1] / "native" / "flawed" / "transactions"
@@ -111,8 +112,21 @@ def test_what_was_seen_before_a_program_crashed_or_hung_is_told(tmp_path: Path) 
     assert "It did not end within 2 s" in done.stdout
 
 
-def test_a_program_or_a_trial_is_named_and_not_both() -> None:
-    for given in ([], ["--trial", "1", "/bin/true"]):
+def test_a_program_a_trial_or_a_campaign_is_named_and_one_alone() -> None:
+    for given in ([], ["--trial", "1", "/bin/true"], ["--trial", "1", "--campaign", "1"]):
         done = advise(*given)
         assert done.returncode == 2
-        assert "name a program, or a trial with --trial" in done.stderr
+        assert "name a program, or a trial with --trial, or a campaign" in done.stderr
+
+
+def test_of_a_campaign_each_setting_is_judged(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "maps.toml").write_text(
+        'name = "maps"\nquestion = "?"\n[factors]\nsubject = ["std_map_mutex", "std_map_elided"]\n'
+        "[trial]\nkey_range = 100\nmix = { insert = 20, erase = 20, find = 60 }\nduration_ms = 1\n"
+        "warm_up_ms = 0\n[design]\nblocks = 2\n"
+    )
+    assay("run", "maps.toml", "--anyway", "--no-page")
+    answer = json.loads(run_assay(tmp_path, "advise", "--campaign", "1", "--json").stdout)
+    by_subject = {each["levels"]["subject"]: each["judged"] for each in answer["settings"]}
+    assert by_subject["std_map_mutex"] is None
+    assert by_subject["std_map_elided"]["sections"][0]["transactions"] > 0

@@ -9,15 +9,19 @@ functions and lines, and the numbers advice.
 
 from assay.advice.judge import judge
 from assay.advice.observe import observe, recording
-from assay.advice.terminal import print_judged
-from assay.advice.types import GUIDELINES, Judged, Settings
+from assay.advice.terminal import print_campaign, print_judged
+from assay.advice.types import GUIDELINES, Judged, Judgement, OfSetting, Settings, says_something
 
 __all__ = [
     "GUIDELINES",
     "Judged",
+    "Judgement",
+    "OfSetting",
     "Settings",
     "judge",
     "observe",
+    "print_campaign",
     "print_judged",
     "recording",
+    "says_something",
 ]

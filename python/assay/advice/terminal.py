@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from assay.advice.types import GUIDELINES, Judged, Section
+from assay.advice.types import GUIDELINES, Judged, Judgement, Section, says_something
 from assay.words import counted, listed
 
 _SECTIONS_SHOWN = 5
@@ -41,6 +41,20 @@ def print_judged(judged: Judged, console: Console) -> None:
         console.print(Text(f"\nand {counted(more, 'further section')}, which --json shows"))
     for note in judged.notes:
         console.print(Text(f"\n{note}", "dim"))
+
+
+def print_campaign(judgement: Judgement, console: Console) -> None:
+    """Print what is said of each setting of a campaign that has transactions."""
+    judged = [(each, each.judged) for each in judgement.settings if each.judged]
+    said = sum(says_something(of) for _, of in judged)
+    of_all = f"{counted(len(judgement.settings), 'setting')} of campaign {judgement.campaign}"
+    answer = f"Of {of_all}, {len(judged)} began transactions, and something is said of {said}."
+    console.print(Text(answer, "bold yellow" if said else "bold green"))
+    for each, of in judged:
+        levels = ", ".join(f"{name} {level}" for name, level in each.levels.items())
+        console.print()
+        console.rule(Text(f"{levels} (trial {each.trial})", "bold"), align="left")
+        print_judged(of, console)
 
 
 def _print_section(section: Section, console: Console) -> None:

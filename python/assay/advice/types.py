@@ -136,3 +136,31 @@ class Judged:
     settings: Settings
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
+
+
+def says_something(judged: Judged) -> bool:
+    """Say whether there is advice, or something went wrong."""
+    return bool(judged.trouble) or any(section.advice or section.limits for section in judged.sections)
+
+
+@dataclass(frozen=True)
+class OfSetting:
+    """What is said of one setting of a campaign.
+
+    Attributes:
+        trial: the number of the trial that was run again.
+        levels: factor -> level of it.
+        judged: its sections; None where it began no transaction.
+    """
+
+    trial: int
+    levels: Mapping[str, Any]
+    judged: Judged | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said of each setting of a campaign."""
+
+    campaign: int
+    settings: tuple[OfSetting, ...]

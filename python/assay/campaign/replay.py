@@ -1,5 +1,6 @@
 """A trial run again with exactly its draws, and what must come out equal."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,6 +51,8 @@ def replay(
     stop: StopSignals,
     say: Callable[[str], None],
     started_from: Callable[[Binary], Binary] = lambda binary: binary,
+    *,
+    timeout_s: float = math.inf,
 ) -> Replay:
     """Run a trial again with its draws: seeds, perturbations and, of a valid one, numbers of operations.
 
@@ -59,6 +62,7 @@ def replay(
         stop: ends it.
         say: is given what a preparation printed that failed.
         started_from: gives what the program is started by, where that is another one.
+        timeout_s: seconds after which it is ended, if its own time-out is not shorter.
 
     Raises:
         AssayError: there is no such trial, it cannot be repeated, or its program is gone or has changed.
@@ -74,6 +78,7 @@ def replay(
             f"trial {trial_id} cannot be repeated: its worktree, of {commit}, was removed when the comparison"
             " ended; compare the revisions again: assay ab"
         )
+    trial = replace(trial, timeout_s=min(trial.timeout_s, timeout_s))
     result = record["result"]
     because = _nothing_because(record, trial)
     if not because:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.completion import complete_campaigns
 from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, real, whole_option
 from assay.errors import AssayError
 from assay.words import printable
 
 if TYPE_CHECKING:
-    from assay.advice import Judged, Settings
+    from assay.advice import Judged, Judgement, Settings
     from assay.advice.types import Observed
     from assay.runner.process import StopSignals
 
@@ -26,10 +27,19 @@ def advise(
     read_ways: Annotated[int, whole_option("Lines read that a set keeps.", 1, _MOST)] = 128,
     timeout: Annotated[
         float,
-        typer.Option(parser=real(0.1, 1e6), metavar="SECONDS", help="End the program after this time."),
+        typer.Option(
+            parser=real(0.1, 1e6), metavar="SECONDS", help="End the program, or each trial, after this time."
+        ),
     ] = 300.0,
     trial: Annotated[
         int | None, whole_option("Instead of a program: this trial of the store, again with its draws.")
+    ] = None,
+    campaign: Annotated[
+        int | None,
+        whole_option(
+            "Instead of a program: a trial of each setting of this campaign.",
+            autocompletion=complete_campaigns,
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -43,31 +53,71 @@ def advise(
 
     The exit code is 1 where there is something to say.
 
-    Example: `assay advise ./my_test --threads 2`, `assay advise --trial 17`
+    Example: `assay advise ./my_test --threads 2`, `assay advise --trial 17`, `assay advise --campaign 3`
     """
-    from rich.console import Console
-
-    from assay.advice import Settings, judge, observe, print_judged
+    from assay.advice import Settings, judge, observe
     from assay.runner.process import Interrupted, StopSignals
 
-    if (trial is None) == (not command):
-        raise AssayError("name a program, or a trial with --trial")
+    if sum(given is not None for given in (trial, campaign, command or None)) != 1:
+        raise AssayError("name a program, or a trial with --trial, or a campaign with --campaign")
     settings = Settings(sets=sets, ways=ways, read_ways=read_ways, timeout_s=timeout)
     with StopSignals() as stop:
         try:
-            observed = (
-                _of_trial(trial, store, settings, stop) if trial else observe(command or (), settings, stop)
-            )
+            found: Judged | Judgement
+            if campaign is not None:
+                found = _of_campaign(campaign, store, settings, stop)
+            elif trial is not None:
+                found = judge(_of_trial(trial, store, settings, stop), settings)
+            else:
+                found = judge(observe(command or (), settings, stop), settings)
         except Interrupted as interrupted:
             typer.echo("stopped", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
-    judged = judge(observed, settings)
-    if as_json:
-        print_json(_as_json(judged))
-    else:
-        print_judged(judged, Console())
-    if judged.trouble or any(section.advice or section.limits for section in judged.sections):
+    if _print(found, as_json):
         raise typer.Exit(1)
+
+
+def _print(found: "Judged | Judgement", as_json: bool) -> bool:
+    """Print what was found, and return whether there is something to say."""
+    from rich.console import Console
+
+    from assay.advice import Judged, print_campaign, print_judged, says_something
+
+    if isinstance(found, Judged):
+        if as_json:
+            print_json(_as_json(found))
+        else:
+            print_judged(found, Console())
+        return says_something(found)
+    if as_json:
+        settings = [
+            {"trial": each.trial, "levels": each.levels, "judged": each.judged and _as_json(each.judged)}
+            for each in found.settings
+        ]
+        print_json({"campaign": found.campaign, "settings": settings})
+    else:
+        print_campaign(found, Console())
+    return any(each.judged and says_something(each.judged) for each in found.settings)
+
+
+def _of_campaign(number: int, place: Path, settings: "Settings", stop: "StopSignals") -> "Judgement":
+    from assay.advice import Judgement, OfSetting, judge
+    from assay.store import Store
+
+    with Store.open(place, create=False) as opened:
+        firsts: dict[tuple[tuple[str, Any], ...], int] = {}
+        for each in opened.trials(opened.campaign(number).id):
+            if each.status == "valid":
+                firsts.setdefault(tuple(sorted(each.levels.items())), each.id)
+    if not firsts:
+        raise AssayError(f"campaign {number} has no valid trial that could be run again")
+    found: list[OfSetting] = []
+    for done, (levels, trial) in enumerate(firsts.items()):
+        typer.echo(f"setting {done + 1} of {len(firsts)}: trial {trial}", err=True)
+        observed = _of_trial(trial, place, settings, stop)
+        judged = judge(observed, settings) if observed.record else None
+        found.append(OfSetting(trial, dict(levels), judged))
+    return Judgement(number, tuple(found))
 
 
 def _of_trial(trial: int, place: Path, settings: "Settings", stop: "StopSignals") -> "Observed":
@@ -78,7 +128,14 @@ def _of_trial(trial: int, place: Path, settings: "Settings", stop: "StopSignals"
     from assay.store import Store
 
     with Store.open(place, create=False) as opened, recording(settings) as (started_from, read):
-        outcome = replay(opened, trial, stop, lambda line: typer.echo(line, err=True), started_from).outcome
+        outcome = replay(
+            opened,
+            trial,
+            stop,
+            lambda line: typer.echo(line, err=True),
+            started_from,
+            timeout_s=settings.timeout_s,
+        ).outcome
         observed = read(f"trial {trial}")
     if outcome.status == "valid":
         return observed
