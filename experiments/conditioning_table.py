@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from assay.analysis import Comparison, median, median_interval, summarise
+from assay.errors import AssayError
 from assay.experiment import Experiment, overridden
 from assay.store import Store
 from assay.store.types import StoredTrial
@@ -121,4 +122,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except AssayError as error:
+        sys.exit(f"error: {error}")

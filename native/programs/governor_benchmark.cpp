@@ -1,18 +1,16 @@
 // What does a governor of frequencies cost: a decision, and a sample of a machine with 64 processors?
 //
 // Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has phases. A sample is what
-// a real platform reads, from files made for it in memory, as those of /sys are, and from counters of the kernel: two of
+// a real platform reads, from files made for it, which the kernel keeps in memory, and from counters of the kernel: two of
 // software, of this processor, as often as there are processors. Counters of another processor take longer, as it is
 // interrupted to read them; how long, in a virtual machine, says more of its host than of the governor, so that is
 // measured by itself.
 
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -82,55 +80,24 @@ double ns_of_decision(const energy::simulated_bench& bench, const energy::adapti
   return governors.front()->ns_each();
 }
 
-class software_counters final : public energy::processor_counters {
- public:
-  explicit software_counters(unsigned processor) {
-    for (const auto event : {PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES}) {
-      perf_event_attr what{};
-      what.size = sizeof what;
-      what.type = PERF_TYPE_SOFTWARE;
-      what.config = event;
-      what.read_format =
-          PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-      const long opened = syscall(SYS_perf_event_open, &what, -1, static_cast<int>(processor),
-                                  files_[0], PERF_FLAG_FD_CLOEXEC);
-      if (opened < 0) throw std::system_error(errno, std::generic_category(), "perf_event_open");
-      files_[files_[0] < 0 ? 0 : 1] = static_cast<int>(opened);
-    }
-  }
-  software_counters(const software_counters&) = delete;
-  software_counters& operator=(const software_counters&) = delete;
-  ~software_counters() override {
-    for (const int file : files_) {
-      if (file >= 0) close(file);
-    }
-  }
-
-  energy::counted read() override {
-    std::array<std::uint64_t, 5> values{};
-    if (::read(files_[0], values.data(), sizeof values) != sizeof values) {
-      throw std::system_error(errno, std::generic_category(), "a counter");
-    }
-    return {values[1], values[2], values[3], values[4]};
-  }
-
- private:
-  std::array<int, 2> files_{-1, -1};
-};
+std::unique_ptr<energy::processor_counters> software_counters(unsigned processor) {
+  return energy::open_events(processor, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+                             PERF_COUNT_SW_CONTEXT_SWITCHES);
+}
 
 class kernel_of_64 final : public energy::kernel {
  public:
   using kernel::kernel;
 
   std::unique_ptr<energy::processor_counters> open_counters(unsigned /*processor*/) override {
-    return std::make_unique<software_counters>(0);
+    return software_counters(0);
   }
 };
 
 class made_files {
  public:
   made_files() {
-    std::string name = "/dev/shm/assay-governor-XXXXXX";
+    std::string name = (std::filesystem::temp_directory_path() / "assay-governor-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), name);
     }
@@ -193,9 +160,9 @@ double ns_of_sample(energy::real_platform& machine) {
 
 double ns_of_counters(unsigned processor) {
   constexpr int reads = 1'000;
-  software_counters counters(processor);
+  const auto counters = software_counters(processor);
   const double begun = ns_of_this_thread();
-  for (int i = 0; i < reads; ++i) static_cast<void>(counters.read());
+  for (int i = 0; i < reads; ++i) static_cast<void>(counters->read());
   return (ns_of_this_thread() - begun) / reads;
 }
 

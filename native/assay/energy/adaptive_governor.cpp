@@ -271,23 +271,25 @@ void adaptive_governor::begin_phase() {
   credit_ = 0;
 }
 
+// The mean logarithm of what a hypothesis leaves unknown: the rate at 1 GHz without waiting.
+double adaptive_governor::mean_scale(const known_phase& of, const hypothesis& by) {
+  double sum = 0;
+  for (std::size_t i = 0; i < of.by_frequency.size(); ++i) {
+    const seen& here = of.by_frequency[i];
+    if (here.seconds > 0)
+      sum += here.seconds * (std::log(here.instructions / here.seconds) + by.log_time[i]);
+  }
+  return sum / of.seconds;
+}
+
 // How far this phase is from a past one, in squared standard deviations of misses per instruction and of the rate.
-double adaptive_governor::unlikeness(const phase& of) const {
+double adaptive_governor::unlikeness(const known_phase& of) const {
   if (std::abs(of.active - active_) > 0.5) return std::numeric_limits<double>::infinity();
   const double deviation =
       options_.noise * std::sqrt(measured_for / now_.seconds + measured_for / of.seconds);
   const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
-  const auto scale = [&](const phase& one) {
-    double sum = 0;
-    for (std::size_t i = 0; i < one.by_frequency.size(); ++i) {
-      const seen& here = one.by_frequency[i];
-      if (here.seconds > 0)
-        sum += here.seconds * (std::log(here.instructions / here.seconds) + likeliest.log_time[i]);
-    }
-    return sum / one.seconds;
-  };
-  const double rate = (scale(now_) - scale(of)) / deviation;
-  const auto share = [](const phase& one) {
+  const double rate = (mean_scale(now_, likeliest) - mean_scale(of, likeliest)) / deviation;
+  const auto share = [](const known_phase& one) {
     return std::log(std::max(one.misses / one.instructions, 1e-9));
   };
   const double misses = (share(now_) - share(of)) / (deviation * std::numbers::sqrt2);
@@ -298,7 +300,7 @@ double adaptive_governor::unlikeness(const phase& of) const {
 void adaptive_governor::recall_phase() {
   is_compared_ = true;
   const auto nearest =
-      std::ranges::min_element(past_, {}, [&](const phase& one) { return unlikeness(one); });
+      std::ranges::min_element(past_, {}, [&](const known_phase& one) { return unlikeness(one); });
   if (nearest == past_.end() || unlikeness(*nearest) > same_phase) return;
   for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
     now_.by_frequency[i].seconds += nearest->by_frequency[i].seconds;
@@ -318,14 +320,8 @@ bool adaptive_governor::changed(const interval& last) {
   const double deviation = options_.noise * std::sqrt(measured_for / last.seconds);
   // What the likeliest hypothesis says of this frequency, from all that was seen.
   const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
-  double sum = 0;
-  for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
-    if (now_.by_frequency[i].seconds > 0)
-      sum += now_.by_frequency[i].seconds *
-             (std::log(now_.by_frequency[i].instructions / now_.by_frequency[i].seconds) +
-              likeliest.log_time[i]);
-  }
-  const double predicted = sum / now_.seconds - likeliest.log_time[index_of(last.frequency)];
+  const double predicted =
+      mean_scale(now_, likeliest) - likeliest.log_time[index_of(last.frequency)];
   const double rate = (std::log(last.instructions_per_second) - predicted) /
                       (deviation * std::sqrt(1 + measured_for / now_.seconds));
   faster_ = std::max(0.0, faster_ + rate - slack);

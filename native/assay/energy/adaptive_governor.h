@@ -85,7 +85,7 @@ class adaptive_governor final : public governor {
     double instructions = 0;
   };
   // What was seen of a phase of the workload.
-  struct phase {
+  struct known_phase {
     std::vector<seen> by_frequency;
     double misses = 0;
     double instructions = 0;
@@ -105,7 +105,8 @@ class adaptive_governor final : public governor {
   void weigh();
   void begin_phase();
   void recall_phase();
-  [[nodiscard]] double unlikeness(const phase& of) const;
+  [[nodiscard]] static double mean_scale(const known_phase& of, const hypothesis& by);
+  [[nodiscard]] double unlikeness(const known_phase& of) const;
   [[nodiscard]] bool changed(const interval& last);
   void remember(const interval& last);
   [[nodiscard]] decision try_high();
@@ -130,9 +131,9 @@ class adaptive_governor final : public governor {
   std::size_t best_ = 0;
   unsigned left_ = 0;  // intervals with the best frequency before the next experiment
 
-  phase now_;               // since the workload changed
+  known_phase now_;         // since the workload changed
   std::size_t newest_ = 0;  // of two, without precision
-  std::vector<phase> past_;
+  std::vector<known_phase> past_;
   bool is_compared_ = false;  // with those
   double faster_ = 0;         // sums that grow when a rate is not what was predicted (Page 1954)
   double slower_ = 0;

@@ -36,10 +36,10 @@ class open_file {
   int number_;
 };
 
-int open_event(std::uint64_t event, unsigned processor, int group) {
+int open_event(std::uint32_t type, std::uint64_t event, unsigned processor, int group) {
   perf_event_attr what{};
   what.size = sizeof what;
-  what.type = PERF_TYPE_HARDWARE;
+  what.type = type;
   what.config = event;
   what.read_format =
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -49,26 +49,29 @@ int open_event(std::uint64_t event, unsigned processor, int group) {
 
 class kernel_counters final : public processor_counters {
  public:
-  explicit kernel_counters(unsigned processor)
-      : instructions_(open_event(PERF_COUNT_HW_INSTRUCTIONS, processor, -1),
-                      "counter of instructions"),
-        cache_misses_(open_event(PERF_COUNT_HW_CACHE_MISSES, processor, instructions_.number()),
-                      "counter of cache misses") {}
+  kernel_counters(unsigned processor, std::uint32_t type, std::uint64_t first, std::uint64_t second)
+      : first_(open_event(type, first, processor, -1), "first counter"),
+        second_(open_event(type, second, processor, first_.number()), "second counter") {}
 
   counted read() override {
     std::array<std::uint64_t, 5> values{};  // how many, two times, the counts
-    const ssize_t got = ::read(instructions_.number(), values.data(), sizeof values);
+    const ssize_t got = ::read(first_.number(), values.data(), sizeof values);
     if (got == 0) errno = ENODEV;  // so the kernel says that a group can no longer count
     if (got != sizeof values) fail("counters");
     return {values[1], values[2], values[3], values[4]};
   }
 
  private:
-  open_file instructions_;
-  open_file cache_misses_;
+  open_file first_;
+  open_file second_;
 };
 
 }  // namespace
+
+std::unique_ptr<processor_counters> open_events(unsigned processor, std::uint32_t type,
+                                                std::uint64_t first, std::uint64_t second) {
+  return std::make_unique<kernel_counters>(processor, type, first, second);
+}
 
 kernel::kernel(std::filesystem::path root, int ended) : root_(std::move(root)), ended_(ended) {}
 
@@ -106,7 +109,8 @@ std::vector<std::string> kernel::list(const std::string& place) {
 }
 
 std::unique_ptr<processor_counters> kernel::open_counters(unsigned processor) {
-  return std::make_unique<kernel_counters>(processor);
+  return open_events(processor, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+                     PERF_COUNT_HW_CACHE_MISSES);
 }
 
 double kernel::now() {

@@ -33,6 +33,13 @@ class processor_counters {
   [[nodiscard]] virtual counted read() = 0;
 };
 
+// Two events of perf_event_open, counted together: of its type `type`, such as PERF_TYPE_HARDWARE.
+// Throws std::system_error.
+[[nodiscard]] std::unique_ptr<processor_counters> open_events(unsigned processor,
+                                                              std::uint32_t type,
+                                                              std::uint64_t first,
+                                                              std::uint64_t second);
+
 // A place is an absolute path, "/sys/devices/system/cpu/online". Methods throw std::system_error.
 class kernel {
  public:

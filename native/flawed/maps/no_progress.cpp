@@ -83,12 +83,12 @@ class hides_spin : public test_map<hides_spin, sound_map_behind<unmarked_spin_lo
 static const subject<hides_spin> registered_hides_spin{
     "hides_spin", "says that it is lock-free, with a lock that spins"};
 
-// Two locks, which are taken in the other order once in a million calls.
-template <class Lock>
+// Two locks, which are taken in the other order once in so many calls.
+template <class Lock, std::uint64_t one_in>
 class two_locks {
  public:
   void lock() {
-    const bool other_order = calls_.fetch_add(1, std::memory_order_relaxed) % 1'000'000 == 999'999;
+    const bool other_order = calls_.fetch_add(1, std::memory_order_relaxed) % one_in == one_in - 1;
     locks_.at(other_order ? 1 : 0).lock();
     locks_.at(other_order ? 0 : 1).lock();
   }
@@ -101,8 +101,9 @@ class two_locks {
   std::array<Lock, 2> locks_;
 };
 
-template <class Lock>
-class opposite : public test_map<opposite<Lock>, sound_map_behind<two_locks<Lock>>> {};
+template <class Lock, std::uint64_t one_in = 1'000'000>
+class opposite
+    : public test_map<opposite<Lock, one_in>, sound_map_behind<two_locks<Lock, one_in>>> {};
 
 static const subject<opposite<std::mutex>> registered_opposite_locks{
     "opposite_locks", "takes two locks in opposite orders once in a million calls"};
@@ -110,10 +111,12 @@ static const subject<opposite<std::shared_mutex>> registered_opposite_shared_loc
     "opposite_shared_locks", "the same with std::shared_mutex"};
 static const subject<opposite<sync::spin_lock>> registered_opposite_spin_locks{
     "opposite_spin_locks", "the same with locks that spin and say so"};
-static const subject<opposite<unmarked_spin_lock<true>>> registered_opposite_unmarked_locks{
-    "opposite_unmarked_locks", "the same with locks that spin and say nothing"};
-static const subject<opposite<unmarked_spin_lock<false>>> registered_opposite_busy_locks{
-    "opposite_busy_locks", "the same with locks that spin, say nothing and do not yield"};
+// Chance alone makes threads meet in locks that say nothing.
+static const subject<opposite<unmarked_spin_lock<true>, 100>> registered_opposite_unmarked_locks{
+    "opposite_unmarked_locks", "the same once in 100 calls, with locks that spin and say nothing"};
+static const subject<opposite<unmarked_spin_lock<false>, 100>> registered_opposite_busy_locks{
+    "opposite_busy_locks",
+    "the same once in 100 calls, with locks that spin, say nothing and do not yield"};
 
 // Each fourth thread lets all others go first: before it inserts it waits until for a while no other
 // was inside the map.
