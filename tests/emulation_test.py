@@ -1,6 +1,7 @@
 """What assay-rtm refuses and says at the end; native/emulation/rtm/rtm_test.cpp has what it emulates."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -44,6 +45,44 @@ def test_what_no_library_can_be_loaded_into_is_refused(tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
         assert words in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root cannot give a file capabilities")
+def test_a_program_with_capabilities_is_refused(tmp_path: Path) -> None:
+    capable = tmp_path / "capable"
+    shutil.copy("/bin/true", capable)
+    try:
+        os.setxattr(capable, "security.capability", bytes([1, 0, 0, 2, *[0] * 16]))  # struct vfs_cap_data
+    except OSError as error:
+        pytest.skip(f"this file system has no capabilities: {error}")
+    done = run(capable)
+    assert done.returncode == 2
+    assert "capable: has capabilities, and no library can be loaded into it; run a copy\n" in done.stderr
+
+
+def test_a_program_for_another_processor_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    content = bytearray(Path("/bin/true").read_bytes())
+    content[18] = 183  # e_machine: AArch64
+    other.write_bytes(content)
+    other.chmod(0o755)
+    assert "is not a program for x86-64" in run(other).stderr
+
+
+def test_where_a_transaction_executed_avx_is_said_with_a_way_out(tmp_path: Path) -> None:
+    source = """
+        #include <immintrin.h>
+        int main() {
+          unsigned status = ~0u;
+          asm volatile("xbegin 1f\\n1:" : "+a"(status) : : "memory");
+          if (status != ~0u) return 1;
+          asm volatile("vaddps %%ymm0, %%ymm0, %%ymm0\\n\\txend" : : : "xmm0", "memory");
+        }
+    """
+    done = run(compiled(tmp_path, source, "-mavx"))
+    assert done.returncode == 1
+    assert "executed what is not emulated, such as AVX, at " in done.stderr
+    assert done.stderr.endswith("; build that code with -mno-avx\n")
 
 
 @pytest.mark.parametrize(

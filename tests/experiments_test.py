@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,28 @@ def runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
         status = "invalid" if level in INVALID.get(name, ()) else "valid"
         assert condition["counts"] == {status: 1}, condition
     assert len(analysis["comparisons"]) > 0
+
+
+def test_the_order_of_linking_turns_a_verdict_over() -> None:
+    folder = FOLDER / "pitfalls"
+    subprocess.run(["./link_order_build"], cwd=folder, check=True)
+
+    def misses(order: str, way: str) -> int:
+        """Return the misses of instructions of a program of layout.toml, in the cache of that file."""
+        simulated = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--I1=8192,1,32"]
+        program = [str(ROOT / "build" / "link-order" / order), way, "200"]
+        printed = subprocess.run(
+            [*simulated, "--cachegrind-out-file=/dev/stdout", *program],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        summary = re.search(r"^summary: \d+ (\d+)", printed, re.MULTILINE)
+        assert summary
+        return int(summary[1])
+
+    assert misses("as_written", "other") > 3 * misses("as_written", "one")
+    assert misses("exchanged", "one") > 3 * misses("exchanged", "other")
 
 
 @pytest.mark.usefixtures("steady_host")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from assay.audit import FOREIGN_RULES, RULES
 from assay.campaign import Campaign, plan_trials
-from assay.cli.lesson import as_run
+from assay.cli.lesson import as_run, show
 from assay.experiment import parse
 from assay.experiment.flaws import NAMES, lesson_of
 from assay.lessons import LESSONS, PARTS, Lesson, Outcome, lacking, told
@@ -148,3 +148,19 @@ def test_a_machine_that_lacks_something_is_told_so(assay: Assay, monkeypatch: py
     assert refused.stderr == (
         "error: lesson 18, hardware-numbers, needs a processor with RDRAND, which this machine lacks\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("at_a_terminal", "display", "shown"), [(True, ":0", 1), (True, "", 0), (False, ":0", 0)]
+)
+def test_a_page_opens_only_for_who_can_see_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, at_a_terminal: bool, display: str, shown: int
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: at_a_terminal)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    show(tmp_path / "page.html")
+    assert opened == [f"file://{tmp_path}/page.html"] * shown

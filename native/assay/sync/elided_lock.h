@@ -30,19 +30,23 @@
 // other than with std::mutex. Builds without NDEBUG find a lock that is unlocked by another thread,
 // locked again, or destroyed while it is held: one line on standard error, and the program ends.
 //
-// Why it is right. A holder of the lock stores `held_` before its section, and a transaction reads
-// `held_` before its own. The fence (1) keeps the section's accesses from taking place before that
-// store is everybody's. So a transaction that has committed before the store is seen whole by the
-// holder; one that has not is aborted by the store, as it has read `held_`; and one that begins later
-// finds it held. A transaction that finds by (3) what (2) has stored finds all that the holder
-// wrote. Transactions are in one order among themselves by the processor.
+// Why it is right. A holder of an open lock stores `held` into the state (elision.h) before its
+// section, and a transaction reads the state before its own. The fence (1) keeps the section's accesses
+// from taking place before that store is everybody's. So a transaction that has committed before the
+// store is seen whole by the holder; one that has not is aborted by the store, as it has read the state;
+// and one that begins later finds it held. A transaction that finds by (3) what (2) has stored finds
+// all that the holder wrote. Transactions are in one order among themselves by the processor.
+//
+// A holder of a dormant lock stores nothing, and needs nothing: the state is written under the lock
+// alone, so no transaction commits between the holder who left it dormant, after (1), and the one
+// who opens it by (2). What is done under the lock between these two comes after the one and before
+// the other by the lock itself.
 
 #ifndef ASSAY_SYNC_ELIDED_LOCK_H_
 #define ASSAY_SYNC_ELIDED_LOCK_H_
 
 #include <mutex>
 
-#include "assay/sync/atomics.h"
 #include "assay/sync/elision.h"
 #include "assay/sync/misuse.h"
 #include "assay/sync/transaction.h"
@@ -87,7 +91,7 @@ class elided_exclusive {
     if (transaction::here != transaction::backend::none) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back();
-      held_.store(false, memory_order_release);  // (2) with (3)
+      elision_.given_back();
     } else {
       use_.given_back();
     }
@@ -95,13 +99,7 @@ class elided_exclusive {
   }
 
  protected:
-  [[nodiscard]] bool is_free_of_writers() const noexcept {
-    return !held_.load(memory_order_acquire);  // (3) with (2)
-  }
-
   elision elision_;
-  // On a line of its own: whoever waits for lock_ would abort those who have read this.
-  alignas(64) atomic<bool> held_{false};
   alignas(64) Lock lock_;
   [[no_unique_address]] lock_use use_;
 
@@ -126,8 +124,7 @@ class elided_exclusive {
     use_.taken();
     if (transaction::here == transaction::backend::none) [[likely]]
       return;
-    held_.store(true, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);  // (1)
+    elision_.taken();
   }
 };
 
@@ -141,7 +138,7 @@ class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
       "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
 
   friend detail::elided_exclusive<elided_lock, Lock>;
-  [[nodiscard]] bool is_free() const noexcept { return this->is_free_of_writers(); }
+  [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };
 
 }  // namespace assay::sync::inline ASSAY_MISUSE_BUILD

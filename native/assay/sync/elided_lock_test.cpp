@@ -1,13 +1,16 @@
 // Elided locks, and elided shared locks by both of their sides. Where there are transactions, or
-// under assay-rtm, the same tests run in transactions, and those that need them run, too.
+// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built once
+// more with elision_test_tuning.h before it, for locks that fall dormant and open all the time.
 
 #include "assay/sync/elided_lock.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,7 +25,6 @@
 
 #include "assay/probe/recording.h"
 #include "assay/sync/elided_shared_lock.h"
-#include "assay/sync/elision_tuning.h"
 #include "assay/sync/spin_lock.h"
 #include "assay/sync/transaction.h"
 
@@ -44,11 +46,12 @@ void run_threads(unsigned count, const F& f) {
 template <class F>
 std::map<std::string, std::uint64_t> counts_of(const F& f) {
   std::vector<probe::block> blocks;
-  std::jthread([&] {
+  std::thread recorded([&] {
     probe::begin_recording();
     f();
     blocks.push_back(probe::end_recording());
-  }).join();
+  });
+  recorded.join();
   std::map<std::string, std::uint64_t> counts;
   for (const probe::recorded& each : probe::report(blocks)) {
     if (each.name.starts_with("elision_")) counts[each.name.substr(8)] = each.count;
@@ -154,6 +157,43 @@ TYPED_TEST(elided, survives_what_doomed_sections_do) {
     }
   });
   EXPECT_EQ(words.low, 3 * rounds);
+}
+
+std::atomic<unsigned> signals_handled{0};
+std::atomic<bool> handled_inside{false};
+
+// A handler runs beside no transaction: the processor ends one before it calls the handler.
+TYPED_TEST(elided, is_not_disturbed_by_signals) {
+  constexpr unsigned rounds = 200;
+  signals_handled = 0;
+  struct sigaction counting{};
+  counting.sa_handler = [](int) {
+    ++signals_handled;
+    if (transaction::inside()) handled_inside = true;
+  };
+  struct sigaction before{};
+  ASSERT_EQ(::sigaction(SIGUSR1, &counting, &before), 0);
+  far_apart words;
+  std::uint64_t sections = 0;
+  std::atomic<bool> over{false};
+  {
+    std::jthread disturbed([&] {
+      for (; sections < rounds || signals_handled < 20; ++sections) {
+        const std::scoped_lock held(this->lock_);
+        ++words.low;
+        ++words.high;
+      }
+      over = true;
+    });
+    while (!over) {
+      ::pthread_kill(disturbed.native_handle(), SIGUSR1);
+      std::this_thread::yield();
+    }
+  }
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+  EXPECT_EQ(words.low, sections);
+  EXPECT_EQ(words.high, sections);
+  EXPECT_FALSE(handled_inside);
 }
 
 TYPED_TEST(elided, is_left_by_exceptions) {
@@ -318,6 +358,52 @@ TYPED_TEST(elided_in_transactions, is_taken_where_one_inside_of_it_is_held) {
   EXPECT_TRUE(entered);
 }
 
+#ifdef ASSAY_SYNC_ELISION_TEST_TUNING_H_
+TYPED_TEST(elided_in_transactions, tries_none_until_a_section_has_ended_in_which_they_pay) {
+  std::uint64_t word = 0;
+  const auto enter = [&] {
+    const std::scoped_lock held(this->lock_);
+    ++word;
+  };
+  elision_tuning::steered = 0;
+  enter();
+  elision_tuning::steered = 3;
+  EXPECT_EQ(counts_of(enter).at("attempts"), 0U);  // and opens it
+  EXPECT_GT(counts_of(enter).at("attempts"), 0U);
+  elision_tuning::steered.reset();
+  EXPECT_EQ(word, 3U);
+}
+
+TYPED_TEST(elided_in_transactions, is_entered_inside_of_another_one_though_it_is_dormant) {
+  TypeParam dormant;
+  elision_tuning::steered = 0;
+  {
+    const std::scoped_lock held(dormant);
+  }
+  elision_tuning::steered = 3;
+  this->lock_.lock();
+  const bool entered = dormant.try_lock();
+  if (entered) dormant.unlock();
+  this->lock_.unlock();
+  elision_tuning::steered.reset();
+  EXPECT_TRUE(entered);
+}
+
+TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
+  if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  elided_shared_lock<> lock;
+  elision_tuning::steered = 0;
+  {
+    const std::scoped_lock writing(lock);
+  }
+  elision_tuning::steered = 3;
+  const auto read = [&] { const std::shared_lock reading(lock); };
+  EXPECT_EQ(counts_of(read).at("attempts"), 0U);
+  EXPECT_GT(counts_of(read).at("attempts"), 0U);
+  elision_tuning::steered.reset();
+}
+#endif
+
 // --- the shared side ----------------------------------------------------------------------------
 
 TEST(elided_shared, readers_share_it_and_keep_writers_out) {
@@ -400,60 +486,6 @@ TEST(elided_shared, readers_are_elided) {
   EXPECT_EQ(sum, 150U);
   EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 50U);
   EXPECT_GT(counts.at("commits"), 5U);
-}
-
-// --- how often it is tried ----------------------------------------------------------------------
-
-// Records until another number of attempts is chosen, or a few windows have passed; each section
-// takes as long as `ns_of` says. Returns how often each was chosen.
-template <class Cost>
-std::map<unsigned, unsigned> chosen(elision_tuning& tuning, unsigned windows, const Cost& ns_of) {
-  std::map<unsigned, unsigned> times;
-  for (unsigned n = 0; n < windows; ++n) {
-    const unsigned attempts = tuning.attempts();
-    ++times[attempts];
-    for (unsigned i = 0; i < elision_tuning::window; ++i) tuning.record(attempts, ns_of(attempts));
-  }
-  return times;
-}
-
-TEST(elision_tuning, begins_with_three_attempts_and_tries_every_choice) {
-  elision_tuning tuning;
-  EXPECT_EQ(tuning.attempts(), 3U);
-  const auto times = chosen(tuning, 4, [](unsigned) { return 100U; });
-  EXPECT_EQ(times, (std::map<unsigned, unsigned>{{0, 1}, {1, 1}, {3, 1}, {8, 1}}));
-}
-
-TEST(elision_tuning, chooses_what_costs_least) {
-  for (const unsigned best : elision_tuning::choices) {
-    elision_tuning tuning;
-    const auto times = chosen(tuning, 200, [&](unsigned n) { return n == best ? 90U : 100U; });
-    EXPECT_GE(times.at(best), 200 - 3 - 200 / elision_tuning::windows_a_look) << best;
-  }
-}
-
-TEST(elision_tuning, sees_that_another_choice_has_become_better) {
-  elision_tuning tuning;
-  chosen(tuning, 50, [](unsigned n) { return n == 0 ? 100U : 200U; });
-  EXPECT_EQ(tuning.attempts(), 0U);
-  chosen(tuning, 70, [](unsigned n) { return n == 8 ? 50U : 100U; });
-  const auto times = chosen(tuning, 32, [](unsigned n) { return n == 8 ? 50U : 100U; });
-  EXPECT_GE(times.at(8), 30U);
-}
-
-TEST(elision_tuning, is_not_impressed_by_a_thread_that_was_away) {
-  elision_tuning tuning;
-  for (unsigned i = 0; i < elision_tuning::window; ++i) {
-    tuning.record(3, i < 2 ? 1'000'000'000 : 100);
-  }
-  chosen(tuning, 3, [](unsigned) { return 101U; });
-  EXPECT_EQ(tuning.attempts(), 3U);
-}
-
-TEST(elision_tuning, ignores_sections_that_began_under_another_number) {
-  elision_tuning tuning;
-  for (unsigned i = 0; i < 10 * elision_tuning::window; ++i) tuning.record(8, 1);
-  EXPECT_EQ(tuning.attempts(), 3U);
 }
 
 // --- misuse -------------------------------------------------------------------------------------

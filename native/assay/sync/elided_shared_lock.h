@@ -14,8 +14,9 @@
 //
 // Why it is right. As in elided_lock.h, for each of the two words. A section that writes reads
 // in its transaction that nobody has or shares the lock, a section that reads only that nobody has
-// it. So `held_` keeps all transactions apart from a holder that writes, and `readers_` those that
-// write from holders that read, each by the same fence (1).
+// it. So the state keeps all transactions apart from a holder that writes, and `readers_` those that
+// write from holders that read, each by the same fence (1). The state stays while anybody shares the
+// lock: those who found it dormant are not counted, neither in nor out, and no transaction meets them.
 
 #ifndef ASSAY_SYNC_ELIDED_SHARED_LOCK_H_
 #define ASSAY_SYNC_ELIDED_SHARED_LOCK_H_
@@ -47,17 +48,18 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
       share();
     } else {
       elision_.enter(
-          this, [this] { return is_free_of_writers(); }, [this] { return try_share(); },
+          this, [this] { return elision_.is_open(); }, [this] { return try_share(); },
           [this] { share(); });
     }
   }
 
-  // As try_lock(), for one that only reads.
+  // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
+  // the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
     if (transaction::here == transaction::backend::none) [[likely]]
       return try_share();
     return elision_.try_enter(
-        this, [this] { return is_free_of_writers(); }, [this] { return try_share(); });
+        this, [this] { return elision_.is_open(); }, [this] { return try_share(); });
   }
 
   // Leaves it, as unlock().
@@ -65,7 +67,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     if (transaction::here != transaction::backend::none) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back_shared();
-      readers_.fetch_sub(1, memory_order_release);  // (4) with (5)
+      if (!elision_.is_dormant()) readers_.fetch_sub(1, memory_order_release);  // (4) with (5)
     } else {
       use_.given_back_shared();
     }
@@ -76,15 +78,15 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   using exclusive = detail::elided_exclusive<elided_shared_lock, Lock>;
   friend exclusive;
   using exclusive::elision_;
-  using exclusive::is_free_of_writers;
   using exclusive::lock_;
   using exclusive::use_;
 
   [[nodiscard]] bool is_free() const noexcept {
-    return is_free_of_writers() && readers_.load(memory_order_acquire) == 0;  // (5) with (4)
+    return elision_.is_open() && readers_.load(memory_order_acquire) == 0;  // (5) with (4)
   }
 
   void share() {
+    if (transaction::here != transaction::backend::none && elision_.is_to_open()) open();
     lock_.lock_shared();
     shared();
   }
@@ -93,9 +95,17 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     shared();
     return true;
   }
+  // Where nobody writes, no writer does it. Readers who are always there are not waited for: it stays
+  // dormant beside them.
+  void open() {
+    if (!lock_.try_lock()) return;
+    elision_.taken();
+    elision_.given_back();
+    lock_.unlock();
+  }
   void shared() noexcept {
     use_.taken_shared();
-    if (transaction::here == transaction::backend::none) [[likely]]
+    if (transaction::here == transaction::backend::none || elision_.is_dormant()) [[likely]]
       return;
     readers_.fetch_add(1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)

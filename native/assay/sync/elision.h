@@ -42,7 +42,7 @@ namespace assay::sync::elision_probes {
 inline probe::counter attempts{"elision_attempts", "transactions that elided locks began"};
 inline probe::counter commits{"elision_commits", "sections of elided locks that committed"};
 inline probe::counter fallbacks{"elision_fallbacks", "sections that took the lock"};
-inline probe::counter held{"elision_aborts_held", "transactions that found the lock held"};
+inline probe::counter held{"elision_aborts_held", "that found the lock held or dormant"};
 inline probe::counter conflict{"elision_aborts_conflict", "that another thread ended"};
 inline probe::counter capacity{"elision_aborts_capacity", "that accessed too much"};
 inline probe::counter asked{"elision_aborts_asked", "that the section or an inner lock ended"};
@@ -77,6 +77,12 @@ class eliding_thread {
     return std::find(inside_.begin(), inside_.begin() + depth_, lock) != inside_.begin() + depth_;
   }
   [[nodiscard]] bool may_elide_more() const noexcept { return depth_ < inside_.size(); }
+  // Whether it has taken an elided lock.
+  [[nodiscard]] bool holds() const noexcept { return held_ != 0; }
+  void took() noexcept { ++held_; }
+  void gave_back() noexcept {
+    if (held_ != 0) --held_;  // also where a lock is misused
+  }
   void enter(const void* lock) noexcept { inside_[depth_++] = lock; }
   // False if it has not elided it. Locks need not be left in the order of entering.
   bool leave(const void* lock) noexcept {
@@ -106,7 +112,7 @@ class eliding_thread {
     }
   }
 
-  // One section in 16 or so is timed; at random, so that of several locks all are. None in which
+  // One section in 64 or so is timed; at random, so that of several locks all are. None in which
   // another elided lock is entered: whose time that is depends on whether they are one transaction.
   void begin_sample(const void* lock, unsigned attempts) noexcept {
     if (sampled_ != nullptr) return drop_sample();
@@ -130,7 +136,7 @@ class eliding_thread {
   static constexpr std::chrono::nanoseconds pause_takes{16};
   static constexpr unsigned most_delay = 12;
   static constexpr unsigned pauses_of_a_yield = 64;
-  static constexpr std::uint64_t sections_a_sample = 16;
+  static constexpr std::uint64_t sections_a_sample = 64;  // two looks at the clock, 40 ns or more
 
   // Marsaglia's xorshift (2003): what threads draw must differ, and no more.
   std::uint64_t random() noexcept {
@@ -145,6 +151,7 @@ class eliding_thread {
 
   std::array<const void*, 7> inside_{};  // RTM has no more transactions inside of each other
   std::size_t depth_ = 0;
+  unsigned held_ = 0;
   unsigned delay_ = 0;
   unsigned until_sample_ = 0;
   std::uint64_t drawn_ = 0;
@@ -157,10 +164,36 @@ inline thread_local constinit eliding_thread eliding_thread::here_{};
 
 // Of one lock, where there are transactions. `free` says whether nobody is in the way who has taken
 // the lock, and is what a transaction subscribes to: it is read in it, so that the transaction aborts
-// when the answer changes. No other thread ends a transaction by what is written here: it reads
-// nothing of this object.
+// when the answer changes.
+//
+// Whoever takes an open lock says so before the section, by a store and a full fence, and takes that
+// back after it. Where transactions do not pay, that is all that there is to be had from them. So the
+// lock is left dormant then: no transaction runs beside a dormant lock, and who takes it need not say
+// so. It opens again when a section ends in which transactions were found to pay after all.
 class alignas(64) elision {
  public:
+  // Of the lock itself. is_open() is what transactions subscribe to; the others are for who has the
+  // lock to itself, or shares it and so knows that the answer stays.
+  [[nodiscard]] bool is_open() const noexcept {
+    return state_.load(memory_order_acquire) == state::open;  // (3) with (2)
+  }
+  [[nodiscard]] bool is_dormant() const noexcept {
+    return state_.load(memory_order_relaxed) == state::dormant;
+  }
+  // Whether a holder who writes would open it.
+  [[nodiscard]] bool is_to_open() const noexcept { return is_dormant() && tuning_.pays(); }
+  void taken() noexcept {
+    if (is_dormant()) return;
+    state_.store(state::held, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);  // (1)
+  }
+  void given_back() noexcept {
+    const state next = tuning_.pays() ? state::open : state::dormant;
+    if (state_.load(memory_order_relaxed) != next) {
+      state_.store(next, memory_order_release);  // (2) with (3)
+    }
+  }
+
   // Enters a section: in a transaction, or by `try_take` or `take`, which take the lock.
   template <class Free, class TryTake, class Take>
   void enter(const void* lock, const Free& free, const TryTake& try_take, const Take& take) {
@@ -169,19 +202,19 @@ class alignas(64) elision {
       enter_inside(me, lock, free);
       return;
     }
-    const unsigned attempts = tuning_.attempts();
+    const unsigned attempts = attempts_now(me);
     me.begin_sample(lock, attempts);
-    for (unsigned round = 0; attempts != 0 && round < most_rounds; ++round) {
+    for (unsigned round = 0; attempts != 0 && !is_dormant() && round < most_rounds; ++round) {
       me.back_off();
-      if (elide(me, lock, attempts, free, [&free] { return became_free(free); })) return;
+      if (elide(me, lock, attempts, free, [&] { return became_free(free); })) return;
       if (try_take()) {
-        elision_probes::fallbacks.add();
+        fell_back(me);
         return;
       }
       me.failed();
     }
     take();
-    elision_probes::fallbacks.add();
+    fell_back(me);
   }
 
   // As enter(), and returns false where that would have to wait.
@@ -189,13 +222,13 @@ class alignas(64) elision {
   bool try_enter(const void* lock, const Free& free, const TryTake& try_take) {
     eliding_thread& me = eliding_thread::here();
     if (me.elides()) {
-      if (!free()) return false;
+      if (!free() && !is_dormant()) return false;
       enter_inside(me, lock, free);
       return true;
     }
-    if (elide(me, lock, tuning_.attempts(), free, free)) return true;
+    if (elide(me, lock, attempts_now(me), free, free)) return true;
     if (!try_take()) return false;
-    elision_probes::fallbacks.add();
+    fell_back(me);
     return true;
   }
 
@@ -203,6 +236,7 @@ class alignas(64) elision {
   bool leave(const void* lock) noexcept {
     eliding_thread& me = eliding_thread::here();
     if (!me.leave(lock)) {
+      me.gave_back();
       me.succeeded();
       me.end_sample(lock, tuning_);
       return false;
@@ -219,7 +253,18 @@ class alignas(64) elision {
  private:
   static constexpr unsigned most_rounds = 4;
   static constexpr unsigned most_waits = 16;  // of sync::backoff, between attempts: some 10 us
-  static constexpr std::uint8_t lock_is_held = 0x65;
+  static constexpr std::uint8_t not_open = 0x65;
+
+  enum state : std::uint8_t { open, held, dormant };
+
+  [[nodiscard]] unsigned attempts_now(const eliding_thread& me) noexcept {
+    if (me.holds()) tuning_.taken_inside();
+    return is_dormant() ? 0 : tuning_.attempts();
+  }
+  static void fell_back(eliding_thread& me) {
+    me.took();
+    elision_probes::fallbacks.add();
+  }
 
   // All that is elided is in one transaction, and what cannot be ends it: the outermost lock is taken
   // then, as this abort is not one that may succeed again.
@@ -227,7 +272,7 @@ class alignas(64) elision {
   static void enter_inside(eliding_thread& me, const void* lock, const Free& free) {
     static_cast<void>(transaction::begin());  // an abort goes back to the outermost
     me.drop_sample();
-    if (!free() || !me.may_elide_more()) transaction::abort<lock_is_held>();
+    if (!free() || !me.may_elide_more()) transaction::abort<not_open>();
     me.enter(lock);
   }
 
@@ -258,9 +303,9 @@ class alignas(64) elision {
 
   // Whether it was free before long.
   template <class Free>
-  static bool became_free(const Free& free) {
+  bool became_free(const Free& free) {
     backoff pause;
-    for (unsigned i = 0; i < most_waits; ++i) {
+    for (unsigned i = 0; i < most_waits && !is_dormant(); ++i) {
       if (free()) return true;
       pause.wait();
     }
@@ -268,6 +313,9 @@ class alignas(64) elision {
   }
 
   elision_tuning tuning_;
+  // Written by who has the lock to itself. On a line of its own: a record of a time, or whoever waits
+  // for the lock, would abort those who have read this.
+  alignas(64) atomic<state> state_{state::open};
 };
 
 // Finds misuse, in builds that do.

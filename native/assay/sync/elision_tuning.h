@@ -5,6 +5,7 @@
 //     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
 //     ... a section with at most so many ...
 //     tuning.record(attempts, ns);                         // of some sections, how long it took
+//     tuning.pays();                                       // whether to let transactions run at all
 //
 // Whether a transaction pays depends on what the section does, on who else does it, and on the
 // processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano
@@ -13,11 +14,13 @@
 // window of some sections, whose mean time is what it costs: from the wish to enter until the
 // section has ended, waits and all that ran in vain included, but for the two that took longest: a
 // thread that lost its processor says nothing about transactions. After each choice was tried once, the
-// one that cost least is taken. One window in 16 goes to another one by turns, as they may have
+// one that cost least is taken. One window in 32 goes to another one by turns, as they may have
 // become better: what they cost at most is known.
 //
-// attempts() and record() are for any thread, and wait-free: a record that would wait for another
-// one is dropped.
+// A lock that is taken inside of another one's section always pays, however little its own transactions
+// gain: those of the other one would end at it.
+//
+// All is for any thread, and wait-free: a record that would wait for another one is dropped.
 
 #ifndef ASSAY_SYNC_ELISION_TUNING_H_
 #define ASSAY_SYNC_ELISION_TUNING_H_
@@ -37,10 +40,19 @@ class elision_tuning {
   // The first is the listing's (Bonnichsen 2016, listing 4.1).
   static constexpr std::array<unsigned, 4> choices{3, 0, 1, 8};
   static constexpr unsigned window = 32;          // records
-  static constexpr unsigned windows_a_look = 16;  // of which one looks at another choice
+  static constexpr unsigned windows_a_look = 32;  // of which one looks at another choice
 
   [[nodiscard]] unsigned attempts() const noexcept {
     return attempts_.load(memory_order_relaxed);  // a number that stands for itself
+  }
+
+  [[nodiscard]] bool pays() const noexcept {
+    return attempts() != 0 || is_inner_.load(memory_order_relaxed);
+  }
+
+  // It was wanted by a thread that has another such lock.
+  void taken_inside() noexcept {
+    if (!is_inner_.load(memory_order_relaxed)) is_inner_.store(true, memory_order_relaxed);
   }
 
   // A section that began when there were this many attempts took this long.
@@ -75,6 +87,7 @@ class elision_tuning {
   }
 
   atomic<unsigned> attempts_{choices[0]};
+  atomic<bool> is_inner_{false};  // relaxed: it stands for itself, too
   spin_lock busy_;
   // Under busy_.
   unsigned records_ = 0;

@@ -173,7 +173,7 @@ struct processor {
     constexpr std::uint64_t persistent = code * 2U + 1U;
     asm volatile(".machine push\n\t.machine power8\n\ttabort. %0\n\t.machine pop"
                  :
-                 : "r"(persistent)
+                 : "b"(persistent)  // no r0, which tabort. takes for no code
                  : "cr0", "memory");
   }
   [[gnu::always_inline]] static bool inside() noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "assay/fixture/quantile.h"
 #include "assay/subject/subject.h"
@@ -112,10 +113,16 @@ metric_map metrics_of(std::span<const thread_report> threads,
   double slowest = throughput;
   double operations = 0;
   double processor_ns = 0;
+  double measured_ns = 0;
   std::uint64_t longest_ns = 0;
   bool any_open = false;
+  std::set<std::uint64_t> seeds;
+  std::set<unsigned> processors;
   for (const auto& thread : threads) {
     any_open = any_open || thread.arrival;
+    seeds.insert(thread.seed);
+    processors.insert(thread.bound_to.begin(), thread.bound_to.end());
+    measured_ns += static_cast<double>(thread.measured_ns);
     generation.push_back(thread.generation_ns);
     slowest =
         std::min(slowest, rate({&thread, 1}, [](const tally& sums) { return sums.operations(); }));
@@ -123,6 +130,9 @@ metric_map metrics_of(std::span<const thread_report> threads,
     processor_ns += static_cast<double>(thread.processor_ns);
     longest_ns = std::max(longest_ns, thread.longest_ns);
   }
+  metrics["thread_seeds"] = static_cast<double>(seeds.size());
+  metrics["processors_allowed"] = static_cast<double>(processors.size());
+  metrics["measured_ms"] = measured_ns / threads_count / 1e6;
   metrics["longest_ns"] = static_cast<double>(longest_ns);
   metrics["generation_ns"] = fixture::median(std::move(generation));
   if (throughput > 0 && !any_open) {  // whose threads spin while nothing is due

@@ -43,6 +43,19 @@ TEST(metrics, throughput_is_the_sum_of_each_threads_operations_over_its_own_time
   EXPECT_DOUBLE_EQ(metrics.at("slowest_thread_share"), 200 / 300.0);
 }
 
+TEST(metrics, what_threads_were_given_is_counted_over_all_of_them) {
+  std::vector threads{thread(3'000'000, {1, 0, 0}, {0}), thread(1'000'000, {1, 0, 0}, {0}),
+                      thread(2'000'000, {1, 0, 0}, {0})};
+  for (unsigned i = 0; i < 3; ++i) {
+    threads[i].seed = i / 2;  // the first two share theirs
+    threads[i].bound_to = {i, i + 1};
+  }
+  const auto metrics = metrics_of(threads, every_maps, {});
+  EXPECT_EQ(metrics.at("thread_seeds"), 2);
+  EXPECT_EQ(metrics.at("processors_allowed"), 4);
+  EXPECT_DOUBLE_EQ(metrics.at("measured_ms"), 2);
+}
+
 TEST(metrics, generation_share_is_of_the_processor_time_per_operation) {
   std::vector threads{thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 5),
                       thread(1'000'000'000, {0, 0, 10'000'000}, {0}, 15),

@@ -337,6 +337,8 @@ result run(const request& request, const subject_entry& subject, const steps* ch
                 ? changed->fill(threads, workers, request, space, salt, subject.structure)
                 : prefill(threads, workers, request, space, salt, subject.structure);
       });
+      report.metrics["prefill_threads"] = static_cast<double>(std::ranges::count_if(
+          workers, [](const worker& each) { return each.prefilled.operations() > 0; }));
     }
     if (changed != nullptr) {
       threads.run([&](unsigned i) { changed->before_measuring(workers[i], request, space); });

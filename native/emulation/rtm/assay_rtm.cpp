@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -66,6 +67,10 @@ void require_loadable(const fs::path& path) {
     throw assay::bad_request(
         name + ": is setuid or setgid, and no library can be loaded into it; run a copy");
   }
+  if (::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
+    throw assay::bad_request(
+        name + ": has capabilities, and no library can be loaded into it; run a copy");
+  }
   bool has_loader = false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};
@@ -114,8 +119,11 @@ void run(const std::vector<std::string>& command, const assay::emulation::settin
   ::setenv(assay::emulation::settings_variable, chosen.to_text().c_str(), 1);
   // Functions of the C library that the emulator can execute, and none that is looked up, with all
   // registers saved, when it is first called.
-  put_before("GLIBC_TUNABLES",
-             "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM", ':');
+  put_before(
+      "GLIBC_TUNABLES",
+      "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load,-ERMS,"
+      "-FSRM",
+      ':');
   ::setenv("LD_BIND_NOW", "1", 1);
   std::vector<char*> arguments;
   for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));

@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace assay::emulation {
@@ -212,6 +214,15 @@ TEST_F(rtm, an_abort_undoes_all) {
   });
   EXPECT_EQ(status, asked | 0x5aU << 24U);
   EXPECT_EQ(word, 1U);
+}
+
+TEST_F(rtm, an_abort_tells_each_code) {
+  const auto expect_one = []<std::uint8_t code>(std::integral_constant<std::uint8_t, code> /*of*/) {
+    EXPECT_EQ(status_of([] { abort_with<code>(); }), asked | std::uint32_t{code} << 24U);
+  };
+  [&]<std::size_t... code>(std::index_sequence<code...> /*all*/) {
+    (expect_one(std::integral_constant<std::uint8_t, std::uint8_t{code}>()), ...);
+  }(std::make_index_sequence<256>());
 }
 
 TEST_F(rtm, an_abort_outside_does_nothing_and_a_test_says_where_one_is) {

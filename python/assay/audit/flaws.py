@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES
 from assay.audit.types import Evidence, of_places, rule
+from assay.audit.workload import effect_of_updates
 from assay.experiment.flaws import WHAT, flaws_of, lesson_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
@@ -60,3 +62,135 @@ def mix_not_performed(evidence: Evidence, trial: StoredTrial) -> float | None:
     chance = 3 * 0.5 / math.sqrt(max(1, throughput * settings["duration_ms"] / 1000))
     worst = max(abs(share - settings["mix"][operation] / 100) for operation, share in shares.items())
     return max(0.0, float(worst - chance))
+
+
+@limited(
+    "updates-always-succeed",
+    "Updates succeed more often than chance allows",
+    f"{ANOMALIES}, sections 4.5.1 and 4.5.4",
+    "In {conditions} updates change the map more than {limit} as often as random keys would, {worst} at"
+    " worst: those that fail are left out or not counted, or what comes next depends on them.",
+    "Draw each update at random, and count it as one whether or not it changes anything.",
+    limit=1.3,
+)
+@typical
+def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how often an update changed something, over how often it would with random keys.
+
+    None of what `effect_of_updates` says nothing of, and of keys that are not uniform.
+    """
+    settings = evidence.settings(trial)
+    kind = evidence.host.get("subjects", {}).get(settings["subject"], "map")
+    return None if kind != "map" or "distribution" in settings else effect_of_updates(settings, trial)
+
+
+@limited(
+    "shared-seeds",
+    "Threads draw the same numbers",
+    f"{ANOMALIES}, section 4.5.2",
+    "In {conditions} threads share a seed: {worst} of those of the typical trial draw the same numbers as"
+    " another one, and so ask for the same keys in the same order.",
+    "Give each thread a seed of its own.",
+    limit=0,
+    severity="error",
+)
+@typical
+def shared_seeds(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the share of threads whose seed is another one's, too; None where seeds are not known."""
+    threads = evidence.settings(trial).get("threads")
+    seeds = trial.metrics.get("thread_seeds")
+    return None if seeds is None or not threads else max(0.0, 1 - seeds / threads)
+
+
+@limited(
+    "idle-processors",
+    "Processors are left idle",
+    f"{ANOMALIES}, sections 4.4 and 4.6.1",
+    "In {conditions} the threads may not use {worst} of the processors that they could each have had, at"
+    " worst.",
+    'Pin threads to processors of their own (pinning = "cores_first"), unless it is their sharing that you'
+    " study.",
+    limit=0,
+)
+@typical
+def idle_processors(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how many of the processors that the threads could use at once they may not use, as a share."""
+    threads = evidence.settings(trial).get("threads")
+    processors = evidence.host.get("processors")
+    allowed: float | None = trial.metrics.get("processors_allowed")
+    if allowed is None or not threads or not processors:
+        return None
+    return max(0.0, 1 - allowed / int(min(threads, processors)))
+
+
+@rule("nominal-time", "Rates are over the time that was asked for", f"{ANOMALIES}, section 4.8")
+def nominal_time(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions all of whose trials measured for exactly the time that they were asked for.
+
+    No thread ends an operation at that very nanosecond, so nobody has looked when it did.
+    """
+    where = [
+        name
+        for name, trials in evidence.valid_by_condition.items()
+        if all(
+            trial.metrics.get("measured_ms") == evidence.settings(trial).get("duration_ms", -1)
+            for trial in trials
+        )
+    ]
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} rates are over the time that was asked for, and not over the time"
+        " that passed: a last operation that takes longer is counted, and its time is not.",
+        "Divide each thread's operations by the time from the common start to the end of its last one.",
+        "error",
+    )
+
+
+@rule("empty-at-start", "Maps are empty when measuring begins", f"{ANOMALIES}, sections 2 and 4.8")
+def empty_at_start(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions in which no thread has filled what is measured, though its mix would fill it."""
+    where = [
+        name
+        for name, trials in evidence.valid_by_condition.items()
+        if all(trial.metrics.get("prefill_threads") == 0 for trial in trials)
+        and _would_hold_some(evidence.settings(trials[0]))
+    ]
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} nothing was inserted before measuring began: what is measured is a"
+        " small map that grows.",
+        "Fill it first to the size at which its mix leaves it.",
+    )
+
+
+def _would_hold_some(settings: dict[str, Any]) -> bool:
+    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
+    inserts = any(mix.get("insert", 0) > 0 for mix in mixes)
+    return inserts or not any(mix.get("erase", 0) > 0 for mix in mixes)
+
+
+@rule("prefill-by-one-thread", "One thread fills for all", f"{ANOMALIES}, section 4.8")
+def prefill_by_one_thread(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions of several threads, and a thousand keys or more, in which one has filled the map."""
+    where = [
+        name
+        for name, trials in evidence.valid_by_condition.items()
+        if all(
+            trial.metrics.get("prefill_threads") == 1
+            and evidence.settings(trial).get("threads", 1) > 1
+            and evidence.settings(trial).get("key_range", 0) >= _MANY_KEYS
+            for trial in trials
+        )
+    ]
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} one thread filled the map for all: its memory is near that thread,"
+        " in the order in which it asked for it.",
+        "Let all threads fill it, each on the processor on which it will be measured.",
+    )
+
+
+_MANY_KEYS = 1000

@@ -53,3 +53,50 @@ def test_a_mix_that_was_moved_at_random_is_left_out() -> None:
         return {**changed, "perturbation": {"mix.insert": 5.0}}
 
     assert "mix-not-performed" not in findings(moved)
+
+
+def given(**metrics: float) -> Change:
+    """Return a change that gives the trials of the other subject with 2 threads these metrics."""
+    return lambda _block, subject, threads: (
+        {"metrics": METRICS | metrics} if (subject, threads) == ("other", 2) else {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "flawed", "honest"),
+    [
+        ("shared-seeds", {"thread_seeds": 1}, {"thread_seeds": 2}),
+        ("idle-processors", {"processors_allowed": 1}, {"processors_allowed": 2}),
+        ("nominal-time", {"measured_ms": 1000.0}, {"measured_ms": 1000.000001}),
+        ("empty-at-start", {"prefill_threads": 0}, {"prefill_threads": 2}),
+        ("prefill-by-one-thread", {"prefill_threads": 1}, {"prefill_threads": 2}),
+    ],
+)
+def test_what_a_trial_tells_of_itself_shows_its_flaw(
+    rule: str, flawed: dict[str, float], honest: dict[str, float]
+) -> None:
+    (finding,) = findings(given(**flawed), key_range=1000)[rule]
+    assert finding.evidence["conditions"] == 1
+    assert "subject=other" in finding.where[0]
+    assert rule not in findings(given(**honest), key_range=1000)
+    assert rule not in findings()
+
+
+def test_a_map_of_few_keys_is_filled_by_whoever_comes_first() -> None:
+    assert "prefill-by-one-thread" not in findings(given(prefill_threads=1))
+
+
+def test_what_only_erases_begins_empty() -> None:
+    empty = given(prefill_threads=0)
+    assert "empty-at-start" not in findings(empty, mix="erase = 50, find = 50")
+    assert "empty-at-start" in findings(empty, mix="find = 100")
+
+
+def test_updates_that_all_succeed_are_not_drawn_at_random() -> None:
+    rates = HONEST | {"effective_update_throughput": 1.9e6}
+    (finding,) = findings(performing(**rates))["updates-always-succeed"]
+    assert finding.evidence["worst_percent"] == pytest.approx(190)
+    fewer = rates | {"effective_update_throughput": 1.2e6}
+    assert "updates-always-succeed" not in findings(performing(**fewer))
+    moving = 'distribution = { kind = "zipf", exponent = 1 }'
+    assert "updates-always-succeed" not in findings(performing(**rates), trial=moving)

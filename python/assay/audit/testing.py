@@ -57,6 +57,8 @@ def experiment(
     threads: str = "[1, 2]",
     blocks: str | int = 10,
     duration_ms: int = 1000,
+    key_range: int = 100,
+    mix: str = "insert = 10, erase = 10, find = 80",
     comparison: str = "",
     trial: str = "",
     more: str = "",
@@ -71,8 +73,8 @@ subject = {subjects}
 threads = {threads}
 [trial]
 pinning = {pinning}
-key_range = 100
-mix = {{ insert = 10, erase = 10, find = 80 }}
+key_range = {key_range}
+mix = {{ {mix} }}
 duration_ms = {duration_ms}
 {trial}
 [comparison]

@@ -1,7 +1,7 @@
 """Rules about what the threads of trials were given to do, and whether they could."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.audit.known_flaws import KNOWN_FLAWS
@@ -294,11 +294,15 @@ def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def updates_without_effect(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how often an update changed something, over how often it would with random keys."""
+    return effect_of_updates(evidence.settings(trial), trial)
+
+
+def effect_of_updates(settings: Mapping[str, Any], trial: StoredTrial) -> float | None:
     """Return how often an update changed something, over how often it would with random keys.
 
     None of roles, which have mixes of their own, and where either kind of update is not asked for.
     """
-    settings = evidence.settings(trial)
     mix = settings.get("mix", {})
     inserts, erases = mix.get("insert", 0), mix.get("erase", 0)
     updates = trial.metrics.get("insert_throughput", 0) + trial.metrics.get("erase_throughput", 0)

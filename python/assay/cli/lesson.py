@@ -1,5 +1,8 @@
 """`assay lesson`: a flawed measurement beside an honest one, on this machine."""
 
+import os
+import sys
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +37,7 @@ def lesson(
 
     LESSON is a number or a name of the course; `list`, or nothing, lists it. A lesson runs the flawed
     version and the honest one in a minute at most, by turns and in fresh processes, prints what was believed
-    and what is true, and writes a page with every trial.
+    and what is true, and writes a page with every trial, which a browser shows where there is a screen.
 
     The exit code is 1 if the effect does not show in this run, or if the rule does not tell the two apart,
     and 2 if the machine lacks what the lesson needs.
@@ -79,8 +82,16 @@ def _tell(lesson: "Lesson", outcome: "Outcome", reports: "Sequence[Report]", pag
         typer.echo(f"busy: {busy[0].message} Take the lesson again on a quiet host.")
     for page in pages:
         typer.echo(f"page: {page}")
+    show(pages[0])
     if lesson.number < len(LESSONS):
         typer.echo(f"next: assay lesson {lesson.number + 1}")
+
+
+def show(page: Path) -> None:
+    """Open a page in the browser of whoever sits in front of the machine, and nowhere else."""
+    has_screen = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.stdout.isatty() and has_screen:
+        webbrowser.open(page.absolute().as_uri())
 
 
 def _carried_out(

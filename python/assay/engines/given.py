@@ -3,8 +3,9 @@
 import shlex
 import subprocess
 import threading
+from os import SEEK_END
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ SILENT_S = 60.0
 """Seconds that a program may take for all of its numbers, and as much again for each million."""
 _NUMPY = b"\x93NUMPY"
 _DECIMAL = b"0123456789 \r\n\t"
+_LAST_WORDS = 1000
+"""Bytes: the end of what a program said is on its last lines."""
 _LOOKED_AT = 1000
 """Bytes: no engine writes only digits that long by chance."""
 
@@ -64,36 +67,36 @@ def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) 
     """
     words = [word.replace("{seed}", str(seed)) for word in shlex.split(command)]
     wanted = numbers * (21 if text else bits // 8)  # a decimal number has up to 20 digits
-    try:
-        process = subprocess.Popen(  # noqa: S603
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-    except (OSError, IndexError) as error:
-        why = getattr(error, "strerror", None) or "there is no command"
-        raise AssayError(f"--program {command!r}: cannot be started ({why}); see its path") from error
     late = threading.Event()
     allowed = SILENT_S * (1 + numbers / 1e6)
+    with TemporaryFile() as errors:  # and no pipe: who fills one that nobody reads waits for ever
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+            )
+        except (OSError, IndexError) as error:
+            why = getattr(error, "strerror", None) or "there is no command"
+            raise AssayError(f"--program {command!r}: cannot be started ({why}); see its path") from error
 
-    def end() -> None:
-        late.set()
-        process.kill()
-
-    timer = threading.Timer(allowed, end)
-    timer.start()
-    assert process.stdout
-    assert process.stderr
-    try:
-        content = process.stdout.read(wanted)
-        ended_itself = len(content) < wanted
-        if not ended_itself:
+        def end() -> None:
+            late.set()
             process.kill()
-        said = process.stderr.read(1000).decode(errors="replace").strip().splitlines()
-        code = process.wait()
-    finally:
-        timer.cancel()
-        process.kill()
-        process.stdout.close()
-        process.stderr.close()
+
+        timer = threading.Timer(allowed, end)
+        timer.start()
+        assert process.stdout
+        try:
+            content = process.stdout.read(wanted)
+            ended_itself = len(content) < wanted
+            if not ended_itself:
+                process.kill()
+            code = process.wait()
+        finally:
+            timer.cancel()
+            process.kill()
+            process.stdout.close()
+        errors.seek(max(0, errors.seek(0, SEEK_END) - _LAST_WORDS))
+        said = errors.read().decode(errors="replace").strip().splitlines()
     if late.is_set():
         raise AssayError(
             f"--program {command!r}: has not written {numbers:,} numbers within {allowed:.0f} s; ask for"

@@ -42,6 +42,8 @@ def test_a_program_is_given_the_seed_and_ended_when_it_has_written_enough() -> N
     assert given[0] == 7
     endless = python("import sys\nwhile True: print(5)")
     assert set(of_program(endless, seed=7, numbers=10_000, bits=64, text=True)) == {5}
+    chatty = python("import sys; sys.stderr.write('x' * 10**6); " + WRITES)
+    assert len(of_program(chatty, seed=7, numbers=20_000, bits=64, text=False)) == 20_000
 
 
 def test_a_counter_is_rejected_and_good_numbers_are_not() -> None:

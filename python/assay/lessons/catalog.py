@@ -55,7 +55,7 @@ LESSONS = _numbered(
     (
         "failed-updates-as-searches",
         LOOP,
-        "flawed-on-purpose",
+        "updates-always-succeed",
         levels("share of updates that changed something", updates_share, times=1.5),
         ("flaws",),
         _CERTAIN,
@@ -79,7 +79,7 @@ LESSONS = _numbered(
     (
         "nominal-time",
         LOOP,
-        "flawed-on-purpose",
+        "nominal-time",
         levels("operations a second", metric("throughput"), times=1.3),
         ("flaws",),
         _CERTAIN,
@@ -87,7 +87,7 @@ LESSONS = _numbered(
     (
         "no-prefill",
         LOOP,
-        "flawed-on-purpose",
+        "empty-at-start",
         levels(
             "memory that the map took, in MiB",
             metric("peak_resident_bytes", less="resident_before_bytes"),
@@ -108,7 +108,7 @@ LESSONS = _numbered(
     (
         "single-threaded-prefill",
         LOOP,
-        "flawed-on-purpose",
+        "prefill-by-one-thread",
         levels("milliseconds of prefill", metric("prefill_ms"), times=1.1),
         ("flaws", "two processors"),
         _BY_CHANCE,
@@ -150,7 +150,7 @@ LESSONS = _numbered(
     (
         "one-seed",
         NUMBERS,
-        "flawed-on-purpose",
+        "shared-seeds",
         levels("share of updates that changed something", updates_share, times=0.97),
         ("flaws", "two processors"),
         _CERTAIN,
@@ -219,7 +219,7 @@ LESSONS = _numbered(
     (
         "half-the-processors",
         HOST,
-        "flawed-on-purpose",
+        "idle-processors",
         idle_processors,
         ("flaws", "two processors"),
         _CERTAIN,
