@@ -95,7 +95,7 @@ TEST_P(bt_map_of_capacities, holds_what_a_set_does) {
   const auto handle = map.attach();
   elements model;
   // Enough for several internal nodes if they are of moderate size.
-  const number keys = 4 * GetParam().leaf * GetParam().internal / number(slowdown);
+  const number keys = 4 * GetParam().leaf * GetParam().internal / static_cast<number>(slowdown);
   for (const unsigned erases : {1U, 4U, 7U, 2U, 8U}) {
     const number operations = 3 * keys;
     for (number i = 0; i < operations; ++i) {
@@ -118,7 +118,7 @@ TEST_P(bt_map_of_capacities, grows_and_shrinks_in_order) {
   const auto handle = map.attach();
   elements model;
   // Splits in order leave halves: so the tree has three levels of internal nodes, or four.
-  const number keys = 2 * GetParam().leaf * GetParam().internal / number(slowdown);
+  const number keys = 2 * GetParam().leaf * GetParam().internal / static_cast<number>(slowdown);
   for (const bool ascending : {true, false}) {
     for (number i = 0; i < keys; ++i) {
       const number key = ascending ? i : keys - 1 - i;

@@ -178,7 +178,7 @@ TEST_P(bt_map_variant, does_what_std_map_does) {
 
 // Nodes are split at one end again and again, and joined from one end.
 TEST_P(bt_map_variant, grows_and_shrinks_in_order) {
-  const number keys = 3000 / number(slowdown);
+  const number keys = 3000 / static_cast<number>(slowdown);
   for (const bool ascending : {true, false}) {
     for (const bool first_in_first_out : {true, false}) {
       const auto map = GetParam().make();

@@ -217,7 +217,7 @@ TEST_P(bt_map_among_threads, shrinks_to_a_leaf) {
 TEST_P(bt_map_among_threads, updates_a_value_at_once) {
   constexpr unsigned threads = 4;
   constexpr number keys = 3;
-  const number increments = 3000 / number(slowdown);
+  const number increments = 3000 / static_cast<number>(slowdown);
   const auto map = GetParam().make();
   for (number key = 0; key < keys; ++key) map->attach()->insert(key, 0);
   in_threads(threads + 1, [&](unsigned self) {

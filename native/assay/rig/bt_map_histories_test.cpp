@@ -50,7 +50,7 @@ class bt_map_histories : public testing::TestWithParam<bt_test::variant> {};
 INSTANTIATE_TEST_SUITE_P(all, bt_map_histories, testing::ValuesIn(variants()), bt_test::name_of);
 
 TEST_P(bt_map_histories, are_linearizable) {
-  const auto histories = std::uint64_t(1000 / trees_test::slowdown);
+  const auto histories = static_cast<std::uint64_t>(1000 / trees_test::slowdown);
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   recorded counts;
