@@ -299,15 +299,14 @@ void real_platform::set_again(const std::set<std::size_t>& domains) {
   }
 }
 
-// Returns false where they stood still, though time passed.
+// Returns false where they cannot be read, or stood still though time passed. A processor that goes offline takes its
+// counters apart: the kernel lets them be read after that, but not as a group.
 bool real_platform::count(processor& of, unsigned number, double at) {
   counted now{};
   try {
     now = of.counters->read();
-  } catch (const std::system_error& error) {
-    throw platform_error("the counters of processor " + std::to_string(number) +
-                         " have vanished: " + reason(error) +
-                         "; start again once they are back (`assay-governor status`)");
+  } catch (const std::system_error&) {
+    return false;
   }
   const auto enabled = static_cast<double>(now.enabled_ns - of.before.enabled_ns);
   const auto running = static_cast<double>(now.running_ns - of.before.running_ns);
@@ -353,15 +352,15 @@ void real_platform::add_busy_time() {
 reading real_platform::read() {
   follow_processors();
   const double at = kernel_->now();
-  std::set<std::size_t> stood_still;
+  std::set<std::size_t> were_away;
   for (auto& [number, one] : processors_) {
     if (!one.counters || count(one, number, at)) continue;
     note("the counters of processor " + std::to_string(number) +
-         " stood still, as after a suspend: they are opened again");
+         " counted no more, as after a suspend: they are opened again");
     open(one, number);
-    stood_still.insert(one.domain);
+    were_away.insert(one.domain);
   }
-  set_again(stood_still);
+  set_again(were_away);
   add_busy_time();
   const bool had_energy = joules_.lacking().empty();
   reading now{.seconds = kernel_->now() - began_, .domains = counts_, .joules = joules_.read()};

@@ -12,9 +12,9 @@
 // or else steps of 100 MHz with both ends of its range.
 //
 // What changes while it runs: the counters of a processor that goes offline end, and begin anew when it is back,
-// when its domain's frequency is set again. So do counters that stood still for a whole interval, as their processor was
-// away for less than that, or in a suspend. A counter of energy that vanishes is noted, and there are no joules
-// from then on. Counters of instructions that vanish are an error, as nothing can be decided without.
+// when its domain's frequency is set again. So do counters that stood still for a whole interval or cannot be read any more, as
+// where a processor was away between two readings, or after a suspend. A counter of energy that vanishes is noted, and there are no joules
+// from then on. Counters of instructions that cannot be opened are an error, as nothing can be decided without.
 
 #ifndef ASSAY_ENERGY_REAL_PLATFORM_H_
 #define ASSAY_ENERGY_REAL_PLATFORM_H_
