@@ -2,14 +2,22 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from assay.energy import figures
+from assay.cli.energy import _print_places
+from assay.energy import figures, microbenchmarks
 from assay.energy.figures import draw
+from assay.energy.machines import load_machines
+from assay.energy.measure import Measured
 from assay.energy.microbenchmarks import errors_of
-from assay.host.testing import made_machine
+from assay.energy.model import Work
+from assay.errors import AssayError
+from assay.host.system import System
+from assay.host.testing import CPU, made_machine
 from conftest import Assay
 
 MACHINES = """
@@ -61,6 +69,44 @@ def test_described_machines_are_compared_and_programs_placed(assay: Assay, walk:
     assert goals["ED^2"][0]["machine"] in {"slow", "fast"}
     placed = json.loads(assay(*words, "--place", walk, walk).stdout)["goals"]
     assert {len(each["domains"]) for each in placed["ED^2"]} <= {0, 2}
+
+
+def test_each_program_is_moved_from_the_memory_that_it_was_measured_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "machines.toml"
+    file.write_text(MACHINES)
+    waits = [Measured(("waits",), (Work(0.0, 1.0),) * 6, memory_ns, "made") for memory_ns in (200.0, 100.0)]
+    _print_places(waits, {"slow": load_machines(file)["slow"]}, as_json=True)
+    placed = json.loads(capsys.readouterr().out)["goals"]["ED"][0]
+    assert placed["seconds"] == pytest.approx(2.0)  # of the second: a read takes 200 ns there
+
+
+def test_a_microbenchmark_that_cannot_be_measured_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = f"{CPU}/cpufreq/policy0/scaling"
+    values = {f"{policy}_min_freq": "1000000", f"{policy}_available_frequencies": "3000000 2000000 1000000"}
+    at = [0.0]
+
+    @contextmanager
+    def hold(_system: System, _folder: Path, gigahertz: float) -> Iterator[None]:
+        at[0] = gigahertz
+        yield
+
+    def timed(_program: str, name: str) -> float:
+        if name == "vector_xor":
+            raise AssayError("no vector_xor here")
+        return 1 + 1 / at[0]
+
+    monkeypatch.setattr(microbenchmarks, "held", hold)
+    monkeypatch.setattr(microbenchmarks, "timed", timed)
+    monkeypatch.setattr(microbenchmarks, "root_script", lambda: ["root"])
+    found = errors_of("xeon", made_machine(tmp_path, values))
+    assert found.missing == ("no vector_xor here",)
+    assert "vector_xor" not in {each.name for each in found.each}
+    assert len(found.each) == 10
+    assert found.mean == pytest.approx(0)
 
 
 def test_the_models_errors_are_those_of_the_simulated_machine_where_no_frequency_can_be_set(

@@ -153,7 +153,7 @@ void adaptive_governor::predict(hypothesis& of, std::size_t frequency) const {
   of.waiting[frequency] = 1 - 1 / at / predicted;
 }
 
-// With as many processors as are active.
+// With as many processors as are active in the machine.
 double adaptive_governor::turbo() const {
   return options_.for_parallelism ? nearest_level().turbo : gigahertz(frequencies_.back());
 }
@@ -167,9 +167,15 @@ std::size_t adaptive_governor::index_of(kilohertz frequency) const {
   return std::min(static_cast<std::size_t>(at - frequencies_.begin()), frequencies_.size() - 1);
 }
 
+void adaptive_governor::see_active(const interval& last) {
+  if (!options_.for_parallelism) return;
+  active_ = std::max(last.active_processors, 1.0);
+  in_machine_ = std::max(last.active_in_machine, active_);
+}
+
 const adaptive_governor::level& adaptive_governor::nearest_level() const {
   return *std::ranges::min_element(
-      levels_, {}, [&](const level& one) { return std::abs(one.processors - active_); });
+      levels_, {}, [&](const level& one) { return std::abs(one.processors - in_machine_); });
 }
 
 // Between the two trained numbers of processors, and between the two loads.
@@ -180,12 +186,12 @@ double adaptive_governor::watts(std::size_t frequency, double waiting) const {
     const double share = waiting / std::max(one.memory_waiting[frequency], 0.05);
     return compute + std::min(share, 1.0) * (one.memory_watts[frequency] - compute);
   };
-  const auto above =
-      std::ranges::find_if(levels_, [&](const level& one) { return one.processors >= active_; });
+  const auto above = std::ranges::find_if(
+      levels_, [&](const level& one) { return one.processors >= in_machine_; });
   if (above == levels_.begin()) return of_level(*above);
   if (above == levels_.end()) return of_level(levels_.back());
   const level& below = *(above - 1);
-  const double share = (active_ - below.processors) / (above->processors - below.processors);
+  const double share = (in_machine_ - below.processors) / (above->processors - below.processors);
   return (1 - share) * of_level(below) + share * of_level(*above);
 }
 
@@ -221,7 +227,7 @@ decision adaptive_governor::use_best(double m) {
 
 decision adaptive_governor::next(const interval& last) {
   if (weighs()) return weighed_decision(last);
-  active_ = options_.for_parallelism ? std::max(last.active_processors, 1.0) : 1;
+  see_active(last);
   switch (step_) {
     case step::high:
       if (last.cache_misses_per_second <= few_misses_) return try_high();
@@ -244,10 +250,11 @@ decision adaptive_governor::next(const interval& last) {
   return try_high();
 }
 
-// The costs of all hypotheses, for the present number of processors.
+// The costs of all hypotheses, for the present number of processors: anew once it has changed by a twentieth of one or, where
+// they are more than 8, by a 160th of them.
 void adaptive_governor::price() {
-  if (std::abs(active_ - priced_for_) < 0.05) return;
-  priced_for_ = active_;
+  if (std::abs(in_machine_ - priced_for_) < std::max(0.05, in_machine_ / 160)) return;
+  priced_for_ = in_machine_;
   for (hypothesis& one : hypotheses_) {
     predict(one, frequencies_.size() - 1);
     double least = std::numeric_limits<double>::infinity();
@@ -339,7 +346,7 @@ bool adaptive_governor::changed(const interval& last) {
 
 void adaptive_governor::remember(const interval& last) {
   if (options_.precise) {
-    const double kept = 1 - last.seconds / longest_memory;
+    const double kept = std::max(1 - last.seconds / longest_memory, 0.0);
     for (seen& one : now_.by_frequency) {
       one.seconds *= kept;
       one.instructions *= kept;
@@ -437,7 +444,7 @@ decision adaptive_governor::weighed_decision(const interval& last) {
   // A measurement in which nothing ran says nothing.
   if (!(last.instructions_per_second > 0)) return use(index_of(last.frequency), "nothing ran");
   if (options_.precise && changed(last)) begin_phase();
-  active_ = options_.for_parallelism ? std::max(last.active_processors, 1.0) : 1;
+  see_active(last);
   price();
   remember(last);
   if (options_.precise && !is_compared_ && now_.seconds >= compared_after) {

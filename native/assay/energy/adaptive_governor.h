@@ -8,6 +8,11 @@
 // With any of cheaper_experiments, precise and overlap, it weighs hypotheses instead: each is an m and an overlap, and has a likelihood by what was
 // seen. The frequency is taken whose cost, relative to the least, is the lowest on average over them.
 //
+// A training says what power the whole machine takes with so many processors active. Where a domain is a part of the machine, its
+// governor reckons as if the others did what this one does: each active processor then has the same share of the power,
+// which as a factor of all costs changes no choice. So power and turbo are those of the processors that are active in the
+// machine; what the workload is, and whether it is another one now, is told by the domain alone.
+//
 // The second improvement of section 3.4, training that converges, is in training_options.
 
 #ifndef ASSAY_ENERGY_ADAPTIVE_GOVERNOR_H_
@@ -90,13 +95,14 @@ class adaptive_governor final : public governor {
     double misses = 0;
     double instructions = 0;
     double seconds = 0;
-    double active = 1;  // processors
+    double active = 1;  // processors of the domain
   };
 
   void add_level(const training& of, unsigned processors);
   void add_hypotheses();
   [[nodiscard]] bool weighs() const;
   [[nodiscard]] std::size_t index_of(kilohertz frequency) const;
+  void see_active(const interval& last);
   [[nodiscard]] const level& nearest_level() const;
   [[nodiscard]] double watts(std::size_t frequency, double waiting) const;
   [[nodiscard]] double turbo() const;
@@ -121,8 +127,9 @@ class adaptive_governor final : public governor {
   std::vector<hypothesis> hypotheses_;
   double few_misses_ = 0;       // cm_lo: with fewer, a program computes
   double seconds_of_miss_ = 0;  // of the memory load, which waits for each by itself
-  double active_ = 1;           // processors
-  double priced_for_ = 0;       // processors that the costs of hypotheses are for
+  double active_ = 1;           // processors of the domain
+  double in_machine_ = 1;       // active processors of all domains
+  double priced_for_ = 0;       // of those, for which the costs of hypotheses are
 
   step step_ = step::high;
   double high_rate_ = 0;

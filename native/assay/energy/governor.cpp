@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace assay::energy {
 namespace {
@@ -18,11 +19,16 @@ interval between(const reading& before, const reading& after, std::size_t domain
   const counts& was = before.domains[domain];
   const counts& is = after.domains[domain];
   const double seconds = after.seconds - before.seconds;
+  const auto busy = [](double sum, const counts& one) { return sum + one.busy_seconds; };
+  const double busy_before =
+      std::accumulate(before.domains.begin(), before.domains.end(), 0.0, busy);
+  const double busy_after = std::accumulate(after.domains.begin(), after.domains.end(), 0.0, busy);
   return {.frequency = frequency,
           .seconds = seconds,
           .instructions_per_second = (is.instructions - was.instructions) / seconds,
           .cache_misses_per_second = (is.cache_misses - was.cache_misses) / seconds,
-          .active_processors = (is.busy_seconds - was.busy_seconds) / seconds};
+          .active_processors = (is.busy_seconds - was.busy_seconds) / seconds,
+          .active_in_machine = (busy_after - busy_before) / seconds};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct interval {
   double instructions_per_second;  // of all its processors together
   double cache_misses_per_second;
   double active_processors;  // how many were not idle, on average
+  double active_in_machine;  // likewise, of all domains
 };
 
 struct decision {

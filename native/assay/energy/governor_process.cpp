@@ -224,7 +224,8 @@ class remembering final : public governor {
       decisions_.back()["seen"] = {{"frequency_khz", seen->frequency},
                                    {"instructions_per_second", seen->instructions_per_second},
                                    {"cache_misses_per_second", seen->cache_misses_per_second},
-                                   {"active_processors", seen->active_processors}};
+                                   {"active_processors", seen->active_processors},
+                                   {"active_in_machine", seen->active_in_machine}};
     }
     return made;
   }

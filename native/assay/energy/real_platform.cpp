@@ -17,7 +17,8 @@
 namespace assay::energy {
 namespace {
 
-constexpr kilohertz step = 100'000;  // where a driver has a range of frequencies and no list
+constexpr kilohertz step = 100'000;      // where a driver has a range of frequencies and no list
+constexpr double surely_counted = 0.01;  // seconds in which counters that are on say so
 
 const std::string cpu = "/sys/devices/system/cpu";
 
@@ -180,7 +181,10 @@ std::string machine_of(kernel& of, const std::vector<policy>& policies) {
 }
 
 joule_counter::joule_counter(kernel& of)
-    : kernel_(of), powercap_(of.root() / "sys/class/powercap") {
+    : kernel_(of),
+      powercap_(of.root() / "sys/class/powercap", [&of](const std::filesystem::path& file) {
+        return of.read("/" + file.lexically_relative(of.root()).string());
+      }) {
   powercap_.start();
   const host::energy now = powercap_.lap();
   if (now.total_joules()) return;
@@ -265,35 +269,44 @@ void real_platform::follow_processors() {
       one.counters.reset();
       one.busy_before.reset();
     } else if (here && !one.counters) {
-      try {
-        one.counters = kernel_->open_counters(number);
-        one.before = one.counters->read();
-      } catch (const std::system_error& error) {
-        const bool forbidden = error.code().value() == EACCES || error.code().value() == EPERM;
-        throw platform_error("instructions and cache misses of processor " +
-                             std::to_string(number) + " cannot be counted: " + reason(error) +
-                             (forbidden ? "; run as root, or with CAP_PERFMON"
-                                        : " (a virtual machine needs a virtual PMU of its host)"));
-      }
+      open(one, number);
       noted_.erase("processor " + std::to_string(number) +
                    " is offline: it is left out until it is back");
       if (!first) came_back.insert(one.domain);
     }
   }
-  for (const std::size_t domain : came_back) {
-    // The kernel may have begun with another frequency.
-    if (const kilohertz frequency = std::exchange(set_[domain], 0)) set(domain, frequency);
+  set_again(came_back);
+}
+
+void real_platform::open(processor& of, unsigned number) {
+  try {
+    of.counters = kernel_->open_counters(number);
+    of.before = of.counters->read();
+    of.counted_at = kernel_->now();
+  } catch (const std::system_error& error) {
+    const bool forbidden = error.code().value() == EACCES || error.code().value() == EPERM;
+    throw platform_error("instructions and cache misses of processor " + std::to_string(number) +
+                         " cannot be counted: " + reason(error) +
+                         (forbidden ? "; run as root, or with CAP_PERFMON"
+                                    : " (a virtual machine needs a virtual PMU of its host)"));
   }
 }
 
-void real_platform::count(processor& of, unsigned number) {
+// Of domains whose processors were away: the kernel may have begun with another frequency.
+void real_platform::set_again(const std::set<std::size_t>& domains) {
+  for (const std::size_t domain : domains) {
+    if (set_[domain] != 0) set(domain, set_[domain]);
+  }
+}
+
+// Returns false where they cannot be read, or stood still though time passed. A processor that goes offline takes its
+// counters apart: the kernel lets them be read after that, but not as a group.
+bool real_platform::count(processor& of, unsigned number, double at) {
   counted now{};
   try {
     now = of.counters->read();
-  } catch (const std::system_error& error) {
-    throw platform_error("the counters of processor " + std::to_string(number) +
-                         " have vanished: " + reason(error) +
-                         "; start again once they are back (`assay-governor status`)");
+  } catch (const std::system_error&) {
+    return false;
   }
   const auto enabled = static_cast<double>(now.enabled_ns - of.before.enabled_ns);
   const auto running = static_cast<double>(now.running_ns - of.before.running_ns);
@@ -307,7 +320,10 @@ void real_platform::count(processor& of, unsigned number) {
     note("other programs had the counters of processor " + std::to_string(number) +
          " for a whole interval: decisions are less sure");
   }
+  const bool stood_still = enabled == 0 && at - of.counted_at > surely_counted;
   of.before = now;
+  of.counted_at = at;
+  return !stood_still;
 }
 
 // Of /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are in user.
@@ -335,9 +351,16 @@ void real_platform::add_busy_time() {
 
 reading real_platform::read() {
   follow_processors();
+  const double at = kernel_->now();
+  std::set<std::size_t> were_away;
   for (auto& [number, one] : processors_) {
-    if (one.counters) count(one, number);
+    if (!one.counters || count(one, number, at)) continue;
+    note("the counters of processor " + std::to_string(number) +
+         " counted no more, as after a suspend: they are opened again");
+    open(one, number);
+    were_away.insert(one.domain);
   }
+  set_again(were_away);
   add_busy_time();
   const bool had_energy = joules_.lacking().empty();
   reading now{.seconds = kernel_->now() - began_, .domains = counts_, .joules = joules_.read()};
@@ -353,7 +376,7 @@ kilohertz real_platform::frequency_of(const policy& of) const {
                         of.place + (of.by_speed ? "/scaling_setspeed" : "/scaling_max_freq"));
 }
 
-void real_platform::put(const policy& of, kilohertz frequency, bool raises) {
+void real_platform::put(const policy& of, kilohertz frequency) {
   const auto write = [&](const char* file) {
     const std::string place = of.place + file;
     try {
@@ -366,7 +389,8 @@ void real_platform::put(const policy& of, kilohertz frequency, bool raises) {
     }
   };
   if (of.by_speed) return write("/scaling_setspeed");
-  // The lower limit may never lie above the upper one.
+  // The lower limit may never lie above the upper one, whoever set it last.
+  const bool raises = frequency >= read_frequency(*kernel_, of.place + "/scaling_min_freq");
   write(raises ? "/scaling_max_freq" : "/scaling_min_freq");
   write(raises ? "/scaling_min_freq" : "/scaling_max_freq");
 }
@@ -378,11 +402,11 @@ void real_platform::set(std::size_t domain, kilohertz frequency) {
                          std::to_string(domains_[domain].frequencies.front()) + " to " +
                          std::to_string(domains_[domain].frequencies.back()));
   }
-  const kilohertz before = std::exchange(set_[domain], frequency);
+  set_[domain] = frequency;
   const bool offline = std::ranges::none_of(
       of.processors, [&](unsigned number) { return processors_.at(number).counters != nullptr; });
   if (offline) return;  // it is set once one of them is back
-  put(of, frequency, frequency > before);
+  put(of, frequency);
   const kilohertz now = frequency_of(of);
   const kilohertz off = now > frequency ? now - frequency : frequency - now;
   if (off <= step / 2) return;  // drivers round

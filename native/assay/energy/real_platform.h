@@ -12,8 +12,9 @@
 // or else steps of 100 MHz with both ends of its range.
 //
 // What changes while it runs: the counters of a processor that goes offline end, and begin anew when it is back,
-// when its domain's frequency is set again. A counter of energy that vanishes is noted, and there are no joules
-// from then on. Counters of instructions that vanish are an error, as nothing can be decided without.
+// when its domain's frequency is set again. So do counters that stood still for a whole interval or cannot be read any more, as
+// where a processor was away between two readings, or after a suspend. A counter of energy that vanishes is noted, and there are no joules
+// from then on. Counters of instructions that cannot be opened are an error, as nothing can be decided without.
 
 #ifndef ASSAY_ENERGY_REAL_PLATFORM_H_
 #define ASSAY_ENERGY_REAL_PLATFORM_H_
@@ -109,15 +110,18 @@ class real_platform : public platform {
     std::size_t domain;
     std::unique_ptr<processor_counters> counters;  // none while it is offline
     counted before{};
+    double counted_at = 0;  // of the kernel's time
     std::optional<double> busy_before;
   };
 
   void note(const std::string& text);
   void follow_processors();
-  void count(processor& of, unsigned number);
+  void open(processor& of, unsigned number);
+  void set_again(const std::set<std::size_t>& domains);
+  [[nodiscard]] bool count(processor& of, unsigned number, double at);
   void add_busy_time();
   [[nodiscard]] kilohertz frequency_of(const policy& of) const;
-  void put(const policy& of, kilohertz frequency, bool raises);
+  void put(const policy& of, kilohertz frequency);
 
   std::unique_ptr<kernel> kernel_;
   real_options options_;

@@ -7,7 +7,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <system_error>
+
+#include "assay/energy/training.h"
 
 namespace assay::energy {
 namespace {
@@ -25,9 +28,11 @@ struct mocked {
   std::vector<std::string> log;
   std::map<unsigned, counted> counters;
   std::set<unsigned> without_counters;
-  std::string refused;  // a place that refuses writes
-  std::string deaf;     // one that takes them and stays as it is
+  std::set<unsigned> taken_apart;  // as those of a processor that was offline
+  std::string refused;             // a place that refuses writes
+  std::string deaf;                // one that takes them and stays as it is
   double now = 0;
+  std::function<void(double)> meanwhile = [](double) {};  // is told how long a wait takes
 
   void write(const std::string& place, const std::string& text) const {
     const std::filesystem::path file = root / place.substr(1);
@@ -45,7 +50,7 @@ class mocked_counters final : public processor_counters {
 
   counted read() override {
     of_.log.push_back("count " + std::to_string(processor_));
-    if (of_.without_counters.contains(processor_)) {
+    if (of_.without_counters.contains(processor_) || of_.taken_apart.contains(processor_)) {
       throw std::system_error(ENODEV, std::generic_category());
     }
     return of_.counters[processor_];
@@ -74,12 +79,14 @@ class mocked_kernel final : public kernel {
     if (of_.without_counters.contains(processor)) {
       throw std::system_error(ENOENT, std::generic_category());
     }
+    of_.taken_apart.erase(processor);
     return std::make_unique<mocked_counters>(of_, processor);
   }
   double now() override { return of_.now; }
   void wait(double seconds) override {
     of_.log.emplace_back("wait");
     of_.now += seconds;
+    of_.meanwhile(seconds);
   }
 
  private:
@@ -135,6 +142,7 @@ class real_platform_test : public testing::Test {
   std::vector<std::string> log() { return std::exchange(machine_.log, {}); }
 
   const std::string zone = "/sys/class/powercap/intel-rapl:0/";
+  const std::string energy_read = "read " + zone + "energy_uj";
   mocked machine_;
 };
 
@@ -157,8 +165,12 @@ TEST_F(real_platform_test, reads_and_writes_in_this_sequence) {
       opening.push_back("read cpufreq/" + policy + "/" + file);
     }
   }
-  for (const char* last : {"read /proc/cpuinfo", "read online", "open 0", "count 0", "open 1",
-                           "count 1", "read /proc/stat"}) {
+  opening.emplace_back("read /proc/cpuinfo");
+  for (const char* file : {"name", "max_energy_range_uj", "energy_uj", "energy_uj"}) {
+    opening.push_back("read " + zone + file);
+  }
+  for (const char* last :
+       {"read online", "open 0", "count 0", "open 1", "count 1", "read /proc/stat"}) {
     opening.emplace_back(last);
   }
   EXPECT_EQ(log(), opening);
@@ -174,7 +186,8 @@ TEST_F(real_platform_test, reads_and_writes_in_this_sequence) {
   stat(25, 50);
   machine_.write(zone + "energy_uj", "2000000");  // it began again at 10 J
   const reading now = machine.read();
-  EXPECT_THAT(log(), ElementsAre("read online", "count 0", "count 1", "read /proc/stat"));
+  EXPECT_THAT(log(),
+              ElementsAre("read online", "count 0", "count 1", "read /proc/stat", energy_read));
   EXPECT_EQ(now.seconds, 0.5);
   EXPECT_EQ(now.domains[0].instructions, 20);  // others had the counters half of the time
   EXPECT_EQ(now.domains[0].cache_misses, 4);
@@ -193,11 +206,13 @@ TEST_F(real_platform_test, limits_are_moved_so_that_the_lower_never_exceeds_the_
               ElementsAre(850000, 900000, 1000000, 1100000, 1200000, 1210000));
   log();
   machine.set(0, 1200000);
-  EXPECT_THAT(log(), ElementsAre("write cpufreq/policy0/scaling_max_freq 1200000",
+  EXPECT_THAT(log(), ElementsAre("read cpufreq/policy0/scaling_min_freq",
+                                 "write cpufreq/policy0/scaling_max_freq 1200000",
                                  "write cpufreq/policy0/scaling_min_freq 1200000",
                                  "read cpufreq/policy0/scaling_max_freq"));
   machine.set(0, 900000);
-  EXPECT_THAT(log(), ElementsAre("write cpufreq/policy0/scaling_min_freq 900000",
+  EXPECT_THAT(log(), ElementsAre("read cpufreq/policy0/scaling_min_freq",
+                                 "write cpufreq/policy0/scaling_min_freq 900000",
                                  "write cpufreq/policy0/scaling_max_freq 900000",
                                  "read cpufreq/policy0/scaling_max_freq"));
 }
@@ -218,7 +233,8 @@ TEST_F(real_platform_test, a_processor_may_go_offline_and_come_back) {
   machine_.write(cpu + "online", "0");
   log();
   EXPECT_EQ(machine.read().domains[1].instructions, 100);
-  EXPECT_THAT(log(), ElementsAre("read online", "close 1", "count 0", "read /proc/stat"));
+  EXPECT_THAT(log(),
+              ElementsAre("read online", "close 1", "count 0", "read /proc/stat", energy_read));
   EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("processor 1 is offline")));
   machine.set(1, 2000000);  // nothing takes it now
   EXPECT_THAT(log(), IsEmpty());
@@ -228,9 +244,56 @@ TEST_F(real_platform_test, a_processor_may_go_offline_and_come_back) {
   EXPECT_THAT(log(), ElementsAre("read online", "open 1", "count 1",
                                  "write cpufreq/policy1/scaling_setspeed 2000000",
                                  "read cpufreq/policy1/scaling_setspeed", "count 0", "count 1",
-                                 "read /proc/stat"));
+                                 "read /proc/stat", energy_read));
   machine_.counters[1] = {10, 10, 7, 0};
   EXPECT_EQ(machine.read().domains[1].instructions, 107);
+}
+
+TEST_F(real_platform_test, a_processor_that_comes_back_has_the_limits_that_the_kernel_kept) {
+  by_limits(0);
+  by_limits(1);
+  real_platform machine(made());
+  machine.set(1, 1200000);
+  machine_.write(cpu + "online", "0");
+  (void)machine.read();
+  machine.set(1, 900000);
+  machine_.write(cpu + "online", "0-1");
+  log();
+  (void)machine.read();
+  EXPECT_THAT(log(), ElementsAre("read online", "open 1", "count 1",
+                                 "read cpufreq/policy1/scaling_min_freq",
+                                 "write cpufreq/policy1/scaling_min_freq 900000",
+                                 "write cpufreq/policy1/scaling_max_freq 900000",
+                                 "read cpufreq/policy1/scaling_max_freq", "count 0", "count 1",
+                                 "read /proc/stat", energy_read));
+}
+
+// As after a suspend, or where a processor was offline between two readings.
+TEST_F(real_platform_test, counters_that_count_no_more_are_opened_again) {
+  real_platform machine(made());
+  machine.set(1, 2000000);
+  machine_.counters = {{0, {10, 10, 100, 0}}, {1, {0, 0, 0, 0}}};
+  machine_.now = 0.1;
+  log();
+  (void)machine.read();
+  EXPECT_THAT(log(),
+              ElementsAre("read online", "count 0", "count 1", "open 1", "close 1", "count 1",
+                          "write cpufreq/policy1/scaling_setspeed 2000000",
+                          "read cpufreq/policy1/scaling_setspeed", "read /proc/stat", energy_read));
+  EXPECT_THAT(machine.take_notes(),
+              ElementsAre(HasSubstr("the counters of processor 1 counted no more")));
+  machine_.counters = {{0, {20, 20, 200, 0}}, {1, {10, 10, 7, 0}}};
+  machine_.now = 0.2;
+  EXPECT_EQ(machine.read().domains[1].instructions, 7);
+  EXPECT_THAT(machine.take_notes(), IsEmpty());
+
+  machine_.taken_apart = {1};
+  log();
+  EXPECT_EQ(machine.read().domains[1].instructions, 7);
+  EXPECT_THAT(log(),
+              ElementsAre("read online", "count 0", "count 1", "open 1", "close 1", "count 1",
+                          "write cpufreq/policy1/scaling_setspeed 2000000",
+                          "read cpufreq/policy1/scaling_setspeed", "read /proc/stat", energy_read));
 }
 
 TEST_F(real_platform_test, a_driver_that_refuses_is_an_error_that_names_the_place) {
@@ -260,10 +323,10 @@ TEST_F(real_platform_test, counters_that_vanish_are_an_error_and_energy_is_a_not
   EXPECT_FALSE(machine.read().joules.has_value());
   EXPECT_THAT(machine.take_notes(), IsEmpty());
   machine_.without_counters = {1};
-  EXPECT_THAT(error_of([&] { (void)machine.read(); }),
-              HasSubstr("the counters of processor 1 have vanished"));
-  EXPECT_THAT(error_of([&] { real_platform{made()}; }),
-              AllOf(HasSubstr("processor 1 cannot be counted"), HasSubstr("virtual PMU")));
+  for (const std::string& error :
+       {error_of([&] { (void)machine.read(); }), error_of([&] { real_platform{made()}; })}) {
+    EXPECT_THAT(error, AllOf(HasSubstr("processor 1 cannot be counted"), HasSubstr("virtual PMU")));
+  }
 }
 
 TEST_F(real_platform_test, sockets_of_hwmon_count_where_powercap_has_none) {
@@ -282,6 +345,27 @@ TEST_F(real_platform_test, sockets_of_hwmon_count_where_powercap_has_none) {
 TEST_F(real_platform_test, a_machine_without_cpufreq_is_told) {
   std::filesystem::remove_all(machine_.root / "sys/devices/system/cpu/cpufreq");
   EXPECT_THAT(error_of([&] { real_platform{made()}; }), HasSubstr("there is no policy in"));
+}
+
+// A counter of 10 J, at 0.9 W: in 25 seconds it begins again twice.
+TEST_F(real_platform_test, a_training_reads_energy_before_it_begins_again_twice) {
+  real_platform machine(made(), {.load_bytes = 4096});
+  std::uint64_t microjoules = 0;
+  machine_.write(zone + "energy_uj", "0");
+  (void)machine.read();
+  machine_.meanwhile = [&](double seconds) {
+    microjoules += static_cast<std::uint64_t>(seconds * 900'000);
+    machine_.write(zone + "energy_uj", std::to_string(microjoules % 10'000'000));
+    for (const unsigned number : {0U, 1U}) {
+      counted& one = machine_.counters[number];
+      one.enabled_ns += 1'000;
+      one.running_ns += 1'000;
+      one.instructions += 1'000;
+    }
+  };
+  const training found = train(machine, {.seconds = 25});
+  EXPECT_EQ(found.measured.size(), 6U);
+  for (const trained& one : found.measured) EXPECT_NEAR(one.watts, 0.9, 1e-6);
 }
 
 TEST_F(real_platform_test, loads_run_until_they_are_ended) {

@@ -187,7 +187,7 @@ const program& simulated_workload_named(std::string_view name) {
   const auto at = std::ranges::find(of, name, &program::name);
   if (at == of.end()) {
     throw platform_error("no simulated workload is called " + std::string(name) +
-                         "; `assay-governor-simulation --list` names them");
+                         "; `assay-governor-simulation list` names them");
   }
   return *at;
 }

@@ -10,6 +10,7 @@ namespace assay::energy {
 namespace {
 
 constexpr unsigned fewest_rounds = 3;
+constexpr double longest_slice = 10;  // seconds: a counter of energy may begin again once in each
 
 // Means over rounds, and how far they are from settled.
 class mean {
@@ -44,8 +45,12 @@ void measure(platform& machine, double seconds, point& at) {
   const std::size_t domains = machine.domains().size();
   for (std::size_t i = 0; i < domains; ++i) machine.set(i, at.frequency);
   const reading before = machine.read();
-  machine.wait(seconds);
-  const reading after = machine.read();
+  reading after = before;
+  const int slices = static_cast<int>(std::ceil(seconds / longest_slice));
+  for (int i = 0; i < slices; ++i) {
+    machine.wait(seconds / slices);
+    after = machine.read();
+  }
   if (!before.joules || !after.joules) {
     throw platform_error("training needs a counter of energy, and this machine has none");
   }

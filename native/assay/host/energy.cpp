@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 namespace assay::host {
 namespace {
@@ -15,20 +16,20 @@ constexpr const char* zone_prefix =
     "intel-rapl:";  // also of AMD's; intel-rapl-mmio: is the same again
 
 // The first line of a file; where there is none, `reason` says why.
-std::optional<std::string> first_line(const path& file, std::string& reason) {
-  errno = 0;
-  std::ifstream stream(file);
-  std::string line;
-  if (std::getline(stream, line)) return line;
-  const int error = errno;
+std::optional<std::string> first_line(const line_reader& read, const path& file,
+                                      std::string& reason) try {
+  return read(file);
+} catch (const std::system_error& failed) {
+  const int error = failed.code().value();
   reason = file.string() + " cannot be read";
   if (error != 0) reason += ": " + std::generic_category().message(error);
   if (error == EACCES || error == EPERM) reason += " (since Linux 5.10 only root may)";
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> number(const path& file, std::string& reason) {
-  const auto line = first_line(file, reason);
+std::optional<std::uint64_t> number(const line_reader& read, const path& file,
+                                    std::string& reason) {
+  const auto line = first_line(read, file, reason);
   if (!line) return std::nullopt;
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(line->data(), line->data() + line->size(), value);
@@ -62,7 +63,15 @@ std::optional<double> energy::total_joules() const {
   return total;
 }
 
-energy_meter::energy_meter(const path& directory) {
+std::string read_line(const path& file) {
+  errno = 0;
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) throw std::system_error(errno, std::generic_category());
+  return line;
+}
+
+energy_meter::energy_meter(const path& directory, line_reader read) : read_(std::move(read)) {
   std::vector<path> found;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -72,13 +81,14 @@ energy_meter::energy_meter(const path& directory) {
   std::ranges::sort(found);
   for (const path& folder : found) {
     std::string reason;
-    const auto own_name = first_line(folder / "name", reason);
+    const auto own_name = first_line(read_, folder / "name", reason);
     std::string name = own_name.value_or(folder.filename().string());
     if (const path parent = parent_of(folder); !parent.empty()) {
       std::string ignored;
-      name = first_line(parent / "name", ignored).value_or(parent.filename().string()) + "/" + name;
+      name = first_line(read_, parent / "name", ignored).value_or(parent.filename().string()) +
+             "/" + name;
     }
-    const auto range = number(folder / "max_energy_range_uj", reason);
+    const auto range = number(read_, folder / "max_energy_range_uj", reason);
     if (own_name && range) {
       zones_.push_back({name, folder / "energy_uj", *range});
     } else {
@@ -93,7 +103,7 @@ energy_meter::energy_meter(const path& directory) {
 
 void energy_meter::start() {
   std::erase_if(zones_, [this](zone& each) {
-    const auto now = number(each.counter, unavailable_[each.name]);
+    const auto now = number(read_, each.counter, unavailable_[each.name]);
     if (now) {
       unavailable_.erase(each.name);
       each.before_uj = *now;
@@ -109,7 +119,7 @@ energy energy_meter::lap() {
   used.unavailable = unavailable_;
   for (zone& each : zones_) {
     std::string reason;
-    const auto now = number(each.counter, reason);
+    const auto now = number(read_, each.counter, reason);
     if (!now) {
       used.unavailable[each.name] = reason;
       continue;

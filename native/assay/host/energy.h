@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,10 +36,16 @@ struct energy {
   [[nodiscard]] std::optional<double> total_joules() const;
 };
 
+// The first line of a file. Throws std::system_error.
+using line_reader = std::function<std::string(const std::filesystem::path&)>;
+[[nodiscard]] std::string read_line(const std::filesystem::path& file);
+
 class energy_meter {
  public:
-  // Zones are looked for in `directory`, so that a test can show it a machine unlike its own.
-  explicit energy_meter(const std::filesystem::path& directory = "/sys/class/powercap");
+  // Zones are looked for in `directory`, and their files read by `read`, so that a test can show it a machine unlike
+  // its own.
+  explicit energy_meter(const std::filesystem::path& directory = "/sys/class/powercap",
+                        line_reader read = read_line);
 
   // Called once each, in this order; both read a file of each zone.
   void start();
@@ -56,6 +63,7 @@ class energy_meter {
     std::uint64_t before_uj = 0;
   };
 
+  line_reader read_;
   std::vector<zone> zones_;
   std::map<std::string, std::string> unavailable_;
 };

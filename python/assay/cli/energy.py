@@ -202,13 +202,14 @@ def _print_rows(prediction: "Prediction") -> None:
 
 def _print_places(measured: "list[Measured]", described: "dict[str, Machine]", as_json: bool) -> None:
     from assay.cli.options import print_table
-    from assay.energy.place import placements
+    from assay.energy.place import on, placements
     from assay.energy.predict import EXPONENTS
     from assay.words import in_unit, number
 
-    works = [each.work for each in measured]
-    memory_ns = measured[0].memory_ns
-    ways = {name: placements(works, machine, name, memory_ns) for name, machine in described.items()}
+    ways = {
+        name: placements([on(each.work, machine, each.memory_ns) for each in measured], machine, name)
+        for name, machine in described.items()
+    }
     best = {
         goal: sorted(
             ((name, min(found, key=lambda each: each.cost(exponent))) for name, found in ways.items()),
@@ -282,6 +283,7 @@ def _print_errors(machine: str, as_json: bool) -> None:
             {
                 "source": found.source,
                 "mean_error": found.mean,
+                "missing": list(found.missing),
                 "microbenchmarks": [
                     {
                         "name": each.name,
@@ -296,6 +298,8 @@ def _print_errors(machine: str, as_json: bool) -> None:
         return
     typer.echo(f"Predicted times are off by {found.mean:.2%} on average; at most 1.9% in Bonnichsen (2016).")
     typer.echo(f"{found.source}.")
+    for why in found.missing:
+        typer.echo(f"Left out: {why}.")
     print_table(
         ("microbenchmark", "m, ns", "mean error", "largest"),
         [

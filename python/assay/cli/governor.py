@@ -64,9 +64,9 @@ def train(
             min=0,
             max=100,
         ),
-    ] = 2,
+    ] = 1,
 ) -> None:
-    """Measure what two loads cost at every frequency, on one processor and on all, and write that down.
+    """Measure what two loads cost at each frequency on one processor, two, four and so on, and write it down.
 
     The machine should have nothing else to do. What is changed meanwhile is put back.
 
@@ -74,18 +74,17 @@ def train(
     """
     from assay.files import check_writable
     from assay.governor.control import look
-    from assay.governor.training import save
+    from assay.governor.training import numbers_of_processors, save
     from assay.host.system import System
 
     check_writable(output, "--output")
     system = System()
     machine = look(system)
     _refuse(machine, "energy", "a training needs a counter of energy")
-    count = len({number for policy in machine["policies"] for number in policy["processors"]})
     request = {
         "action": "train",
         "seconds": seconds,
-        "processors": sorted({1, count}),
+        "processors": numbers_of_processors(system, machine),
         "load_bytes": load_mib * 2**20,
         "converged_within": converge / 100,
     }
@@ -119,7 +118,7 @@ def run(
     Example: `assay-governor run --optimize ED2`
     """
     from assay.errors import AssayError
-    from assay.governor.state import make_folder, state_file
+    from assay.governor.state import forget, make_folder, state_file
     from assay.governor.training import exponent, load
     from assay.host.system import System
     from assay.words import nearest
@@ -139,7 +138,7 @@ def run(
     try:
         done = _governed(System(), request)
     finally:
-        _forget(file)
+        forget(file)
     typer.echo(f"{done['decisions']} decisions in {done['seconds']:.1f} s; all is put back")
 
 
@@ -214,18 +213,24 @@ def restore() -> None:
     Example: `assay-governor restore`
     """
     from assay.governor.control import put_back
-    from assay.governor.state import state_file
+    from assay.governor.state import forget, state_file
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
+    from assay.host.tune import told
 
     system = System()
     with open_journal(journal_folder(), system) as journal:
-        pending = len(journal.pending)
+        pending, booted = len(journal.pending), journal.boot != system.boot
         left = put_back(system, journal) if pending else []
-        _forget(state_file())
-    typer.echo(f"{pending - len(left)} of {pending} places put back" if pending else "Nothing to put back.")
-    for line in left:
-        typer.echo(line, err=True)
+        forget(state_file())
+    if not pending:
+        typer.echo("Nothing to put back.")
+    elif booted:
+        typer.echo("The machine was started since: what is there now stays.")
+    else:
+        typer.echo(f"{pending - len(left)} of {pending} places put back")
+    for outcome in left:
+        typer.echo(told(outcome), err=True)
     if left:
         raise typer.Exit(1)
 
@@ -235,13 +240,6 @@ def _governed(system: "System", request: dict[str, Any]) -> dict[str, Any]:
     from assay.host.journal import journal_folder
 
     return governed(system, journal_folder(), request, lambda line: typer.echo(line, err=True))
-
-
-def _forget(file: Path) -> None:
-    from contextlib import suppress
-
-    with suppress(OSError):
-        file.unlink()
 
 
 def _refuse(machine: dict[str, Any], what: str, says: str) -> None:

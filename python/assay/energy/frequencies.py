@@ -4,7 +4,6 @@ A frequency is held by cpufreq's limits, least and most alike, which every drive
 through the journal of host settings, whatever ends the process (`host/journal.py`).
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,26 +85,34 @@ def held(system: System, folder: Path, gigahertz: float) -> Iterator[None]:
 
 
 def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
-    """Return package -> its joules so far and where its counter begins again; empty without permission."""
+    """Return zone -> its joules so far and where its counter begins again; empty without permission.
+
+    Packages and their memory, as `native/assay/host/energy.h` counts: not the whole platform (psys), which
+    has them in it, nor cores, which are in their package.
+    """
+    names = system.read_all(f"{_ZONES}/name")
     counters = system.read_all(f"{_ZONES}/energy_uj")
     ranges = system.read_all(f"{_ZONES}/max_energy_range_uj")
     found: dict[str, tuple[float, float]] = {}
-    for place, value in counters.items():
-        zone = os.path.dirname(place)  # noqa: PTH120 - a place is not a path of this machine
-        most = ranges.get(f"{zone}/max_energy_range_uj")
-        if zone.count(":") == 1 and most:  # parts of packages have two
-            found[zone] = (int(value) / 1e6, int(most) / 1e6)
+    for place, name in names.items():
+        zone = place.removesuffix("/name")
+        above = zone if zone.count(":") == 1 else zone.rpartition(":")[0]  # parts of packages have two
+        if not names.get(f"{above}/name", "").startswith("package") or (zone != above and name != "dram"):
+            continue
+        now, most = counters.get(f"{zone}/energy_uj"), ranges.get(f"{zone}/max_energy_range_uj")
+        if now is None or most is None:
+            return {}
+        found[zone] = (int(now) / 1e6, int(most) / 1e6)
     return found
 
 
 def joules_between(
     before: dict[str, tuple[float, float]], after: dict[str, tuple[float, float]]
 ) -> float | None:
-    """Return what was used; None where no counter was read both times."""
-    zones = before.keys() & after.keys()
-    if not zones:
+    """Return what was used; None where there is no counter, or one was not read both times."""
+    if not before or before.keys() != after.keys():
         return None
     return sum(
         after[zone][0] - before[zone][0] + (after[zone][1] if after[zone][0] < before[zone][0] else 0)
-        for zone in zones
+        for zone in before
     )

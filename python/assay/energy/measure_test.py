@@ -20,7 +20,6 @@ from assay.host.system import System
 from assay.host.testing import CPU, made_machine
 
 POLICY = f"{CPU}/cpufreq/policy0"
-ZONE = "/sys/class/powercap/intel-rapl:0"
 CPUFREQ = {
     f"{POLICY}/scaling_min_freq": "1000000",
     f"{POLICY}/scaling_max_freq": "3000000",
@@ -58,11 +57,38 @@ def test_a_driver_that_takes_any_frequency_has_steps_between_its_limits(tmp_path
 
 
 def test_energy_is_read_across_the_end_of_a_counter(tmp_path: Path) -> None:
-    counters = {f"{ZONE}/energy_uj": "9000000", f"{ZONE}/max_energy_range_uj": "10000000"}
+    counters = zone("0", "package-0", "9000000")
     before = joules_so_far(made_machine(tmp_path / "before", counters))
-    after = joules_so_far(made_machine(tmp_path / "after", counters | {f"{ZONE}/energy_uj": "1000000"}))
+    after = joules_so_far(made_machine(tmp_path / "after", zone("0", "package-0", "1000000")))
     assert joules_between(before, after) == pytest.approx(2.0)
     assert joules_between(before, {}) is None
+
+
+def zone(number: str, name: str, microjoules: str) -> dict[str, str]:
+    place = f"/sys/class/powercap/intel-rapl:{number}"
+    return {
+        f"{place}/name": name,
+        f"{place}/energy_uj": microjoules,
+        f"{place}/max_energy_range_uj": "10000000",
+    }
+
+
+def test_energy_is_that_of_packages_and_their_memory(tmp_path: Path) -> None:
+    """As native/assay/host/energy_test.cpp has it of the other meter."""
+    parts = (
+        ("0", "package-0", "1000000"),
+        ("0:0", "core", "2000000"),
+        ("0:1", "dram", "3000000"),
+        ("1", "package-1", "4000000"),
+        ("2", "psys", "5000000"),
+        ("2:0", "dram", "6000000"),
+    )
+    counters = {place: value for part in parts for place, value in zone(*part).items()}
+    found = joules_so_far(made_machine(tmp_path / "all", counters))
+    assert [joules for joules, _ in found.values()] == [1.0, 3.0, 4.0]
+    # Without one of them what was used is not known.
+    del counters["/sys/class/powercap/intel-rapl:0:1/energy_uj"]
+    assert joules_so_far(made_machine(tmp_path / "fewer", counters)) == {}
 
 
 def test_the_two_frequencies_are_inside_of_the_range() -> None:

@@ -52,10 +52,17 @@ class Of:
 
 @dataclass(frozen=True)
 class Errors:
-    """How far the model is off; `source` says in a sentence which times it was compared with."""
+    """How far the model is off.
+
+    Attributes:
+        each: of each microbenchmark.
+        source: says in a sentence which times it was compared with.
+        missing: why others could not be measured.
+    """
 
     each: tuple[Of, ...]
     source: str
+    missing: tuple[str, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -67,14 +74,16 @@ def errors_of(machine: str, system: System | None = None) -> Errors:
     """Return the errors of every microbenchmark, on this machine if its frequency can be set.
 
     Raises:
-        AssayError: a program is missing, a permission is, or there is no such simulated machine.
+        AssayError: a program is missing, a permission is, there is no such simulated machine, or no
+            microbenchmark can be measured.
     """
     system = system or System()
+    missing: tuple[str, ...] = ()
     frequencies = offered(system)
     if len(frequencies) > 2:
         if root_script() is None:
             raise AssayError(f"frequencies can be set here, but not by this user: {without_root()}")
-        times = _measured(system, frequencies)
+        times, missing = _measured(system, frequencies)
         source = "measured on this machine"
     else:
         simulation = simulated(machine)
@@ -85,7 +94,7 @@ def errors_of(machine: str, system: System | None = None) -> Errors:
         )
     one, other = two_of(sorted(next(iter(times.values()))))
     each = tuple(_error(name, of, one, other) for name, of in times.items())
-    return Errors(each, f"Predicted from {one:g} and {other:g} GHz; {source}")
+    return Errors(each, f"Predicted from {one:g} and {other:g} GHz; {source}", missing)
 
 
 def _error(name: str, times: Mapping[float, float], one: float, other: float) -> Of:
@@ -135,15 +144,24 @@ def simulated_runs(
     )
 
 
-def _measured(system: System, frequencies: Sequence[float]) -> dict[str, dict[float, float]]:
-    """Return name -> frequency -> nanoseconds of a run, of every microbenchmark on this machine."""
+def _measured(
+    system: System, frequencies: Sequence[float]
+) -> tuple[dict[str, dict[float, float]], tuple[str, ...]]:
+    """Return name -> frequency -> nanoseconds of a run on this machine, and why some cannot be measured."""
     program = programs.find(PROGRAM)
     times: dict[str, dict[float, float]] = {name: {} for name in _KINDS}
+    missing: list[str] = []
     for gigahertz in frequencies:
         with held(system, journal_folder(), gigahertz):
-            for name in _KINDS:
-                times[name][gigahertz] = timed(str(program), name)
-    return times
+            for name in list(times):
+                try:
+                    times[name][gigahertz] = timed(str(program), name)
+                except AssayError as error:
+                    missing.append(str(error))
+                    del times[name]
+    if not times:
+        raise AssayError(missing[-1])
+    return times, tuple(missing)
 
 
 def timed(program: str, name: str, seconds: float = 1.0, threads: int = 1) -> float:

@@ -1,8 +1,9 @@
 """Programs on a described machine: how long they take together, and where to place them.
 
 A question of Bonnichsen (2016, section 6.2). Each program has as many cores as it keeps busy, in a domain of
-cores that share a frequency. All share the memory's bandwidth: where they ask for more of it, the time of
-each outside of the chip is longer by the same factor. When one ends, the others go on with what it leaves.
+cores that share a frequency, or in several domains that are held at the same one if it needs more. All
+share the memory's bandwidth: where they ask for more of it, the time of each outside of the chip is longer by
+the same factor. When one ends, the others go on with what it leaves.
 """
 
 import math
@@ -24,8 +25,9 @@ class Placement:
     """Programs on a machine.
 
     Attributes:
-        domains: of each program, the number of its domain; empty: one after another.
-        gigahertz: of each domain, or of the machine where they run one after another.
+        domains: of each program, the number of its domain, or of those that it needs together; empty: one
+            after another.
+        gigahertz: of each such number, or of the machine where they run one after another.
         seconds: until the last one has ended.
         joules: of the machine, until then.
     """
@@ -59,12 +61,12 @@ class _Running:
 
 def on(work: Work, machine: Machine, memory_ns: float) -> Work:
     """Return what some work is on a machine, that was measured where a read takes `memory_ns`."""
-    turns = max(1.0, cores_of(work) / machine.cores_of_domain)  # fewer cores than it has threads
+    turns = max(1.0, cores_of(work) / machine.cores)  # fewer cores than it has threads
     return Work(
         work.gigacycles * machine.cycles * turns,
         work.outside_s * machine.memory_ns / memory_ns * turns,
         work.misses,
-        min(cores_of(work), machine.cores_of_domain),
+        min(cores_of(work), machine.cores),
     )
 
 
@@ -125,20 +127,18 @@ def _slower(running: Sequence[_Running], bandwidth_gb_s: float | None) -> float:
     return high
 
 
-def placements(works: Sequence[Work], machine: Machine, name: str, memory_ns: float) -> list[Placement]:
+def placements(works: Sequence[Work], machine: Machine, name: str) -> list[Placement]:
     """Return every way to place programs on a machine: in its domains at each frequency, and one by one.
 
     Args:
-        works: of the programs, as they were measured.
+        works: the programs, as they are on this machine (`on`).
         machine: it.
         name: its name, for the message.
-        memory_ns: of the machine where they were measured.
 
     Raises:
         AssayError: there are too many ways to try.
     """
-    here = [on(work, machine, memory_ns) for work in works]
-    shared = list(_assignments([cores_of(work) for work in here], machine))
+    shared = list(_assignments([cores_of(work) for work in works], machine))
     ways = sum(len(machine.frequencies_ghz) ** (max(domains) + 1) for domains in shared)
     if ways > MOST_WAYS:
         raise AssayError(
@@ -146,13 +146,13 @@ def placements(works: Sequence[Work], machine: Machine, name: str, memory_ns: fl
             " tried; give fewer programs, or fewer domains or frequencies"
         )
     found = [
-        together(here, domains, gigahertz, machine)
+        together(works, domains, gigahertz, machine)
         for domains in shared
         for gigahertz in product(machine.frequencies_ghz, repeat=max(domains) + 1)
     ]
     if len(works) > 1:
         for gigahertz in machine.frequencies_ghz:
-            one_by_one = [together([work], [0], [gigahertz], machine) for work in here]
+            one_by_one = [together([work], [0], [gigahertz], machine) for work in works]
             found.append(
                 Placement(
                     (),
@@ -165,18 +165,22 @@ def placements(works: Sequence[Work], machine: Machine, name: str, memory_ns: fl
 
 
 def _assignments(cores: Sequence[int], machine: Machine) -> Iterator[tuple[int, ...]]:
-    """Yield the domains of programs that fit; domains are alike, so that a new one is the next number."""
+    """Yield the domains of programs that fit; domains are alike, so that a new one is the next number.
 
-    def grow(begun: tuple[int, ...], used: list[int]) -> Iterator[tuple[int, ...]]:
-        if len(begun) == len(cores):
-            yield begun
+    What needs more cores than a domain has takes several as one, and others may have what it leaves of them.
+    """
+    size = machine.cores_of_domain
+
+    def grow(begun: tuple[int, ...], groups: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+        if sum(math.ceil(sum(group) / size) for group in groups) > machine.domains:
             return
-        needs = cores[len(begun)]
-        for domain in range(min(len(used) + 1, machine.domains)):
-            taken = used[domain] if domain < len(used) else 0
-            if taken + needs <= machine.cores_of_domain:
-                more = [*used, 0] if domain == len(used) else list(used)
-                more[domain] += needs
-                yield from grow((*begun, domain), more)
+        if len(begun) == len(cores):
+            if all(sum(group) <= size or max(group) > size for group in groups):
+                yield begun
+            return
+        for number in range(len(groups) + 1):
+            more = [*groups, ()] if number == len(groups) else list(groups)
+            more[number] += (cores[len(begun)],)
+            yield from grow((*begun, number), more)
 
     yield from grow((), [])

@@ -49,25 +49,39 @@ def test_programs_share_the_bandwidth_and_the_one_that_is_left_gets_all() -> Non
 
 def test_what_waits_and_what_computes_have_a_frequency_each_where_they_can() -> None:
     works = [COMPUTES, Work(0.4, 1.8)]
-    best = min(
-        placements(works, machine(domains=2, stalled_share=1.0), "m", 100.0), key=lambda each: each.cost(2)
-    )
+    best = min(placements(works, machine(domains=2, stalled_share=1.0), "m"), key=lambda each: each.cost(2))
     assert best.domains == (0, 1)
     assert best.gigahertz == (2.0, 1.0)
-    one_domain = placements(works, machine(), "m", 100.0)
+    one_domain = placements(works, machine(), "m")
     assert {len(each.gigahertz) for each in one_domain} == {1}
 
 
 def test_what_does_not_fit_runs_one_after_another() -> None:
-    found = placements([Work(1.0, 0.0, cores=3)] * 2, machine(), "m", 100.0)
+    found = placements([Work(1.0, 0.0, cores=3)] * 2, machine(), "m")
     assert {each.domains for each in found} == {()}
     assert min(each.seconds for each in found) == pytest.approx(1.0)
+
+
+def test_a_program_that_is_wider_than_a_domain_has_several() -> None:
+    wide = on(Work(4.0, 0.0, cores=16), machine(cores=16, domains=16), 100.0)
+    found = placements([wide], machine(cores=16, domains=16), "m")
+    assert {each.domains for each in found} == {(0,)}
+    assert min(each.seconds for each in found) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("cores", [(6, 2), (2, 6)])
+def test_what_a_wide_program_leaves_of_its_domains_others_may_have(cores: tuple[int, int]) -> None:
+    works = [Work(4.0, 0.0, cores=each) for each in cores]
+    ways = {each.domains for each in placements(works, machine(cores=8, domains=2), "m")}
+    assert ways == {(0, 0), ()}
+    ways = {each.domains for each in placements(works, machine(cores=12, domains=3), "m")}
+    assert ways == {(0, 0), (0, 1), ()}
 
 
 def test_too_many_ways_are_refused() -> None:
     many = machine(frequencies_ghz=[1.0 + i / 10 for i in range(20)], core_watts=8.0, cores=8, domains=8)
     with pytest.raises(AssayError, match="ways to place 6 programs"):
-        placements([COMPUTES] * 6, many, "many", 100.0)
+        placements([COMPUTES] * 6, many, "many")
 
 
 GOOD = """

@@ -13,20 +13,23 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assay import programs
 from assay.errors import AssayError
 from assay.host.journal import Change, Journal, open_journal
 from assay.host.system import System
+from assay.host.tune import Restored, told
 from assay.host.tune import restore as restore_host
-from assay.host.tune import told
 
 SETTING = "frequency"
 """The name that the journal has for what a governor changes."""
 
 PROGRAM = "assay-govern"
 USERSPACE = "userspace"
+
+_FREQUENCIES = ("/scaling_setspeed", "/scaling_min_freq", "/scaling_max_freq")
+"""The ends of places whose values a driver rounds, or caps while a processor is hot."""
 
 _ENDS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
@@ -67,8 +70,10 @@ def changes(system: System, machine: dict[str, Any]) -> list[Change]:
     return found
 
 
-def put_back(system: System, journal: Journal) -> list[str]:
-    """Put back what a governor left, and return what could not be, a line each.
+def put_back(system: System, journal: Journal) -> list[Restored]:
+    """Put back what a governor left, and return what could not be.
+
+    After another boot nothing of a governor's is left: what is there then stays.
 
     Raises:
         AssayError: the host is tuned otherwise, which stays.
@@ -77,8 +82,15 @@ def put_back(system: System, journal: Journal) -> list[str]:
         raise AssayError(
             f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first"
         )
-    outcomes = restore_host(system, journal, lambda place, now, was: None)
-    return [told(outcome) for outcome in outcomes if not outcome.settled]
+    same_boot = journal.boot == system.boot
+
+    def decide(place: str, _now: str, _was: str) -> Literal["keep", "overwrite"] | None:
+        if not same_boot:
+            return "keep"
+        return "overwrite" if place.endswith(_FREQUENCIES) else None  # the driver may have made it of ours
+
+    outcomes = restore_host(system, journal, decide, give_up_vanished=not same_boot)
+    return [outcome for outcome in outcomes if same_boot and not outcome.settled]
 
 
 def governed(system: System, folder: Path, request: dict[str, Any], say: Say) -> dict[str, Any]:
@@ -99,8 +111,13 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
     """
     program = str(programs.find(PROGRAM))
     with open_journal(folder, system) as journal, _ends_are_held():
-        if journal.pending and (left := put_back(system, journal)):
-            raise AssayError(f"what an earlier governor left cannot be put back: {'; '.join(left)}")
+        # What cannot be put back yet, as where a processor is offline, stays in the journal until it can.
+        left = put_back(system, journal) if journal.pending else []
+        if changed := [told(outcome) for outcome in left if outcome.fate == "changed"]:
+            raise AssayError(
+                f"what an earlier governor left cannot be put back: {'; '.join(changed)};"
+                " `assay host restore` asks what to do"
+            )
         machine = look(system)
         for what in ("frequencies", "counters"):
             if why := machine["lacking"].get(what):
@@ -109,12 +126,14 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
             _prepare(system, journal, changes(system, machine))
             return _carried_out([program, "--root", str(system.root)], request, journal.locks)
         finally:
-            for line in put_back(system, journal):
-                say(f"{line}; `assay host restore` asks what to do")
+            for outcome in put_back(system, journal):
+                say(f"{told(outcome)}; `assay host restore` asks what to do")
 
 
 def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> None:
     """Announce all that may be changed, and make the changes of governors."""
+    if not planned:
+        raise AssayError("frequencies cannot be governed: no policy tells its governor or its limits")
     if system.root == Path("/") and os.geteuid() != 0:
         raise AssayError(f"{planned[0].place} cannot be changed: only root may; nothing was changed")
     journal.announce(planned)
@@ -136,23 +155,33 @@ def _carried_out(command: list[str], request: dict[str, Any], locks: Sequence[in
     with tempfile.TemporaryFile("w+") as answer, tempfile.TemporaryFile("w+") as asked:
         json.dump({"protocol": 1} | request, asked)
         asked.seek(0)
-        process = subprocess.Popen(  # noqa: S603
-            [*launcher, str(os.getpid()), *command],
-            stdin=asked,
-            stdout=answer,
-            stderr=subprocess.PIPE,
-            text=True,
-            pass_fds=locks,
-        )
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                [*launcher, str(os.getpid()), *command],
+                stdin=asked,
+                stdout=answer,
+                stderr=subprocess.PIPE,
+                text=True,
+                pass_fds=locks,
+            )
+        except FileNotFoundError as error:
+            raise AssayError(
+                f"{error.filename} is missing, by which {PROGRAM} ends with this process: install util-linux"
+            ) from error
         assert process.stderr is not None
         said: list[str] = []
-        forward = _forwarded(process)
-        for line in process.stderr:  # until it ends
-            said.append(line)
-            if line.startswith("note: "):
-                print(line, end="", file=sys.stderr, flush=True)
-        process.wait()
-        forward()
+        undo = _forwarded(process)
+        try:
+            for line in process.stderr:  # until it ends
+                said.append(line)
+                if line.startswith("note: "):
+                    print(line, end="", file=sys.stderr, flush=True)
+        except BaseException:  # such as a note that cannot be written
+            process.kill()
+            raise
+        finally:
+            process.wait()  # while it lives, it would change again what is put back
+            undo()
         answer.seek(0)
         return _answer(process.returncode, answer.read(), "".join(said))
 

@@ -20,11 +20,12 @@ from assay import programs
 from assay.errors import AssayError
 from assay.governor import control
 from assay.governor.control import changes, governed, look, put_back
-from assay.governor.training import exponent, load, save
-from assay.host.journal import open_journal
+from assay.governor.state import forget
+from assay.governor.training import exponent, load, numbers_of_processors, save
+from assay.host.journal import Journal, open_journal
 from assay.host.system import _SCRIPT, System
 from assay.host.testing import CPU, made_machine
-from assay.host.tune import chosen, tune
+from assay.host.tune import Restored, chosen, tune
 
 POLICY = f"{CPU}/cpufreq/policy0"
 ZONE = "/sys/class/powercap/intel-rapl:0"
@@ -154,6 +155,57 @@ def test_kill_9_of_the_loop_is_told_and_all_is_as_it_was(system: System, folder:
     assert values(system) == before
 
 
+def go_offline(system: System) -> None:
+    """Have the one processor of a made machine go: a governor that runs notes it."""
+    (system.root / f"{CPU}/online".lstrip("/")).write_text("1\n")
+
+
+def test_a_note_that_cannot_be_written_ends_the_loop_before_all_is_put_back(
+    system: System, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Closed:
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    loops: list[subprocess.Popen[str]] = []
+    handlers = [signal.getsignal(number) for number in control._ENDS]
+    forwarded, restore = control._forwarded, control.put_back
+
+    def watched(process: subprocess.Popen[str]) -> Callable[[], None]:
+        loops.append(process)
+        return forwarded(process)
+
+    def after_the_loop(system: System, journal: Journal) -> list[Restored]:
+        assert [loop.returncode for loop in loops] == [-signal.SIGKILL]
+        assert [signal.getsignal(number) for number in control._ENDS] == handlers
+        return restore(system, journal)
+
+    before = values(system)
+    asked = request(system, folder)
+    go_offline(system)
+    monkeypatch.setattr(control, "_forwarded", watched)
+    monkeypatch.setattr(control, "put_back", after_the_loop)
+    monkeypatch.setattr(sys, "stderr", Closed())
+    with pytest.raises(BrokenPipeError):
+        governed(system, folder, asked, print)
+    assert loops
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_notes_that_nobody_reads_end_it_and_all_is_as_it_was(system: System, folder: Path) -> None:
+    before = values(system)
+    process = started(system, folder)
+    loop = of_the_loop(folder)
+    assert process.stderr
+    process.stderr.close()
+    go_offline(system)
+    assert process.wait() != 0
+    assert gone(loop)
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
 def test_kill_9_of_everything_is_put_back_by_the_next_start(system: System, folder: Path) -> None:
     before = values(system)
     process = started(system, folder)
@@ -212,6 +264,115 @@ def test_kill_9_at_each_step_loses_nothing(system: System, folder: Path) -> None
     assert 5 < number < 100
 
 
+def driver_that(makes: Callable[[int], int], system: System) -> Callable[..., dict[str, Any]]:
+    """Return a loop that sets 3 GHz, of which a driver makes something else."""
+
+    def loop(*_: object) -> dict[str, Any]:
+        speed = system.read(f"{POLICY}/scaling_governor") == "userspace"
+        for file in ("setspeed",) if speed else ("max_freq", "min_freq"):
+            system.write({f"{POLICY}/scaling_{file}": str(makes(3_000_000))})
+        return {}
+
+    return loop
+
+
+@pytest.mark.parametrize("by", [BY_SPEED | {f"{POLICY}/scaling_governor": "userspace"}, BY_LIMITS])
+@pytest.mark.parametrize("makes", [lambda khz: khz - 4_000, lambda khz: min(khz, 2_500_000)])
+def test_what_a_driver_made_of_a_frequency_is_put_back_too(
+    by: dict[str, str],
+    makes: Callable[[int], int],
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It rounds, or caps while the processor is hot."""
+    system = made_machine(tmp_path / "root", by)
+    places = [f"{POLICY}/scaling_{file}" for file in ("setspeed", "min_freq", "max_freq")]
+    monkeypatch.setattr(control, "_carried_out", driver_that(makes, system))
+    said: list[str] = []
+    governed(system, folder, {}, said.append)
+    assert said == []
+    assert {place: system.read(place) for place in places} == {place: by[place] for place in places}
+    assert not (folder / "host.journal").exists()
+
+
+def test_a_governor_that_another_one_chose_meanwhile_stays_and_holds_the_next_start(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = made_machine(tmp_path / "root", BY_SPEED)
+
+    def loop(*_: object) -> dict[str, Any]:
+        system.write({f"{POLICY}/scaling_governor": "performance"})
+        return {}
+
+    monkeypatch.setattr(control, "_carried_out", loop)
+    said: list[str] = []
+    governed(system, folder, {}, said.append)
+    assert "something else made it performance" in said[0]
+    with pytest.raises(AssayError, match="something else made it performance"):
+        governed(system, folder, {}, print)
+    assert system.read(f"{POLICY}/scaling_governor") == "performance"
+
+
+def test_after_another_boot_what_is_there_stays(system: System, folder: Path) -> None:
+    process = started(system, folder)
+    loop = of_the_loop(folder)
+    process.kill()
+    process.communicate()
+    until(lambda: gone(loop))
+    (system.root / "proc/sys/kernel/random/boot_id").write_text("second-boot\n")
+    (system.root / f"{POLICY}/scaling_max_freq".lstrip("/")).write_text("2500000\n")
+    (system.root / f"{POLICY}/scaling_min_freq".lstrip("/")).unlink()
+    before = values(system)
+    with open_journal(folder, system) as journal:
+        assert journal.pending
+        assert put_back(system, journal) == []
+    assert values(system) == before
+    assert not (folder / "host.journal").exists()
+
+
+def test_a_policy_whose_processor_is_offline_at_the_end_is_put_back_once_it_can_be(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = f"{CPU}/cpufreq/policy1"
+    second = {place.replace(POLICY, other): value for place, value in BY_SPEED.items() if POLICY in place}
+    second |= {f"{other}/{name}_cpus": "1" for name in ("affected", "related")}
+    system = made_machine(tmp_path / "root", BY_SPEED | second)
+    here, away = system.root / other.lstrip("/"), system.root / "away"
+    said: list[str] = []
+    goes = [True]
+
+    def loop(*_: object) -> dict[str, Any]:
+        if goes.pop():
+            here.rename(away)
+        return {}
+
+    monkeypatch.setattr(control, "_carried_out", loop)
+    governed(system, folder, {}, said.append)
+    assert "policy1/scaling_governor: has vanished" in said[0]
+    goes.append(False)
+    governed(system, folder, {}, said.append)  # it does not hold the others
+    assert system.read(f"{POLICY}/scaling_governor") == "schedutil"
+    away.rename(here)
+    assert system.read(f"{other}/scaling_governor") == "userspace"
+    with open_journal(folder, system) as journal:
+        assert put_back(system, journal) == []
+    assert system.read(f"{other}/scaling_governor") == "schedutil"
+
+
+def test_without_setpriv_it_says_so(system: System, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, asked = values(system), request(system, folder)
+    monkeypatch.setenv("PATH", str(folder / "empty"))
+    with pytest.raises(AssayError, match=r"setpriv is missing.*install util-linux"):
+        governed(system, folder, asked, print)
+    assert values(system) == before
+
+
+def test_policies_that_tell_nothing_are_refused(system: System, folder: Path) -> None:
+    with open_journal(folder, system) as journal, pytest.raises(AssayError, match="no policy tells"):
+        control._prepare(system, journal, [])
+
+
 def test_without_permission_nothing_is_changed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,8 +400,12 @@ def test_two_at_once_are_refused(system: System, folder: Path) -> None:
     process = started(system, folder)
     with pytest.raises(AssayError, match=r"another assay .* tunes this host"):
         governed(system, folder, request(system, folder), print)
+    forget(folder / "state.json")
+    assert (folder / "state.json").exists()  # the one that runs is to be seen still
     process.terminate()
     process.communicate()
+    forget(folder / "state.json")
+    assert not (folder / "state.json").exists()
 
 
 def test_a_host_that_is_tuned_stays_so(system: System, folder: Path) -> None:
@@ -325,6 +490,17 @@ def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path)
     process.communicate()
     assert process.returncode == 0
     assert values(system) == before
+
+
+@pytest.mark.parametrize(
+    ("online", "numbers"), [("0-5", [1, 2, 4, 6]), ("0-2,4", [1, 2, 4]), ("0", [1]), (None, [1, 2, 4, 6])]
+)
+def test_a_training_is_for_the_processors_that_are_online(
+    online: str | None, numbers: list[int], tmp_path: Path
+) -> None:
+    system = made_machine(tmp_path, {f"{CPU}/online": online} if online else {})
+    machine = {"policies": [{"processors": [0, 1, 2]}, {"processors": [3, 4, 5]}]}
+    assert numbers_of_processors(system, machine) == numbers
 
 
 @pytest.mark.parametrize(("text", "value"), [("E", 0), ("ED", 1), ("ED2", 2), ("ED^2", 2), ("ED^0.5", 0.5)])

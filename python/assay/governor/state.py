@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def running(file: Path) -> dict[str, Any] | None:
     return state if name.endswith("govern") else None
 
 
+def forget(file: Path) -> None:
+    """Remove the state of a governor that has ended; that of one which runs stays."""
+    with suppress(OSError, AssayError):
+        if running(file) is None:
+            file.unlink()
+
+
 def objective(exponent: float) -> str:
     """Return the name of energy * time^exponent."""
     if exponent == 0:
@@ -62,7 +70,8 @@ def explained(state: dict[str, Any]) -> list[str]:
             lines.append(
                 f"  seen at {_ghz(seen)}: {seen['instructions_per_second'] / 1e6:,.0f}M instructions and"
                 f" {seen['cache_misses_per_second'] / 1e6:,.1f}M cache misses a second,"
-                f" {seen['active_processors']:.1f} processors busy"
+                f" {seen['active_processors']:.1f} processors busy,"
+                f" {seen['active_in_machine']:.1f} in the machine"
             )
         lines += [f"  before: {_ghz(decision)}: {_why(decision)}" for decision in reversed(before[-4:])]
     return lines

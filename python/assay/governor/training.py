@@ -8,9 +8,19 @@ from typing import Any
 
 from assay.errors import AssayError
 from assay.files import write
+from assay.host.system import ONLINE, System
+from assay.host.threads import numbers
 
 _VERSION = 1
 _MOST = 100
+
+
+def numbers_of_processors(system: System, machine: dict[str, Any]) -> list[int]:
+    """Return for how many processors to train: 1, 2, 4 and so on, and all that are online."""
+    all_of = {number for policy in machine["policies"] for number in policy["processors"]}
+    if online := system.read(ONLINE):  # without it no processor can go
+        all_of &= set(numbers(online))
+    return sorted({len(all_of), *(1 << power for power in range(len(all_of).bit_length()))})
 
 
 def save(file: Path, training: dict[str, Any]) -> None:

@@ -159,14 +159,26 @@ def _perf(program: Path, name: str, scratch: Path, stop: StopSignals) -> tuple[_
             f"perf may not look at programs here, so that shares are of instructions: {why}",
         )
     script = _run(perf, ["script", "-i", str(data), "-F", "ip,sym,srcline"], stop)
+    sampled = parse_perf(script.stdout.decode(errors="replace"))
+    if script.exit_code != 0 or not sampled.functions:
+        why = " ".join(script.stderr.decode(errors="replace").split())[:200] or "it saw nothing"
+        return None, f"perf does not tell what it saw, so that shares are of instructions: {why}"
+    return sampled, ""
+
+
+def parse_perf(text: str) -> _Sampled:
+    """Return where the program was, from what `perf script -F ip,sym,srcline` prints.
+
+    For each look an address with the function, and below it the line of the source, if that is known.
+    """
     lines: Counter[_Place] = Counter()
     functions: Counter[str] = Counter()
-    for line in script.stdout.decode(errors="replace").splitlines():
+    for line in text.splitlines():
         if sample := re.match(r"\s*[0-9a-f]{4,} (.*)", line):
             functions[_short(sample[1])] += 1
         elif place := re.match(r"\s+(\S+):(\d+)$", line):
             lines[place[1], int(place[2])] += 1
-    return _Sampled(lines, functions), ""
+    return _Sampled(lines, functions)
 
 
 @dataclass(frozen=True)
