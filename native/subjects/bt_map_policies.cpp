@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 
-#include "assay/host/instruction_set.h"
 #include "assay/sync/elided_lock.h"
 #include "assay/sync/spin_lock.h"
 #include "bt_map.h"
@@ -44,11 +43,6 @@ static const small_subject<small_optimistic_replacing> small_replacing{
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6", "epochs"};
 
-// Without vector instructions, which the emulator of transactions does not know.
-struct small_scalar_nodes : small_nodes {
-  static constexpr auto most_instructions = assay::host::instruction_set::scalar;
-};
 using under_elided_lock = assay::bt::coarse<assay::sync::elided_lock<std::mutex>>;
-static const subject<numbers<under_elided_lock, small_scalar_nodes>> small_elided{
-    "bt_map_elided_6", "bt_map_elided with nodes of 6, searched without vector instructions",
-    "epochs"};
+static const subject<numbers<under_elided_lock, small_nodes>> small_elided{
+    "bt_map_elided_6", "bt_map_elided with nodes of 6", "epochs"};

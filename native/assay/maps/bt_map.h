@@ -294,6 +294,8 @@ class bt_map {
   };
 
   [[nodiscard]] static set usable_set() {
+    // A function with vector instructions ends by vzeroupper, which aborts a transaction.
+    if (Synchronisation::is_elided()) return set::scalar;
     return std::min(host::best_instruction_set(), Settings::most_instructions);
   }
 

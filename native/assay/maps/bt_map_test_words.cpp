@@ -42,9 +42,8 @@ std::vector<variant> variants_of_words() {
       variant_of<int64_t, padded, coarse<std::mutex>>("int64_padded_coarse_mutex"),
       variant_of<uint64_t, uint64_t, coarse<sync::spin_lock>, bt_capacities<6, 6>>(
           "uint64_uint64_coarse_spin_lock_capacity_6"),
-      // Without vector instructions, which the emulator of transactions does not know.
-      variant_of<uint64_t, uint64_t, coarse<sync::elided_lock<std::mutex>>,
-                 settings<6, 6, set::scalar>>("uint64_uint64_coarse_elided_capacity_6_scalar"),
+      variant_of<uint64_t, uint64_t, coarse<sync::elided_lock<std::mutex>>, bt_capacities<6, 6>>(
+          "uint64_uint64_coarse_elided_capacity_6"),
       variant_of<int32_t, uint16_t, optimistic, bt_capacities<6, 6>, epochs, std::greater<>>(
           "descending_int32_uint16_capacity_6"),
       variant_of<double, uint64_t, coarse<std::mutex>, bt_capacities<6, 6>>(

@@ -35,6 +35,9 @@ struct optimistic {
   static constexpr bool replaces_parents = false;
   using node_lock = sync::optimistic_lock;
 
+  // Whether operations may be transactions of the processor.
+  [[nodiscard]] static bool is_elided() noexcept { return false; }
+
   // What all threads share, and a critical section of it.
   struct shared {};
   struct section {
@@ -75,6 +78,11 @@ struct coarse {
   static constexpr bool replaces_parents = true;
   using node_lock = no_node_lock;
 
+  [[nodiscard]] static bool is_elided() noexcept {
+    if constexpr (requires { Lock::is_elided(); }) return Lock::is_elided();
+    return false;
+  }
+
   struct alignas(64) shared {
     Lock lock;
   };
@@ -106,6 +114,7 @@ concept synchronisation = requires(typename T::shared& shared, typename T::node_
   lock.try_lock(lock.read());
   { T::is_coarse } -> std::convertible_to<bool>;
   { T::replaces_parents } -> std::convertible_to<bool>;
+  { T::is_elided() } -> std::same_as<bool>;
 };
 
 // The nodes that one step of balancing may need, made before it begins: so no memory is asked for

@@ -63,6 +63,11 @@ class elided_exclusive {
   elided_exclusive(const elided_exclusive&) = delete;
   elided_exclusive& operator=(const elided_exclusive&) = delete;
 
+  // Whether sections may be transactions on this processor.
+  [[nodiscard]] static bool is_elided() noexcept {
+    return transaction::here != transaction::backend::none;
+  }
+
   // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
   void lock() {
     use_.wanted(this);

@@ -112,23 +112,17 @@ class eliding_thread {
     }
   }
 
-  // One section in 64 or so is timed; at random, so that of several locks all are. None in which
-  // another elided lock is entered: whose time that is depends on whether they are one transaction.
-  void begin_sample(const void* lock, unsigned attempts) noexcept {
-    if (sampled_ != nullptr) return drop_sample();
-    if (until_sample_-- != 0) return;
-    until_sample_ = static_cast<unsigned>(random() % (2 * sections_a_sample));
-    sampled_ = lock;
-    attempts_ = attempts;
-    began_ = std::chrono::steady_clock::now();
+  // After each section. Once in 64 or so, at random, the lock is told how many there were: where a
+  // thread uses several locks, each of them in proportion.
+  void ended(elision_tuning& tuning) noexcept {
+    if (until_record_-- != 0) return;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    tuning.record(of_record_,
+                  static_cast<std::uint64_t>(
+                      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()));
+    until_record_ = static_cast<unsigned>(random() % (2 * sections_a_record));
+    of_record_ = until_record_ + 1U;
   }
-  void end_sample(const void* lock, elision_tuning& tuning) noexcept {
-    if (sampled_ != lock) return;
-    sampled_ = nullptr;
-    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began_;
-    tuning.record(attempts_, static_cast<std::uint64_t>(took.count()));
-  }
-  void drop_sample() noexcept { sampled_ = nullptr; }
 
  private:
   // The listing's slot of 1,024 cycles, and its b for 16 threads: the longest wait is about 1 ms.
@@ -136,7 +130,7 @@ class eliding_thread {
   static constexpr std::chrono::nanoseconds pause_takes{16};
   static constexpr unsigned most_delay = 12;
   static constexpr unsigned pauses_of_a_yield = 64;
-  static constexpr std::uint64_t sections_a_sample = 64;  // two looks at the clock, 40 ns or more
+  static constexpr std::uint64_t sections_a_record = 64;  // a look at the clock: 20 ns or more
 
   // Marsaglia's xorshift (2003): what threads draw must differ, and no more.
   std::uint64_t random() noexcept {
@@ -153,11 +147,9 @@ class eliding_thread {
   std::size_t depth_ = 0;
   unsigned held_ = 0;
   unsigned delay_ = 0;
-  unsigned until_sample_ = 0;
+  unsigned until_record_ = 0;
+  unsigned of_record_ = 1;
   std::uint64_t drawn_ = 0;
-  const void* sampled_ = nullptr;
-  unsigned attempts_ = 0;
-  std::chrono::steady_clock::time_point began_{};
 };
 
 inline thread_local constinit eliding_thread eliding_thread::here_{};
@@ -203,7 +195,6 @@ class alignas(64) elision {
       return;
     }
     const unsigned attempts = attempts_now(me);
-    me.begin_sample(lock, attempts);
     for (unsigned round = 0; attempts != 0 && !is_dormant() && round < most_rounds; ++round) {
       me.back_off();
       if (elide(me, lock, attempts, free, [&] { return became_free(free); })) return;
@@ -238,14 +229,14 @@ class alignas(64) elision {
     if (!me.leave(lock)) {
       me.gave_back();
       me.succeeded();
-      me.end_sample(lock, tuning_);
+      me.ended(tuning_);
       return false;
     }
     transaction::commit();
     if (!me.elides()) {
       elision_probes::commits.add();
       me.succeeded();
-      me.end_sample(lock, tuning_);
+      me.ended(tuning_);
     }
     return true;
   }
@@ -271,7 +262,6 @@ class alignas(64) elision {
   template <class Free>
   static void enter_inside(eliding_thread& me, const void* lock, const Free& free) {
     static_cast<void>(transaction::begin());  // an abort goes back to the outermost
-    me.drop_sample();
     if (!free() || !me.may_elide_more()) transaction::abort<not_open>();
     me.enter(lock);
   }

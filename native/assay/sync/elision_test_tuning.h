@@ -24,7 +24,7 @@ class elision_tuning {
   [[nodiscard]] unsigned attempts() const noexcept { return steered.value_or(drawn(2) * 3); }
   [[nodiscard]] bool pays() const noexcept { return attempts() != 0; }
   void taken_inside() noexcept {}
-  void record(unsigned /*attempts*/, std::uint64_t /*ns*/) noexcept {}
+  void record(std::uint64_t /*sections*/, std::uint64_t /*ns*/) noexcept {}
 
  private:
   static unsigned drawn(unsigned below) noexcept {

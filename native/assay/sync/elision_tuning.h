@@ -4,18 +4,20 @@
 //
 //     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
 //     ... a section with at most so many ...
-//     tuning.record(attempts, ns);                         // of some sections, how long it took
+//     tuning.record(sections, now_ns);                     // sometimes: so many have ended by now
 //     tuning.pays();                                       // whether to let transactions run at all
 //
 // Whether a transaction pays depends on what the section does, on who else does it, and on the
 // processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano
 // 2014, who climb a hill by processor cycles; libomp's adaptive lock judges by failures alone, and
 // does not see that a transaction which commits may cost more than it gains). A choice stands for a
-// window of some sections, whose mean time is what it costs: from the wish to enter until the
-// section has ended, waits and all that ran in vain included, but for the two that took longest: a
-// thread that lost its processor says nothing about transactions. After each choice was tried once, the
-// one that cost least is taken. One window in 32 goes to another one by turns, as they may have
-// become better: what they cost at most is known.
+// window of some sections, and what it costs is the time that passed, over the sections of all threads
+// that ended in it. How long single sections take would not do: where transactions fail, threads wait
+// at random, seldom and long, and whoever looks at a few sections sees the short ones of the others.
+// Of the last two windows of a choice the shorter one counts, as in the other a thread may have lost its
+// processor, or have had other things to do. After each choice was tried twice, the one that cost
+// least is taken. One window in 32 goes to another one by turns, as they may have become better: what
+// they cost at most is known.
 //
 // A lock that is taken inside of another one's section always pays, however little its own transactions
 // gain: those of the other one would end at it.
@@ -55,35 +57,40 @@ class elision_tuning {
     if (!is_inner_.load(memory_order_relaxed)) is_inner_.store(true, memory_order_relaxed);
   }
 
-  // A section that began when there were this many attempts took this long.
-  void record(unsigned attempts, std::uint64_t ns) noexcept {
+  // `sections` have ended since the last record of this thread, and the steady clock is at `ns`.
+  void record(std::uint64_t sections, std::uint64_t ns) noexcept {
     if (!busy_.try_lock()) return;
-    if (attempts == choices[now_]) add(ns);
+    add(sections, ns);
     busy_.unlock();
   }
 
  private:
-  void add(std::uint64_t ns) noexcept {
-    sum_ += ns;
-    if (ns > longest_[0]) {
-      longest_ = {ns, longest_[0]};
-    } else {
-      longest_[1] = std::max(longest_[1], ns);
-    }
-    if (++records_ == window) {
-      costs_[now_] = (sum_ - longest_[0] - longest_[1]) / (window - longest_.size());
-      longest_ = {};
-      sum_ = 0;
-      records_ = 0;
-      ++windows_;
-      now_ = next();
-      attempts_.store(choices[now_], memory_order_relaxed);
-    }
+  void add(std::uint64_t sections, std::uint64_t ns) noexcept {
+    if (began_ == 0) began_ = ns;  // what ended before is of no window
+    sections_ += sections;
+    if (++records_ <= window) return;
+    // Another thread may have looked at the clock after this one, and recorded first.
+    before_[now_] = last_[now_];
+    last_[now_] = (std::max(ns, began_) - began_) * 1000 / sections_;
+    began_ = ns;
+    sections_ = 0;
+    records_ = 0;
+    ++windows_;
+    now_ = next();
+    attempts_.store(choices[now_], memory_order_relaxed);
   }
   [[nodiscard]] std::size_t next() const noexcept {
-    if (windows_ < choices.size()) return windows_;
+    if (windows_ < 2 * choices.size()) return windows_ % choices.size();
     if (windows_ % windows_a_look == 0) return windows_ / windows_a_look % choices.size();
-    return static_cast<std::size_t>(std::ranges::min_element(costs_) - costs_.begin());
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < choices.size(); ++i) {
+      if (cost(i) < cost(best)) best = i;
+    }
+    return best;
+  }
+  // Picoseconds for a section.
+  [[nodiscard]] std::uint64_t cost(std::size_t choice) const noexcept {
+    return std::min(before_[choice], last_[choice]);
   }
 
   atomic<unsigned> attempts_{choices[0]};
@@ -91,11 +98,12 @@ class elision_tuning {
   spin_lock busy_;
   // Under busy_.
   unsigned records_ = 0;
-  std::uint64_t sum_ = 0;
-  std::array<std::uint64_t, 2> longest_{};
+  std::uint64_t began_ = 0;
+  std::uint64_t sections_ = 0;
   std::size_t windows_ = 0;
   std::size_t now_ = 0;
-  std::array<std::uint64_t, choices.size()> costs_{};
+  std::array<std::uint64_t, choices.size()> before_{};
+  std::array<std::uint64_t, choices.size()> last_{};
 };
 
 }  // namespace assay::sync
