@@ -400,8 +400,8 @@ def trees() -> None:
 
 def sections() -> None:
     """Print the throughput of a map in optimistic sections over that of maps behind locks, two threads."""
-    locked = ("flat_map_shared_mutex", "flat_map_mutex", "std_map_shared_mutex", "std_map_mutex")
-    entrants = [f"{subject}:2" for subject in ("flat_map_optimistic", *locked)]
+    locked = ("treap_shared_mutex", "treap_mutex", "std_map_shared_mutex", "std_map_mutex")
+    entrants = [f"{subject}:2" for subject in ("treap_optimistic", *locked)]
     turns = {
         keys: partial(measure, "maps_benchmark", str(keys), *entrants, "--mix=90=5,5,90,50")
         for keys in (200, 2_000)

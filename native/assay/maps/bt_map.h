@@ -294,9 +294,12 @@ class bt_map {
   };
 
   [[nodiscard]] static set usable_set() {
-    // A function with vector instructions ends by vzeroupper, which aborts a transaction.
-    if (Synchronisation::is_elided()) return set::scalar;
     return std::min(host::best_instruction_set(), Settings::most_instructions);
+  }
+  // With what the calling thread searches now: a function with vector instructions ends by
+  // vzeroupper, which aborts a transaction.
+  [[nodiscard]] set set_now() const noexcept {
+    return Synchronisation::in_transaction() ? set::scalar : set_;
   }
 
   static std::uint64_t hash_of(parameter<K> key) {
@@ -453,8 +456,9 @@ class bt_map {
   [[nodiscard]] located locate(parameter<K> key, std::uint64_t hash) const {
 #if defined(__x86_64__)
     if constexpr (types::has_vectors || types::has_fingerprints) {
-      if (set_ == set::avx512) return locate_avx512<Writes>(key, hash);
-      if (set_ == set::avx2) return locate_avx2<Writes>(key, hash);
+      const set with = set_now();
+      if (with == set::avx512) return locate_avx512<Writes>(key, hash);
+      if (with == set::avx2) return locate_avx2<Writes>(key, hash);
     }
 #endif
     return locate_scalar<Writes>(key, hash);
@@ -546,8 +550,9 @@ class bt_map {
   void locate_group(std::span<const K> keys, group& each) const {
 #if defined(__x86_64__)
     if constexpr (types::has_vectors || types::has_fingerprints) {
-      if (set_ == set::avx512) return locate_group_avx512(keys, each);
-      if (set_ == set::avx2) return locate_group_avx2(keys, each);
+      const set with = set_now();
+      if (with == set::avx512) return locate_group_avx512(keys, each);
+      if (with == set::avx2) return locate_group_avx2(keys, each);
     }
 #endif
     locate_group_as<set::scalar>(keys, each);

@@ -35,8 +35,8 @@ struct optimistic {
   static constexpr bool replaces_parents = false;
   using node_lock = sync::optimistic_lock;
 
-  // Whether operations may be transactions of the processor.
-  [[nodiscard]] static bool is_elided() noexcept { return false; }
+  // Whether the calling thread is in an operation that is a transaction of the processor.
+  [[nodiscard]] static bool in_transaction() noexcept { return false; }
 
   // What all threads share, and a critical section of it.
   struct shared {};
@@ -78,8 +78,8 @@ struct coarse {
   static constexpr bool replaces_parents = true;
   using node_lock = no_node_lock;
 
-  [[nodiscard]] static bool is_elided() noexcept {
-    if constexpr (requires { Lock::is_elided(); }) return Lock::is_elided();
+  [[nodiscard]] static bool in_transaction() noexcept {
+    if constexpr (requires { Lock::in_transaction(); }) return Lock::in_transaction();
     return false;
   }
 
@@ -114,7 +114,7 @@ concept synchronisation = requires(typename T::shared& shared, typename T::node_
   lock.try_lock(lock.read());
   { T::is_coarse } -> std::convertible_to<bool>;
   { T::replaces_parents } -> std::convertible_to<bool>;
-  { T::is_elided() } -> std::same_as<bool>;
+  { T::in_transaction() } -> std::same_as<bool>;
 };
 
 // The nodes that one step of balancing may need, made before it begins: so no memory is asked for

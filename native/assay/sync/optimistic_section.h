@@ -32,7 +32,8 @@
 // Neither f enters the same section again. Builds without NDEBUG find that, a section that only
 // reads and writes, and a write before begin(): one line on standard error, and the program ends.
 //
-// Progress: write() is as the lock's lock(). read() is wait-free if nobody changes anything; after
+// Progress: write() is as the lock's lock(), after some attempts at try_lock() where it has that, in
+// which later threads may come first. read() is wait-free if nobody changes anything; after
 // some attempts that failed it takes the lock, so that it ends when the lock lets it in.
 //
 // Why it is right: all changes are made under the lock, between try_lock() and unlock() of an
@@ -189,7 +190,8 @@ class optimistic_section {
 
   template <class F>
   auto write(F&& f) {
-    const std::scoped_lock held(lock_);
+    take();
+    const std::scoped_lock held(std::adopt_lock, lock_);
     change made(*this);
     if constexpr (std::invocable<F&, change&>) {
       return f(made);
@@ -200,6 +202,19 @@ class optimistic_section {
   }
 
  private:
+  // Sections are short: who finds the lock taken tries for about a microsecond, as reading does, before it
+  // waits as `Lock` does, which for a std::mutex means to sleep, and to be woken by who has it.
+  void take() {
+    if constexpr (requires { static_cast<bool>(lock_.try_lock()); }) {
+      backoff pause;
+      for (int i = 0; i < attempts; ++i) {
+        if (lock_.try_lock()) return;
+        pause.wait();
+      }
+    }
+    lock_.lock();
+  }
+
   template <class F>
   [[gnu::noinline]] std::invoke_result_t<F&> read_alone(F& f) {
     const read_guard held(lock_);

@@ -81,6 +81,7 @@ role_totals totals_of(std::span<const thread_report> threads, std::size_t role) 
     if (!totals.arrival) totals.arrival.emplace();
     totals.arrival->arrived += thread.arrival->arrived;
     totals.arrival->backlog += thread.arrival->backlog;
+    totals.arrival->response_ns += thread.arrival->response_ns;
     totals.arrival->oldest_waiting_ns =
         std::max(totals.arrival->oldest_waiting_ns, thread.arrival->oldest_waiting_ns);
     totals.arrival_rate += static_cast<double>(thread.arrival->arrived) * 1e9 /
@@ -90,7 +91,8 @@ role_totals totals_of(std::span<const thread_report> threads, std::size_t role) 
 }
 
 metric_map metrics_of(std::span<const thread_report> threads,
-                      std::span<const workload::operation> kinds, const host::usage& usage) {
+                      std::span<const workload::operation> kinds, const host::usage& usage,
+                      double clock_ns) {
   metric_map metrics;
   const double throughput = rate(threads, [](const tally& sums) { return sums.operations(); });
   metrics["throughput"] = throughput;
@@ -113,6 +115,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   double slowest = throughput;
   double operations = 0;
   double processor_ns = 0;
+  double clock_reads = 0;
   double measured_ns = 0;
   std::uint64_t longest_ns = 0;
   bool any_open = false;
@@ -128,6 +131,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
         std::min(slowest, rate({&thread, 1}, [](const tally& sums) { return sums.operations(); }));
     operations += static_cast<double>(thread.operations.operations());
     processor_ns += static_cast<double>(thread.processor_ns);
+    clock_reads += static_cast<double>(thread.clock_reads);
     longest_ns = std::max(longest_ns, thread.longest_ns);
   }
   metrics["thread_seeds"] = static_cast<double>(seeds.size());
@@ -138,6 +142,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   if (throughput > 0 && !any_open) {  // whose threads spin while nothing is due
     metrics["processor_ns_per_operation"] = processor_ns / operations;
     metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
+    metrics["clock_share"] = clock_ns * clock_reads / processor_ns;
   }
   if (throughput > 0) {
     metrics["slowest_thread_share"] = slowest * threads_count / throughput;
@@ -167,6 +172,8 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
   double arrival_rate = 0;
   double backlog = 0;
   double oldest_waiting_ns = 0;
+  double response_ns = 0;
+  double ended = 0;
   bool any_open = false;
   for (std::size_t role = 0; role < roles.size(); ++role) {
     const role_totals totals = totals_of(threads, role);
@@ -175,6 +182,8 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
       any_open = true;
       arrival_rate += totals.arrival_rate;
       backlog += static_cast<double>(totals.arrival->backlog);
+      response_ns += static_cast<double>(totals.arrival->response_ns);
+      ended += static_cast<double>(totals.operations.operations());
       oldest_waiting_ns =
           std::max(oldest_waiting_ns, static_cast<double>(totals.arrival->oldest_waiting_ns));
     }
@@ -192,6 +201,7 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
     metrics["arrival_rate"] = arrival_rate;
     metrics["backlog"] = backlog;
     metrics["oldest_waiting_ns"] = oldest_waiting_ns;
+    if (ended > 0) metrics["response_mean_ns"] = response_ns / ended;
   }
   if (counted_from(roles) == "mixed") return metrics;
   for (std::size_t kind = 0; kind < all.size(); ++kind) {

@@ -31,10 +31,10 @@ struct role_totals {
 
 // Metrics of the measured interval. A metric that is not defined, such as a count per operation
 // where there was no operation, is left out, so that all numbers are finite. `kinds` are the
-// operations that the trial's mixes can draw.
+// operations that the trial's mixes can draw, `clock_ns` is the cost of one reading of the clock.
 [[nodiscard]] metric_map metrics_of(std::span<const thread_report> threads,
                                     std::span<const workload::operation> kinds,
-                                    const host::usage& usage);
+                                    const host::usage& usage, double clock_ns);
 
 // Since when the durations of these roles count: "start" of the operation, or its "arrival" in an
 // open loop; "mixed" if there are both.

@@ -34,6 +34,7 @@ struct thread_report {
   std::vector<std::uint64_t> series{};
   std::optional<unfinished_operation> unfinished{};
   std::uint64_t longest_ns = 0;
+  std::uint64_t clock_reads = 0;
   std::optional<arrival_counts> arrival{};
   double generation_ns = 0;
 };

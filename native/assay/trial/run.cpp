@@ -316,6 +316,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   std::unique_ptr<any_map> map;
   result report;
   observed seen;
+  double clock_ns = 0;
   {
     sync::crew threads(request.threads(),
                        fixture::making_of(request.threads(), request.perturbation));
@@ -339,6 +340,13 @@ result run(const request& request, const subject_entry& subject, const steps* ch
       });
       report.metrics["prefill_threads"] = static_cast<double>(std::ranges::count_if(
           workers, [](const worker& each) { return each.prefilled.operations() > 0; }));
+      double erases = 0;
+      for (const worker& each : workers) {
+        erases += static_cast<double>(
+            each.prefilled.attempted[static_cast<std::size_t>(workload::operation::erase)]);
+      }
+      report.metrics["prefill_erases"] = erases;
+      report.metrics["prefill_size"] = static_cast<double>(report.prefill.size);
     }
     if (changed != nullptr) {
       threads.run([&](unsigned i) { changed->before_measuring(workers[i], request, space); });
@@ -356,9 +364,9 @@ result run(const request& request, const subject_entry& subject, const steps* ch
     });
     threads.run([&](unsigned i) {
       time_generation(workers[i], hints.key, hints.value);
-      if (i == 0 && request.latency > 0)
-        report.latency = {request.latency, host::clock_cost(host::now_ns)};
+      if (i == 0) clock_ns = host::clock_cost(host::now_ns);
     });
+    if (request.latency > 0) report.latency = {request.latency, clock_ns};
     report.memory = {std::move(seen.resident), fixture::memory_policy()};
   }
 
@@ -390,10 +398,11 @@ result run(const request& request, const subject_entry& subject, const steps* ch
                               .series = std::move(worker.series),
                               .unfinished = worker.unfinished,
                               .longest_ns = worker.longest_ns,
+                              .clock_reads = worker.clock_reads,
                               .arrival = worker.arrival,
                               .generation_ns = worker.generation_ns});
   }
-  report.metrics.merge(metrics_of(report.threads, report.kinds, report.usage));
+  report.metrics.merge(metrics_of(report.threads, report.kinds, report.usage, clock_ns));
   report.metrics.merge(metrics_of(report.roles, report.threads));
   if (request.probes) {
     report.probes = probe::report(recorded);

@@ -32,7 +32,10 @@ class closed_loop {
   }
 
   [[nodiscard]] std::uint64_t now() const { return now_; }
-  void look_at_clock() { now_ = host::now_ns(); }
+  void look_at_clock() {
+    now_ = host::now_ns();
+    ++clock_reads_;
+  }
 
   // Performs operations, at most as many as are `left`, adds what came of them to `sums`, and
   // returns how many it were.
@@ -58,12 +61,16 @@ class closed_loop {
   void forget() {
     if (self_.latency) self_.latency->forget();
     longest_ns_ = 0;
+    clock_reads_ = 0;
   }
   // All else is measured, and that it was since then.
   void begin(std::uint64_t /*since*/) {
     if (self_.latency) self_.latency->begin();
   }
-  void end() { self_.longest_ns = longest_ns_; }
+  void end() {
+    self_.longest_ns = longest_ns_;
+    self_.clock_reads += clock_reads_;
+  }
 
  private:
   void generate() {
@@ -85,7 +92,8 @@ class closed_loop {
   // whether all were.
   bool perform(std::size_t last, tally& sums) {
     const progress done = self_.handle->perform(self_.batch, next_, last, task_, sums);
-    const std::uint64_t start = std::exchange(now_, host::now_ns());
+    const std::uint64_t start = now_;
+    look_at_clock();
     next_ += done.performed;
     if (done.performed > 0) longest_ns_ = std::max(longest_ns_, now_ - start);
     if (done.gave_up) self_.unfinished = {self_.batch.kinds[next_], now_ - start};
@@ -120,6 +128,7 @@ class closed_loop {
   std::uint64_t batch_start_ = 0;
   std::size_t next_ = 0;  // operation of the batch
   std::uint64_t longest_ns_ = 0;
+  std::uint64_t clock_reads_ = 0;
 };
 
 // Each operation when it is due: a step is one operation, or a wait for one.
@@ -157,6 +166,7 @@ class open_loop {
     }
     ++next_;
     longest_ns_ = std::max(longest_ns_, now_ - begun);
+    counts_.response_ns += now_ - due;
     if (self_.latency) take_note(kind, now_ - due);
     return 1;
   }

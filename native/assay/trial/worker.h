@@ -41,6 +41,7 @@ struct arrival_counts {
   std::uint64_t arrived = 0;            // were due in it
   std::uint64_t backlog = 0;            // were due by its end, since whenever, and had not begun
   std::uint64_t oldest_waiting_ns = 0;  // how long before its end the first of the backlog was due
+  std::uint64_t response_ns = 0;        // the sum over those that ended, each from when it was due
 };
 
 // By a thread that measured, through its own handle, when no operation was under way any more.
@@ -84,6 +85,7 @@ struct alignas(workload::interference_bytes) worker {
   // that is unfinished is older. It is the time of one operation where each is timed, in an open
   // loop, and for rare operations everywhere; otherwise that of up to a batch of operations.
   std::uint64_t longest_ns = 0;
+  std::uint64_t clock_reads = 0;  // between measured operations, in a closed loop
   std::optional<arrival_counts> arrival;
   double generation_ns = 0;
   std::vector<search_at_rest> at_rest;

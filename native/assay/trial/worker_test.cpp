@@ -309,6 +309,8 @@ TEST(measure, times_every_operation_where_all_are_asked_for) {
   EXPECT_EQ(noted.durations.count(), noted.self->measured.operations());
   EXPECT_EQ(count_from(noted.durations, 20'000), noted.durations.count());
   EXPECT_EQ(noted.self->longest_ns, noted.durations.max());
+  // Once before it and once after, and a few times for all of them.
+  EXPECT_GE(noted.self->clock_reads, 2 * noted.durations.count());
   for (std::size_t kind = 0; kind < 3; ++kind) {
     EXPECT_EQ(noted.self->latency->durations()[kind]->count(),
               noted.self->measured.attempted[kind]);
@@ -322,6 +324,7 @@ TEST(measure, times_one_in_so_many_and_performs_the_others_in_segments_between_t
   const auto timed = static_cast<double>(noted.durations.count());
   EXPECT_NEAR(timed, operations / 64, 6 * std::sqrt(operations / 64));
   EXPECT_LT(static_cast<double>(noted.segments.size()), operations / 64 * 3);
+  EXPECT_LT(static_cast<double>(noted.self->clock_reads), operations / 64 * 5);
   EXPECT_GE(noted.self->longest_ns, noted.durations.max());
 }
 
@@ -404,6 +407,8 @@ TEST(measure, performs_every_arrival_of_a_map_that_is_too_slow_and_counts_the_ba
   EXPECT_GE(self.longest_ns, 200'000U);
   EXPECT_LT(self.longest_ns, noted.durations.max());
   EXPECT_EQ(sum(self.series), 100U);
+  EXPECT_NEAR(static_cast<double>(self.arrival->response_ns) / 100, noted.durations.mean(),
+              0.01 * noted.durations.mean());
   // Operation 100, due after 10 ms, is the first that had not begun.
   EXPECT_EQ(self.arrival->oldest_waiting_ns, self.measured_ns - 10'000'000);
 }

@@ -125,6 +125,8 @@ TEST(modes, insert_only_prefill_inserts_a_part_of_the_keys) {
   EXPECT_EQ(report.prefill.operations, 50U);
   EXPECT_EQ(report.prefill.size, 50);
   EXPECT_EQ(honest(asked()).prefill.method, trial::prefill_method::updates);
+  EXPECT_EQ(report.metrics.at("prefill_erases"), 0);
+  EXPECT_GT(honest(asked()).metrics.at("prefill_erases"), 50);
 }
 
 TEST(modes, single_threaded_prefill_has_the_same_size) {
@@ -151,7 +153,9 @@ TEST(modes, power_of_two_range_is_rounded_up) {
   chosen.add(flaw::power_of_two_range);
   EXPECT_EQ(misled(request, chosen).key_range, 128U);
   EXPECT_EQ(misled(request, chosen).roles[0].work.bounding, workload::bounding::modulo);
-  EXPECT_EQ(with({flaw::power_of_two_range}, request).prefill.expected_size, 64);
+  const auto report = with({flaw::power_of_two_range}, request);
+  EXPECT_EQ(report.prefill.expected_size, 64);
+  EXPECT_EQ(report.metrics.at("prefill_size"), static_cast<double>(report.prefill.size));
 }
 
 TEST(modes, clock_every_operation_performs_the_same_operations) {
@@ -159,6 +163,8 @@ TEST(modes, clock_every_operation_performs_the_same_operations) {
   const auto plain = honest(asked());
   EXPECT_EQ(report.threads[0].operations.attempted, plain.threads[0].operations.attempted);
   EXPECT_EQ(report.threads[0].operations.succeeded, plain.threads[0].operations.succeeded);
+  EXPECT_GE(report.threads[0].clock_reads, 4000U);
+  EXPECT_LT(plain.threads[0].clock_reads, 2000U);
 }
 
 TEST(modes, nominal_time_is_what_was_asked_for) {
@@ -196,6 +202,10 @@ TEST(modes, latency_from_start_does_not_see_what_waited) {
   const auto report = with({flaw::latency_from_start}, request);
   EXPECT_GT(slowest(report), 0U);
   EXPECT_LT(slowest(report), slowest(honest(request)));
+  // What the loop itself saw is as it was.
+  EXPECT_GT(report.metrics.at("response_mean_ns"), 2 * report.metrics.at("latency_mean_ns"));
+  const auto plain = honest(request);
+  EXPECT_NEAR(plain.metrics.at("response_mean_ns") / plain.metrics.at("latency_mean_ns"), 1, 0.01);
 }
 
 TEST(modes, debug_build_is_of_a_map_that_was_built_so) {

@@ -28,6 +28,7 @@ progress clock_reading::perform(const workload::operation_batch& batch, std::siz
   for (std::size_t i = first; i < last; ++i) {
     const progress done = own().perform(batch, i, i + 1, task, sums);
     now_ = host::now_ns();
+    if (&sums == &self_.measured) ++self_.clock_reads;
     if (done.performed == 0) return {i - first, done.gave_up};
   }
   return {last - first, false};

@@ -56,11 +56,13 @@ class handle_in_front : public any_handle {
 // Reads the clock after every operation.
 class clock_reading : public handle_in_front {
  public:
-  using handle_in_front::handle_in_front;
+  clock_reading(std::unique_ptr<any_handle> own, trial::worker& self)
+      : handle_in_front(std::move(own)), self_(self) {}
   progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
                    const task& task, tally& sums) override;
 
  private:
+  trial::worker& self_;
   std::uint64_t now_ = 0;
 };
 

@@ -47,7 +47,7 @@ class flawed_steps : public trial::steps {
     if (chosen_.has(flaw::never_inserts)) {
       self.operations = std::make_unique<never_inserting>(std::move(self.operations));
     }
-    if (chosen_.has(flaw::clock_every_operation)) put_in_front<clock_reading>(self);
+    if (chosen_.has(flaw::clock_every_operation)) put_in_front<clock_reading>(self, self);
     const updates_by_turns::turns rules{
         .by_success = chosen_.any_of({flaw::effective_updates, flaw::alternating_keys}) &&
                       !chosen_.has(flaw::never_inserts),

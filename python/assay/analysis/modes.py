@@ -24,6 +24,9 @@ from assay.store.types import StoredTrial
 METRIC = "core_to_core_ns"
 """The calibration that tells modes apart: there where a trial has two processors or more."""
 
+ALONE: tuple[Any, ...] = ()
+"""The placement of one thread, wherever it runs: it reaches no other, so no mode of these touches it."""
+
 CLEAR_FACTOR = 1.5
 """Modes are at least this far apart: calibrations in a row differ by less than 10% 19 times in 20."""
 
@@ -61,7 +64,8 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
     `centers` and `boundary` are those of the placement with the most calibrations among those with two modes.
     A group is "mixed" as soon as two of its calibrations lie on different sides. It is "fast" or "slow" where
     every trial whose placement has a boundary was calibrated before and after, and all that lies on one side;
-    "unknown" where one of these calibrations is missing, or no placement of the group has a boundary.
+    "unknown" where one of these calibrations is missing, or no placement of the group has a boundary: that of
+    one thread has none.
 
     Args:
         trials: ended trials of one campaign, in any order.
@@ -178,7 +182,10 @@ def _placements(experiment: Experiment) -> _PlacementOf:
     @cache
     def of(*levels: tuple[str, Level]) -> _Placement:
         settings = experiment.settings(dict(levels))
-        return settings.get("threads"), str(settings.get("pinning"))
+        threads = settings.get("threads")
+        if threads == 1 and not experiment.is_command(settings["subject"]):
+            return ALONE  # a command has as many as it likes
+        return threads, str(settings.get("pinning"))
 
     return lambda trial: of(*trial.levels.items())
 
@@ -194,7 +201,7 @@ def _by_placement(
     by_placement: dict[_Placement, list[float]] = defaultdict(list)
     for trial in trials:
         placement = placement_of(trial)
-        if wanted is None or placement in wanted:
+        if placement != ALONE and (wanted is None or placement in wanted):
             by_placement[placement].extend(_calibrations(trial))
     return {placement: values for placement, values in by_placement.items() if values}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.analysis import modes
 from assay.analysis.modes import disagreement, gap, host_modes
 from assay.analysis.shape import shape
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Program
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other")
@@ -282,6 +282,26 @@ def test_a_trial_with_nothing_to_calibrate_leaves_the_mode_to_the_others() -> No
     modes = host_modes([*flipping([]), trial(12, None, None, threads=1)], experiment())
     assert modes is not None
     assert modes.of_group[12] == "slow"
+
+
+def test_one_thread_is_in_no_mode_wherever_it_may_run() -> None:
+    alone = [trial(100 + group, (46, 160)[group % 2], (160, 46)[group % 2], threads=1) for group in range(30)]
+    assert host_modes(alone, experiment()) is None
+    assert disagreement(alone[:1], alone, experiment()) == ""
+    modes = host_modes([*flipping([]), *alone], experiment())
+    assert modes is not None
+    assert modes.of_group[100] == "unknown"
+    assert modes.of_group[11] == "slow"
+
+
+def test_a_command_has_as_many_threads_as_it_likes() -> None:
+    command = Program(table="base", path=Path("base"), extract="lines")
+    modes = host_modes(
+        [trial(group, *((46, 46) if group < 12 else (160, 160)), threads=1) for group in range(25)],
+        experiment().model_copy(update={"programs": {"base": command}}),
+    )
+    assert modes is not None
+    assert modes.of_group[0] == "fast"
 
 
 sides = st.sampled_from([None, 45.0, 160.0])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.audit.limits import limited, typical
-from assay.audit.sources import ANOMALIES
+from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
 from assay.experiment.flaws import WHAT, flaws_of, lesson_of
@@ -80,8 +80,9 @@ def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | No
     None of what `effect_of_updates` says nothing of, and of keys that are not uniform.
     """
     settings = evidence.settings(trial)
-    kind = evidence.host.get("subjects", {}).get(settings["subject"], "map")
-    return None if kind != "map" or "distribution" in settings else effect_of_updates(settings, trial)
+    if not _is_map(evidence, settings) or "distribution" in settings:
+        return None
+    return effect_of_updates(settings, trial)
 
 
 @limited(
@@ -194,3 +195,114 @@ def prefill_by_one_thread(evidence: Evidence) -> Iterator[Finding]:
 
 
 _MANY_KEYS = 1000
+
+
+@rule("prefill-without-erases", "Inserts alone fill the map", f"{ANOMALIES}, section 4.8")
+def prefill_without_erases(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions of maps of many keys that were filled, and from which nothing was erased.
+
+    A mix that inserts and never erases leaves such a map.
+    """
+    where = [
+        name
+        for name, trials in evidence.valid_by_condition.items()
+        if _is_map(evidence, evidence.settings(trials[0]))
+        and all(_was_filled_by_inserts_alone(evidence, trial) for trial in trials)
+    ]
+    yield from of_places(
+        where,
+        "conditions",
+        f"In {counted(where, 'condition')} inserts alone filled the map: no element has ever left it, so"
+        " that its shape, and where its nodes lie, are not those of a map in use.",
+        "Fill it by inserts and erases at random, in the shares of the mix, until its size settles.",
+    )
+
+
+def _was_filled_by_inserts_alone(evidence: Evidence, trial: StoredTrial) -> bool:
+    expected = _elements_at_first(evidence, trial)
+    if expected is None or not _MANY_KEYS / 2 <= expected < evidence.settings(trial)["key_range"]:
+        return False
+    return trial.metrics.get("prefill_threads", 0) > 0 and trial.metrics.get("prefill_erases") == 0
+
+
+@limited(
+    "other-key-range",
+    "Maps have another size than was asked for",
+    f"{ANOMALIES}, section 4.2",
+    "In {conditions} the map began with another number of elements than its key range and its mix lead to,"
+    " {worst} more or fewer at worst: keys are drawn from another range.",
+    "Draw keys from the range that was asked for: a range that is rounded up to a power of two is up to twice"
+    " as large.",
+    limit=0.05,
+)
+@typical
+def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return by how much the size after the prefill differs from the expected one, beyond what is chance.
+
+    As a share of the latter. None of few keys, and where nothing was filled in.
+    """
+    expected = _elements_at_first(evidence, trial)
+    if not expected or expected < _MANY_KEYS / 2 or not trial.metrics.get("prefill_threads"):
+        return None
+    if "prefill_size" not in trial.metrics:
+        return None
+    size = float(trial.metrics["prefill_size"])
+    return max(0.0, abs(size - expected) - 3 * math.sqrt(expected)) / expected
+
+
+def _elements_at_first(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how many elements a prefill leaves that is made of updates with uniform keys.
+
+    None of roles, of further operations, of keys that are not uniform, and of settings moved at random.
+    """
+    settings = evidence.settings(trial)
+    mix = settings.get("mix", {})
+    moved = any(name.startswith(("mix", "key_range")) for name in trial.perturbation)
+    if moved or not mix or mix.keys() - _KNOWN or {"roles", "distribution"} & settings.keys():
+        return None
+    inserts, erases = mix.get("insert", 0), mix.get("erase", 0)
+    share = inserts / (inserts + erases) if inserts + erases else 0.5
+    return float(settings["key_range"] * share)
+
+
+_KNOWN = {"insert", "erase", "find", "range", "size", "snapshot", "iterate"}
+"""Operations of which it is known what they add and remove."""
+
+
+def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:
+    return bool(evidence.host.get("subjects", {}).get(settings["subject"], "map") == "map")
+
+
+@limited(
+    "clock-share",
+    "The clock is part of what is measured",
+    f"{ANOMALIES}, section 2",
+    "In {conditions} reading the clock takes more than {limit} of the time of the threads, {worst} at worst:"
+    " it is in each rate that is compared, and makes subjects look more alike than they are.",
+    "Read it once for many operations: time one in 100 or fewer (latency), or compare latencies.",
+    limit=0.1,
+)
+@typical
+def clock_share(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the share of the time that readings of the clock take, where no latency is compared."""
+    if "latency_" in evidence.experiment.comparison.metric:
+        return None
+    return trial.metrics.get("clock_share")
+
+
+@limited(
+    "latency-without-waiting",
+    "Latencies leave out that operations waited",
+    OMISSION,
+    "In {conditions} the mean latency is less than {limit} of the mean time from when operations were due to"
+    " when they ended, {worst} at worst: what waited in line is not in any percentile.",
+    "Count the latency of an operation from when it was due, not from when it began.",
+    limit=0.8,
+    below=True,
+)
+@typical
+def latency_without_waiting(_evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the mean latency over what it was by the loop's own account; None of closed loops."""
+    response = trial.metrics.get("response_mean_ns", 0)
+    latency = trial.metrics.get("latency_mean_ns")
+    return None if latency is None or response <= 0 else latency / response

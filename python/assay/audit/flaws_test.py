@@ -70,6 +70,22 @@ def given(**metrics: float) -> Change:
         ("nominal-time", {"measured_ms": 1000.0}, {"measured_ms": 1000.000001}),
         ("empty-at-start", {"prefill_threads": 0}, {"prefill_threads": 2}),
         ("prefill-by-one-thread", {"prefill_threads": 1}, {"prefill_threads": 2}),
+        (
+            "prefill-without-erases",
+            {"prefill_threads": 2, "prefill_erases": 0},
+            {"prefill_threads": 2, "prefill_erases": 700},
+        ),
+        (
+            "other-key-range",
+            {"prefill_threads": 2, "prefill_size": 1024},
+            {"prefill_threads": 2, "prefill_size": 560},
+        ),
+        ("clock-share", {"clock_share": 0.11}, {"clock_share": 0.09}),
+        (
+            "latency-without-waiting",
+            {"latency_mean_ns": 70, "response_mean_ns": 100},
+            {"latency_mean_ns": 90, "response_mean_ns": 100},
+        ),
     ],
 )
 def test_what_a_trial_tells_of_itself_shows_its_flaw(
@@ -84,6 +100,28 @@ def test_what_a_trial_tells_of_itself_shows_its_flaw(
 
 def test_a_map_of_few_keys_is_filled_by_whoever_comes_first() -> None:
     assert "prefill-by-one-thread" not in findings(given(prefill_threads=1))
+
+
+def test_a_mix_that_only_inserts_is_filled_by_inserts() -> None:
+    filled = given(prefill_threads=2, prefill_erases=0, prefill_size=1000)
+    several = findings(filled, key_range=1000, mix="insert = 10, find = 90")
+    assert not {"prefill-without-erases", "other-key-range"} & several.keys()
+    half = findings(filled, key_range=1000, mix="find = 100")
+    assert {"prefill-without-erases", "other-key-range"} <= half.keys()
+
+
+def test_the_size_of_what_is_not_drawn_evenly_is_not_known() -> None:
+    filled = given(prefill_threads=2, prefill_erases=0, prefill_size=1000)
+    several = findings(filled, key_range=1000, trial='distribution = { kind = "latest", exponent = 1 }')
+    assert not {"prefill-without-erases", "other-key-range"} & several.keys()
+    empty = given(prefill_threads=0, prefill_erases=0, prefill_size=0)
+    assert "other-key-range" not in findings(empty, key_range=1000)
+
+
+def test_where_latencies_are_compared_the_clock_is_what_measures() -> None:
+    timed = given(clock_share=0.9, latency_p50_ns=100.0)
+    assert "clock-share" in findings(timed)
+    assert "clock-share" not in findings(timed, metric="latency_p50_ns", trial='latency = "all"')
 
 
 def test_what_only_erases_begins_empty() -> None:

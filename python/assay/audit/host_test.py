@@ -75,7 +75,7 @@ def test_a_quiet_host_is_not_mentioned() -> None:
 
 def of_the_host(repetition: Mapping[str, float] | None) -> Finding:
     """Return what is found where the mixed groups are repeated and meet a certain host, or are not."""
-    planned = experiment(blocks=12)
+    planned = experiment(blocks=12, threads="[2, 4]")
     made = trials(planned, flips, 12)
     if repetition is not None:
         mixed = [trial for trial in made if trial.block == 5]
@@ -98,7 +98,7 @@ def of_the_host(repetition: Mapping[str, float] | None) -> Finding:
 def test_a_host_that_changed_its_mode_within_groups_that_were_not_repeated() -> None:
     finding = of_the_host(repetition=None)
     assert finding.severity == "warning"
-    assert finding.where == ("threads=1: 1", "threads=2: 1")
+    assert finding.where == ("threads=2: 1", "threads=4: 1")
     assert finding.evidence == {"groups": 2, "repetitions": 0, "lost": 2}
     assert "repeat others" not in finding.message
     assert finding.trials == (21, 22, 23, 24)

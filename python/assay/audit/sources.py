@@ -2,6 +2,7 @@
 
 ANOMALIES = "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks"
 BENCHMARKING = "On Benchmarking, Part 2 (JayBeams, 2017)"
+OMISSION = "Tene, How NOT to Measure Latency, 2013"
 RANDOMNESS = "Blackwell, Applications of Randomness in System Performance Measurement, 1998"
 REASONABLE_TIME = "Kalibera & Jones, Rigorous Benchmarking in Reasonable Time, 2013"
 STABILIZER = "Curtsinger & Berger, Stabilizer: Statistically Sound Performance Evaluation, 2013"

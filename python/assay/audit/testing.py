@@ -59,6 +59,7 @@ def experiment(
     duration_ms: int = 1000,
     key_range: int = 100,
     mix: str = "insert = 10, erase = 10, find = 80",
+    metric: str = "throughput",
     comparison: str = "",
     trial: str = "",
     more: str = "",
@@ -78,7 +79,7 @@ mix = {{ {mix} }}
 duration_ms = {duration_ms}
 {trial}
 [comparison]
-metric = "throughput"
+metric = "{metric}"
 factor = "subject"
 baseline = {baseline}
 smallest_effect_percent = 5

@@ -6,13 +6,12 @@ from typing import Any
 
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
-from assay.audit.sources import ANOMALIES
+from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
 
-_OMISSION = "Tene, How NOT to Measure Latency, 2013"
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
 _MEAN = "_mean_ns"
 _KEEPS_UP = 0.95  # of the rate of arrivals
@@ -203,7 +202,7 @@ def array_repeats(evidence: Evidence, trial: StoredTrial) -> float | None:
 @limited(
     "overloaded",
     "Operations arrive faster than they are served",
-    _OMISSION,
+    OMISSION,
     "In {conditions} more than {limit} of the operations that were due had not begun at the end,"
     " {worst} at worst: the queue grows, and latency measures how long the trial lasts.",
     "Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
@@ -239,7 +238,7 @@ def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
 @limited(
     "mean-of-latencies",
     "A mean stands for latencies that are not alike",
-    _OMISSION,
+    OMISSION,
     "In {conditions} the mean latency, which is compared, is more than {limit} times the median in the"
     " typical trial, {worst} at worst: few operations make it, and most are shorter.",
     "Compare percentiles, such as those whose names end in _p50_ns and _p99_ns; look at the histograms.",

@@ -83,9 +83,9 @@ def test_the_real_ones_are_told_apart_by_their_descriptions() -> None:
         "bt_multimap",
         "elb_multimap",
         "elb_priority_queue",
-        "flat_map_optimistic",
         "natarajan_mittal_bst",
         "ticket_bst",
+        "treap_optimistic",
     ]
 
 

@@ -365,7 +365,7 @@ _RAW = re.compile("r[0-9a-f]+")
 _LATENCY = re.compile(rf"latency_(?:({'|'.join(OPERATIONS)})_)?(?:p[0-9_]+|mean|max)_ns")
 _ROLE = re.compile(r"role_(.+?)_(throughput|longest_ns|oldest_waiting_ns|latency_.*)")
 _RATE = re.compile(rf"({'|'.join(OPERATIONS)})_throughput")
-_OF_ARRIVALS = frozenset({"arrival_rate", "backlog", "oldest_waiting_ns"})
+_OF_ARRIVALS = frozenset({"arrival_rate", "backlog", "oldest_waiting_ns", "response_mean_ns"})
 _FEWEST_ROLES = 2  # that have metrics of their own
 _NO_LATENCY = "latency is not recorded; give [trial] latency = 64"
 

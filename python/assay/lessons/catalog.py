@@ -71,7 +71,7 @@ LESSONS = _numbered(
     (
         "clock-every-operation",
         LOOP,
-        "flawed-on-purpose",
+        "clock-share",
         levels("processor time of an operation, in ns", metric("processor_ns_per_operation"), times=1.4),
         ("flaws",),
         _CERTAIN,
@@ -100,7 +100,7 @@ LESSONS = _numbered(
     (
         "insert-only-prefill",
         LOOP,
-        "flawed-on-purpose",
+        "prefill-without-erases",
         levels("milliseconds of prefill", metric("prefill_ms"), times=0.7),
         ("flaws",),
         _CERTAIN,
@@ -116,7 +116,7 @@ LESSONS = _numbered(
     (
         "latency-from-start",
         LOOP,
-        "flawed-on-purpose",
+        "latency-without-waiting",
         levels("99th percentile of the latency, in us", metric("latency_p99_ns"), times=0.5, per=1e3),
         ("flaws",),
         _CERTAIN,
@@ -198,7 +198,7 @@ LESSONS = _numbered(
     (
         "power-of-two-range",
         NUMBERS,
-        "flawed-on-purpose",
+        "other-key-range",
         levels(
             "memory that the map took, in MiB",
             metric("peak_resident_bytes", less="resident_before_bytes"),

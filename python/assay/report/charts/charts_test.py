@@ -432,7 +432,7 @@ def test_calibrations_tell_the_modes_and_the_rule_between_them() -> None:
 
 
 def test_a_host_of_one_mode_is_said_to_be_so() -> None:
-    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX)
+    text = experiment_text('subject = ["noop", "std_map_mutex"]', trial=f"{MIX}\nthreads = 2")
     given = example_report(
         text, metrics, calibration=lambda trial: {"core_to_core_ns": 45 + trial.ordinal % 5}
     )
