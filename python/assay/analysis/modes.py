@@ -183,7 +183,7 @@ def _placements(experiment: Experiment) -> _PlacementOf:
     def of(*levels: tuple[str, Level]) -> _Placement:
         settings = experiment.settings(dict(levels))
         threads = settings.get("threads")
-        if threads == 1 and not experiment.is_command(settings["subject"]):
+        if threads == 1 and not experiment.is_command(settings.get("subject", "")):
             return ALONE  # a command has as many as it likes
         return threads, str(settings.get("pinning"))
 
