@@ -160,3 +160,26 @@ def test_power_is_measured_where_there_are_energy_counters(
     text = files[0].read_text()
     assert "measured on" in text
     assert "simulated" not in text
+
+
+@pytest.mark.parametrize("lacking", ["vector_multiply", "dependent_reads"])
+def test_power_is_drawn_of_what_this_processor_has(
+    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joules = iter(range(0, 1000, 30))
+    monkeypatch.setattr(figures, "joules_so_far", lambda _: {"package": (float(next(joules)), 1e6)})
+
+    def timed(_program: str, name: str, _seconds: float, _threads: int) -> float:
+        if name == lacking:
+            raise AssayError(f"no {lacking} here")
+        return 1.0
+
+    monkeypatch.setattr(figures, "timed", timed)
+    machine = made_machine(tmp_path / "none", {})
+    if lacking in figures.WORKLOADS:  # without it there is no figure
+        with pytest.raises(AssayError, match=lacking):
+            draw("xeon", tmp_path, machine)
+    else:
+        (file,) = draw("xeon", tmp_path, machine)
+        text = file.read_text()
+        assert text.count(lacking) == text.count(f"without {lacking}") > 0  # in the title alone

@@ -81,12 +81,14 @@ def test_a_lesson_teaches_what_it_says(lesson: Lesson, tmp_path: Path) -> None:
     if missing := lacking(lesson.needs):
         pytest.skip(f"needs {missing}")
     # A burst of other work hides any effect of times. Where the trials themselves say so, nothing is known.
+    caught = False
     for attempt in range(ATTEMPTS):
         outcome, disturbed = carried_out(lesson, tmp_path / str(attempt))
+        caught = caught or bool(outcome.caught)
         if not mistakes(lesson, outcome):
             break
     else:
-        if disturbed:
+        if disturbed and caught:  # no other work keeps a rule from firing each time
             pytest.skip(f"{lesson.name}: {ATTEMPTS} times disturbed: {', '.join(sorted(disturbed))}")
     assert not mistakes(lesson, outcome), outcome
     lines = [*told(lesson, outcome)]

@@ -1,4 +1,5 @@
-// A search tree behind one lock: the same map three times, and only the lock differs.
+// A search tree behind one lock: the same map three times. Two things differ: the lock, and whether
+// who updates asks first if there is anything to change, which pays where asking takes no lock.
 
 #include <array>
 #include <concepts>
@@ -174,7 +175,8 @@ class alignas(64) treap {  // with the lock, the root and the size in one line
   }
 
  private:
-  // Half of all updates change nothing. Where readers write nothing, who asks first then takes no lock.
+  // Half of all updates change nothing: who asks first then takes no lock, where readers take none.
+  // Behind a std::mutex the other half would take it twice.
   static constexpr bool asks_first = std::same_as<Section, assay::sync::optimistic_section<>>;
 
   // MurmurHash3's last steps, by Appleby: each of them can be undone, so no two keys have the same.

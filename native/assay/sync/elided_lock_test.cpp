@@ -254,14 +254,18 @@ TYPED_TEST(elided, is_left_before_those_that_were_taken_later) {
 
 TYPED_TEST(elided_in_transactions, commits_what_nobody_disturbs) {
   std::array<std::uint64_t, 4> words{};
+  std::uint64_t in_transactions = 0;
   const auto counts = counts_of([&] {
     for (std::uint64_t n = 0; n < 100; ++n) {
       const std::scoped_lock held(this->lock_);
       ++words[n % 4];
+      if (TypeParam::in_transaction()) ++in_transactions;
     }
   });
   EXPECT_EQ(words[3], 25U);
   EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 100U);
+  EXPECT_EQ(in_transactions, counts.at("commits"));
+  EXPECT_FALSE(TypeParam::in_transaction());
   EXPECT_EQ(counts.at("attempts"), counts.at("commits") + counts.at("aborts_held") +
                                        counts.at("aborts_conflict") + counts.at("aborts_capacity") +
                                        counts.at("aborts_asked") + counts.at("aborts_other"));

@@ -131,6 +131,8 @@ class optimistic_section {
   using read_guard = std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
   // Failing as often means that changes come faster than f ends: about 10 us with the pauses between.
   static constexpr int attempts = 8;
+  // As many as backoff waits for without giving up the processor.
+  static constexpr int attempts_of_writers = 6;
 
  public:
   // What write() gives to f.
@@ -202,12 +204,12 @@ class optimistic_section {
   }
 
  private:
-  // Sections are short: who finds the lock taken tries for about a microsecond, as reading does, before it
+  // Sections are short: who finds the lock taken tries for a microsecond or a few, before it
   // waits as `Lock` does, which for a std::mutex means to sleep, and to be woken by who has it.
   void take() {
     if constexpr (requires { static_cast<bool>(lock_.try_lock()); }) {
       backoff pause;
-      for (int i = 0; i < attempts; ++i) {
+      for (int i = 0; i < attempts_of_writers; ++i) {
         if (lock_.try_lock()) return;
         pause.wait();
       }

@@ -23,6 +23,7 @@ namespace {
 class readers_and_writers {
  public:
   void lock() { lock_.lock(); }
+  bool try_lock() { return lock_.try_lock(); }
   void unlock() { lock_.unlock(); }
   void lock_shared() {
     if (!planted("no_lock_for_readers")) lock_.lock();

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "assay/sync/spin_lock.h"
@@ -102,6 +103,30 @@ TYPED_TEST(section, is_not_disturbed_by_who_changes_nothing) {
     if (++tries == 1) std::jthread([&] { this->lock_.write([](auto& /*change*/) {}); }).join();
   });
   EXPECT_EQ(tries, 1);
+}
+
+// Counts how it is taken.
+struct counting_lock {
+  void lock() { ++locked; }
+  bool try_lock() { return ++tried > refuses; }
+  void unlock() {}
+
+  static inline int refuses = 0;
+  static inline int tried = 0;
+  static inline int locked = 0;
+};
+
+TEST(section, tries_for_a_while_before_it_waits_for_the_lock) {
+  optimistic_section<counting_lock> section;
+  const auto attempts = [&](int refuses) {
+    counting_lock::refuses = refuses;
+    counting_lock::tried = counting_lock::locked = 0;
+    section.write([] {});
+    return std::pair(counting_lock::tried, counting_lock::locked);
+  };
+  EXPECT_EQ(attempts(0), std::pair(1, 0));
+  EXPECT_EQ(attempts(2), std::pair(3, 0));
+  EXPECT_EQ(attempts(1000), std::pair(6, 1));
 }
 
 // More threads than processors; every state that a reader meets is one that was.

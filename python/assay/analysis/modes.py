@@ -71,7 +71,7 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
         trials: ended trials of one campaign, in any order.
 
     Returns:
-        None where no trial has the calibration.
+        None where no trial of several threads has the calibration.
     """
     placement_of = _placements(experiment)
     values = _by_placement(trials, placement_of)

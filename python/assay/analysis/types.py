@@ -231,7 +231,7 @@ class Analysis:
         also: the same for each further metric.
         aggregates: by context, then by level; empty where the experiment names no workloads.
         look: on what the verdicts rest; None before the first planned look, when nothing is decided.
-        host_modes: None where there are no calibrations.
+        host_modes: None where there are no calibrations of several threads.
         waits: why no look has been reached; empty where one has.
         busy: verdicts are withheld because the host was busy; trials on a quiet one may give them.
         gate_percent: what is worse than the baseline by more than this fails; None where there is no gate.

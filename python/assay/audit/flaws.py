@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, OMISSION
@@ -219,8 +219,8 @@ def prefill_without_erases(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _was_filled_by_inserts_alone(evidence: Evidence, trial: StoredTrial) -> bool:
-    expected = _elements_at_first(evidence, trial)
-    if expected is None or not _MANY_KEYS / 2 <= expected < evidence.settings(trial)["key_range"]:
+    first = _at_first(evidence, trial)
+    if first is None or first.share == 1 or first.elements < _MANY_KEYS / 2:
         return False
     return trial.metrics.get("prefill_threads", 0) > 0 and trial.metrics.get("prefill_erases") == 0
 
@@ -241,28 +241,37 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
 
     As a share of the latter. None of few keys, and where nothing was filled in.
     """
-    expected = _elements_at_first(evidence, trial)
-    if not expected or expected < _MANY_KEYS / 2 or not trial.metrics.get("prefill_threads"):
+    first = _at_first(evidence, trial)
+    if first is None or first.elements < _MANY_KEYS / 2 or not trial.metrics.get("prefill_threads"):
         return None
     if "prefill_size" not in trial.metrics:
         return None
-    size = float(trial.metrics["prefill_size"])
-    return max(0.0, abs(size - expected) - 3 * math.sqrt(expected)) / expected
+    off = abs(trial.metrics["prefill_size"] - first.elements)
+    return float(max(0.0, off - 3 * math.sqrt(first.elements)) / first.elements)
 
 
-def _elements_at_first(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how many elements a prefill leaves that is made of updates with uniform keys.
+class _First(NamedTuple):
+    """What a prefill leaves that is made of updates with uniform keys."""
 
-    None of roles, of further operations, of keys that are not uniform, and of settings moved at random.
+    elements: float
+    share: float
+    """Of inserts among updates."""
+
+
+def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
+    """Return what the prefill leads to, of the key range that was drawn for the trial.
+
+    None of roles, of further operations, of keys that are not uniform, and of a mix that was moved at random.
     """
     settings = evidence.settings(trial)
     mix = settings.get("mix", {})
-    moved = any(name.startswith(("mix", "key_range")) for name in trial.perturbation)
+    moved = any(name.startswith("mix") for name in trial.perturbation)
     if moved or not mix or mix.keys() - _KNOWN or {"roles", "distribution"} & settings.keys():
         return None
     inserts, erases = mix.get("insert", 0), mix.get("erase", 0)
     share = inserts / (inserts + erases) if inserts + erases else 0.5
-    return float(settings["key_range"] * share)
+    drawn = settings["key_range"] * (1 + float(trial.perturbation.get("key_range", 0)) / 100)
+    return _First(drawn * share, share)
 
 
 _KNOWN = {"insert", "erase", "find", "range", "size", "snapshot", "iterate"}
@@ -284,10 +293,19 @@ def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:
 )
 @typical
 def clock_share(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the share of the time that readings of the clock take, where no latency is compared."""
-    if "latency_" in evidence.experiment.comparison.metric:
+    """Return the share of the time that readings of the clock take.
+
+    None where a latency decides, and of operations that are rare: the loop reads the clock for each of these.
+    """
+    settings = evidence.settings(trial)
+    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
+    rare = any(mix.get(operation) for mix in mixes for operation in _RARE)
+    if rare or "latency_" in evidence.experiment.comparison.metric:
         return None
     return trial.metrics.get("clock_share")
+
+
+_RARE = ("range", "size", "snapshot", "iterate")
 
 
 @limited(
@@ -301,8 +319,14 @@ def clock_share(evidence: Evidence, trial: StoredTrial) -> float | None:
     below=True,
 )
 @typical
-def latency_without_waiting(_evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the mean latency over what it was by the loop's own account; None of closed loops."""
+def latency_without_waiting(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the mean latency over what it was by the loop's own account.
+
+    None of closed loops, and where some operations are timed alone: those that wait long are few, and these
+    meet none of them in most trials.
+    """
+    if evidence.settings(trial).get("latency") != "all":
+        return None
     response = trial.metrics.get("response_mean_ns", 0)
     latency = trial.metrics.get("latency_mean_ns")
     return None if latency is None or response <= 0 else latency / response

@@ -58,7 +58,10 @@ def test_a_mix_that_was_moved_at_random_is_left_out() -> None:
 def given(**metrics: float) -> Change:
     """Return a change that gives the trials of the other subject with 2 threads these metrics."""
     return lambda _block, subject, threads: (
-        {"metrics": METRICS | metrics} if (subject, threads) == ("other", 2) else {}
+        # As a key range is moved unless an experiment says otherwise.
+        {"metrics": METRICS | metrics, "perturbation": {"key_range": 1.0}}
+        if (subject, threads) == ("other", 2)
+        else {}
     )
 
 
@@ -91,10 +94,11 @@ def given(**metrics: float) -> Change:
 def test_what_a_trial_tells_of_itself_shows_its_flaw(
     rule: str, flawed: dict[str, float], honest: dict[str, float]
 ) -> None:
-    (finding,) = findings(given(**flawed), key_range=1000)[rule]
+    timed = 'latency = "all"'
+    (finding,) = findings(given(**flawed), key_range=1000, trial=timed)[rule]
     assert finding.evidence["conditions"] == 1
     assert "subject=other" in finding.where[0]
-    assert rule not in findings(given(**honest), key_range=1000)
+    assert rule not in findings(given(**honest), key_range=1000, trial=timed)
     assert rule not in findings()
 
 
@@ -116,6 +120,28 @@ def test_the_size_of_what_is_not_drawn_evenly_is_not_known() -> None:
     assert not {"prefill-without-erases", "other-key-range"} & several.keys()
     empty = given(prefill_threads=0, prefill_erases=0, prefill_size=0)
     assert "other-key-range" not in findings(empty, key_range=1000)
+
+
+def test_a_key_range_that_was_moved_leads_to_another_size() -> None:
+    def moved(_block: int, _subject: str, _threads: int) -> dict[str, object]:
+        filled = {"prefill_threads": 2, "prefill_erases": 9000, "prefill_size": 6000}
+        return {"metrics": METRICS | filled, "perturbation": {"key_range": 20.0}}
+
+    assert "other-key-range" not in findings(moved, key_range=10_000)
+    assert "other-key-range" in findings(moved, key_range=8_000)
+
+
+def test_who_times_some_operations_alone_may_meet_none_that_waited() -> None:
+    sampled = given(latency_mean_ns=20, response_mean_ns=100)
+    assert "latency-without-waiting" not in findings(sampled, trial="latency = 64")
+
+
+def test_the_loop_reads_the_clock_for_each_rare_operation() -> None:
+    often = given(clock_share=0.5)
+    assert "clock-share" in findings(often)
+    assert "clock-share" not in findings(
+        often, mix="insert = 10, erase = 10, find = 30, range = 50", trial="range = { length = 10 }"
+    )
 
 
 def test_where_latencies_are_compared_the_clock_is_what_measures() -> None:

@@ -46,7 +46,9 @@ def draw(machine: str, folder: Path, system: System | None = None) -> list[Path]
     system = system or System()
     if joules_so_far(system):
         can_set = bool(offered(system)) and root_script() is not None
-        rows, source = _measured(system, can_set), "measured on this machine"
+        rows, lacking = _measured(system, can_set)
+        without = f" without {', '.join(sorted(lacking))}" if lacking else ""
+        source = f"measured on this machine{without}"
     else:
         rows, source = simulated_rows(machine), f"simulated machine {machine}, not measured"
     fixed = max(row["gigahertz"] for row in rows)
@@ -150,7 +152,8 @@ def _drawn(processors: int) -> list[tuple[str, int]]:
     return [*product(INSTRUCTIONS, doubles), *((name, 1) for name in WORKLOADS)]
 
 
-def _measured(system: System, can_set: bool) -> list[Row]:
+def _measured(system: System, can_set: bool) -> tuple[list[Row], set[str]]:
+    """Return what was measured, and the names of instructions that could not be."""
     processors = len(system.read_all("/sys/devices/system/cpu/cpu[0-9]*/topology/core_id"))
     rows: list[Row] = []
     for gigahertz in offered(system) if can_set else (0.0,):  # 0: as it is
@@ -159,7 +162,10 @@ def _measured(system: System, can_set: bool) -> list[Row]:
                 rows += _ran(system, processors, gigahertz)
         else:
             rows += _ran(system, processors, gigahertz)
-    return rows
+    lacking = set(INSTRUCTIONS) - {row["name"] for row in rows}
+    if len(lacking) == len(INSTRUCTIONS):
+        raise AssayError(f"{PROGRAM}: none of {', '.join(INSTRUCTIONS)} can be measured on this processor")
+    return rows, lacking
 
 
 def _ran(system: System, processors: int, gigahertz: float) -> list[Row]:
@@ -167,7 +173,12 @@ def _ran(system: System, processors: int, gigahertz: float) -> list[Row]:
     rows: list[Row] = []
     for name, threads in _drawn(processors):
         before, began = joules_so_far(system), time.monotonic()
-        took = timed(program, name, _SECONDS, threads)
+        try:
+            took = timed(program, name, _SECONDS, threads)
+        except AssayError:
+            if name in WORKLOADS:
+                raise
+            continue  # the titles say so
         elapsed = time.monotonic() - began
         joules = joules_between(before, joules_so_far(system))
         if joules is None:
