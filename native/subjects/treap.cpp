@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/maps/plain_handle.h"
+#include "assay/random/splitmix64.h"
 #include "assay/subject/subject.h"
 #include "assay/sync/optimistic_section.h"
 
@@ -49,7 +50,7 @@ class excluding_section {
 };
 
 // A treap (Seidel and Aragon 1996): a search tree by keys that is a heap by priorities. The priority
-// of a key is a number that looks random and that no other key has, so the tree is as it would be had
+// of a key is random::mix64() of it, which no other key has, and looks random: so the tree is as it would be had
 // its keys come in random order, whatever order they come in: a path has 2 ln n nodes or so, and an
 // insert or an erase writes a few words of two or three nodes. So those who search find nearly all that
 // they read where it was, in their own caches: that is what an optimistic section asks of what it
@@ -75,11 +76,11 @@ class alignas(64) treap {  // with the lock, the root and the size in one line
   bool insert(number key, number value) {
     if (asks_first && find(key)) return false;
     return section_.write([&](auto& change) {
-      const number priority = priority_of(key);
+      const number priority = assay::random::mix64(key);
       word<node*>* at = &root_;
       node* here = at->read();
       // Whatever is below a node of less priority has less too, and so another key.
-      while (here != nullptr && priority_of(here->key.read()) >= priority) {
+      while (here != nullptr && assay::random::mix64(here->key.read()) >= priority) {
         const number other = here->key.read();
         if (other == key) return false;
         at = &here->child[other < key ? 1 : 0];
@@ -179,15 +180,6 @@ class alignas(64) treap {  // with the lock, the root and the size in one line
   // Behind a std::mutex the other half would take it twice.
   static constexpr bool asks_first = std::same_as<Section, assay::sync::optimistic_section<>>;
 
-  // MurmurHash3's last steps, by Appleby: each of them can be undone, so no two keys have the same.
-  [[nodiscard]] static number priority_of(number key) noexcept {
-    key ^= key >> 33U;
-    key *= 0xff51afd7ed558ccdU;
-    key ^= key >> 33U;
-    key *= 0xc4ceb9fe1a85ec53U;
-    return key ^ key >> 33U;
-  }
-
   // All by a writer.
   node* unused_node() {
     if (unused_ == nullptr) return &all_.emplace_back();
@@ -211,7 +203,8 @@ class alignas(64) treap {  // with the lock, the root and the size in one line
   static void join(node* lesser, node* greater, word<node*>& at) {
     word<node*>* end = &at;
     while (lesser != nullptr && greater != nullptr) {
-      const bool first = priority_of(lesser->key.read()) > priority_of(greater->key.read());
+      const bool first =
+          assay::random::mix64(lesser->key.read()) > assay::random::mix64(greater->key.read());
       node*& from = first ? lesser : greater;
       end->write(from);
       end = &from->child[first ? 1 : 0];

@@ -9,6 +9,7 @@ from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
 from assay.experiment.flaws import WHAT, flaws_of, lesson_of
+from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import counted
@@ -167,7 +168,7 @@ def empty_at_start(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _would_hold_some(settings: dict[str, Any]) -> bool:
-    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
+    mixes = mixes_of(settings)
     inserts = any(mix.get("insert", 0) > 0 for mix in mixes)
     return inserts or not any(mix.get("erase", 0) > 0 for mix in mixes)
 
@@ -298,8 +299,7 @@ def clock_share(evidence: Evidence, trial: StoredTrial) -> float | None:
     None where a latency decides, and of operations that are rare: the loop reads the clock for each of these.
     """
     settings = evidence.settings(trial)
-    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
-    rare = any(mix.get(operation) for mix in mixes for operation in _RARE)
+    rare = any(mix.get(operation) for mix in mixes_of(settings) for operation in _RARE)
     if rare or "latency_" in evidence.experiment.comparison.metric:
         return None
     return trial.metrics.get("clock_share")

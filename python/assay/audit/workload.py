@@ -8,6 +8,7 @@ from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
+from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
@@ -56,8 +57,8 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
         if kinds.get(settings["subject"]) == "map"
         and not any(
             share > 0
-            for role in settings.get("roles", ({},))
-            for operation, share in role.get("mix", settings.get("mix", {})).items()
+            for mix in mixes_of(settings)
+            for operation, share in mix.items()
             if operation in _SEARCHES
         )
     ]

@@ -12,6 +12,7 @@ from assay.experiment.flaws import flaws_of
 from assay.experiment.machine import ENTROPY, Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
 from assay.experiment.perturb import chosen
+from assay.experiment.roles import mixes_of
 from assay.experiment.types import Experiment, Level
 from assay.experiment.workload import OPERATIONS
 from assay.words import listed, nearest, runs, show
@@ -408,7 +409,6 @@ def _no_latency(metric: str, settings: _Settings) -> bool:
 
 def _never_done(operation: str, settings: _Settings) -> str | None:
     """Return that no mix holds an operation, with a remedy; None if one does."""
-    mixes = [role.get("mix", settings.get("mix", {})) for role in settings.get("roles", ({},))]
-    if any(mix.get(operation, 0) > 0 for mix in mixes):
+    if any(mix.get(operation, 0) > 0 for mix in mixes_of(settings)):
         return None
     return f"no mix holds {operation}; give it a share, or compare another metric"

@@ -43,3 +43,9 @@ def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
         )
     roles[rest]["threads"] = total - taken
     return {**settings, "roles": roles}
+
+
+def mixes_of(settings: Mapping[str, Any]) -> list[Mapping[str, float]]:
+    """Return the mix of each role, or the one that all threads have."""
+    mix = settings.get("mix", {})
+    return [role.get("mix", mix) for role in settings.get("roles", ({},))]
