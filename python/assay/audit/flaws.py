@@ -22,13 +22,12 @@ def flawed_on_purpose(evidence: Evidence) -> Iterator[Finding]:
     settings = evidence.settings_by_condition()
     for flaw in experiment.flaws():
         where = [condition for condition, chosen in settings.items() if flaw in flaws_of(chosen)]
-        lesson = experiment.pitfall.lesson or lesson_of(flaw)
         yield from of_places(
             where,
             "conditions",
             f"{counted(where, 'condition')} {'is' if len(where) == 1 else 'are'} flawed on purpose, {flaw}:"
             f" {WHAT[flaw]}.",
-            f"Believe none of these numbers; `assay lesson {lesson}` shows why.",
+            f"Believe none of these numbers; `assay lesson {lesson_of(flaw)}` shows why.",
             "error",
         )
 
@@ -134,10 +133,7 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
     where = [
         name
         for name, trials in evidence.valid_by_condition.items()
-        if all(
-            trial.metrics.get("measured_ms") == evidence.settings(trial).get("duration_ms", -1)
-            for trial in trials
-        )
+        if all(trial.metrics.get("measured_ms", -1) == _asked_ms(evidence, trial) for trial in trials)
     ]
     yield from of_places(
         where,
@@ -147,6 +143,15 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
         "Divide each thread's operations by the time from the common start to the end of its last one.",
         "error",
     )
+
+
+def _asked_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the time that was drawn for a trial; None of a command, which is asked for none."""
+    duration_ms: int | None = evidence.settings(trial).get("duration_ms")
+    if duration_ms is None or "duration_ms" not in trial.perturbation:
+        return duration_ms
+    # A plan moves it to a whole number, and keeps by how many percent.
+    return round(duration_ms * (1 + float(trial.perturbation["duration_ms"]) / 100))
 
 
 @rule("empty-at-start", "Maps are empty when measuring begins", f"{ANOMALIES}, sections 2 and 4.8")

@@ -27,6 +27,13 @@ def test_each_flaw_is_a_finding() -> None:
     assert "flawed-on-purpose" not in findings()
 
 
+def test_each_flaw_leads_to_its_own_lesson_whatever_explains_the_experiment() -> None:
+    about = f'{DELIBERATE}\nlesson = "never-inserts"'
+    flawed = findings(trial='flaws = ["never_inserts", "one_seed"]', more=about)["flawed-on-purpose"]
+    assert ["assay lesson never-inserts" in finding.remedy for finding in flawed] == [True, False]
+    assert "assay lesson one-seed" in flawed[1].remedy
+
+
 def test_the_page_has_what_the_program_says_of_each_flaw() -> None:
     program = programs.find("assay-pitfalls")
     listed = json.loads(subprocess.run([program, "--flaws"], capture_output=True, check=True).stdout)
@@ -129,6 +136,15 @@ def test_a_key_range_that_was_moved_leads_to_another_size() -> None:
 
     assert "other-key-range" not in findings(moved, key_range=10_000)
     assert "other-key-range" in findings(moved, key_range=8_000)
+
+
+@pytest.mark.parametrize(("measured_ms", "found"), [(1013.0, True), (1013.000001, False), (1000.0, False)])
+def test_the_time_that_was_asked_for_is_that_of_the_trial(measured_ms: float, found: bool) -> None:
+    def moved(_block: int, _subject: str, _threads: int) -> dict[str, object]:
+        drawn = {"duration_ms": 100 * (1013 / 1000 - 1)}
+        return {"metrics": METRICS | {"measured_ms": measured_ms}, "perturbation": drawn}
+
+    assert ("nominal-time" in findings(moved, more="[perturb]\nduration_ms = 0.02")) == found
 
 
 def test_who_times_some_operations_alone_may_meet_none_that_waited() -> None:
