@@ -180,8 +180,9 @@ def dependent_updates(run: ForeignRun) -> Iterator[Finding]:
         run,
         f"{{have}} updates that are not drawn one by one ({' | '.join(sorted(ways))}): the mix that was"
         " performed is not the one that was asked for.",
-        "Compare no harness that does so with one that does not; -f 0 of Synchrobench changes only what is"
-        f" counted. {_OURS[0].upper()}{_OURS[1:]}.",
+        "Compare no harness that does so with one that does not. With -f 0 Synchrobench draws whether the"
+        " next operation is an update, but its inserts and erases still wait for each other."
+        f" {_OURS[0].upper()}{_OURS[1:]}.",
     )
 
 

@@ -113,6 +113,15 @@ def test_what_a_harness_of_maps_did_or_did_not_tell(told: MapRun, found: dict[st
     assert map_rules(told) == found
 
 
+def test_no_option_of_a_harness_makes_its_updates_independent() -> None:
+    told = replace(HONEST, dependent="an erase is tried only after an insert has succeeded, and the reverse")
+    tree = Benchmark("tree", {}, 1, (Measure("throughput", "op/s", ((1.0,),)),), map_runs=(told,))
+    found = audit_foreign(ForeignRun("Synchrobench", "", (tree,), True, FACTS))
+    (finding,) = (finding for finding in found if finding.rule == "dependent-updates")
+    assert "With -f 0 Synchrobench draws whether the next operation is an update, but" in finding.remedy
+    assert "inserts and erases still wait for each other. Measure it with Assay" in finding.remedy
+
+
 def test_the_seeds_of_threads_are_never_told() -> None:
     tree = Benchmark("tree", {}, 1, (Measure("throughput", "op/s", ((1.0, 2.0),)),))
     for seed, says in (
