@@ -86,7 +86,11 @@ def test_a_microbenchmark_that_cannot_be_measured_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = f"{CPU}/cpufreq/policy0/scaling"
-    values = {f"{policy}_min_freq": "1000000", f"{policy}_available_frequencies": "3000000 2000000 1000000"}
+    values = {
+        f"{policy}_min_freq": "1000000",
+        f"{policy}_max_freq": "3000000",
+        f"{policy}_available_frequencies": "3000000 2000000 1000000",
+    }
     at = [0.0]
 
     @contextmanager

@@ -3,7 +3,7 @@
 import math
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,72 @@ def test_a_frequency_is_held_and_put_back_whatever_happens(tmp_path: Path) -> No
     assert seen == ["1500000", "1500000"]
     assert system.read(f"{POLICY}/scaling_min_freq") == "1000000"
     assert system.read(f"{POLICY}/scaling_max_freq") == "3000000"
+
+
+class Driver(System):
+    """A made machine whose driver makes something else of what is written while it is held."""
+
+    def __init__(self, root: Path, makes: Callable[[int], int]) -> None:
+        super().__init__(made_machine(root, CPUFREQ).root)
+        self.makes: Callable[[int], int] | None = makes
+
+    def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
+        makes = self.makes
+        made = {place: str(makes(int(khz)) if makes else khz) for place, khz in values.items()}
+        self.makes = None  # what is put back is taken
+        return super().write(made, locks)
+
+
+def limits(system: System) -> list[str | None]:
+    return [system.read(f"{POLICY}/scaling_{limit}_freq") for limit in ("min", "max")]
+
+
+@pytest.mark.parametrize("makes", [lambda khz: min(khz, 2_000_000), lambda khz: khz - 4_000])
+def test_a_frequency_that_is_not_taken_is_said_and_nothing_runs_at_it(
+    tmp_path: Path, makes: Callable[[int], int]
+) -> None:
+    """The model would take its time for that of another frequency."""
+    system = Driver(tmp_path / "root", makes)
+    said = f"scaling_min_freq was set to 2500000 kHz and is {makes(2_500_000)}: the driver .*; let it cool"
+    entered = False
+    with pytest.raises(AssayError, match=said), held(system, tmp_path / "state", 2.5):
+        entered = True
+    assert not entered
+    assert limits(system) == ["1000000", "3000000"]
+    assert not (tmp_path / "state" / "host.journal").exists()
+
+
+@pytest.mark.parametrize("limit", ["min", "max"])
+def test_a_limit_that_changes_while_it_is_held_is_said_and_put_back(tmp_path: Path, limit: str) -> None:
+    """The kernel caps a processor that is hot."""
+    system = made_machine(tmp_path / "root", CPUFREQ)
+    place = f"{POLICY}/scaling_{limit}_freq"
+    with (
+        pytest.raises(AssayError, match=f"{place} was set to 2500000 kHz and is 2000000"),
+        held(system, tmp_path / "state", 2.5),
+    ):
+        system.write({place: "2000000"})
+    assert limits(system) == ["1000000", "3000000"]
+    assert not (tmp_path / "state" / "host.journal").exists()
+
+
+def test_only_frequencies_within_the_limits_and_of_all_processors_are_offered(tmp_path: Path) -> None:
+    capped = CPUFREQ | {f"{POLICY}/scaling_min_freq": "1200000", f"{POLICY}/scaling_max_freq": "2600000"}
+    assert offered(made_machine(tmp_path / "listed", capped)) == (1.5, 2.5)
+    any_at_all = {place: value for place, value in capped.items() if "available" not in place}
+    steps = offered(made_machine(tmp_path / "any", any_at_all))
+    assert (steps[0], steps[-1], len(steps)) == (1.2, 2.6, 8)
+    slower = {
+        place.replace("policy0", "policy4"): value.replace("3000000 2500000", "2500000 2000000")
+        for place, value in CPUFREQ.items()
+    }
+    assert offered(made_machine(tmp_path / "two", CPUFREQ | slower)) == (1.0, 1.5, 2.5)
+    slower = {
+        place: "2100000" if "max_freq" in place else value
+        for place, value in slower.items()
+        if "available" not in place
+    }
+    assert offered(made_machine(tmp_path / "kinds", any_at_all | slower))[-1] == 2.1
 
 
 def test_a_driver_that_takes_any_frequency_has_steps_between_its_limits(tmp_path: Path) -> None:
