@@ -6,6 +6,7 @@ import threading
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
+from tokenize import TokenError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,19 @@ from assay.engines.judge import judge
 from assay.engines.program import count_file
 from assay.engines.types import Engine, Judged
 from assay.errors import AssayError
-from assay.words import counted
+from assay.words import counted, one_line
 
 FEWEST = 10_000
 """Numbers: with fewer most tests say nothing."""
+_MOST_DIGITS = 20
+"""Of a number below 2^64."""
 SILENT_S = 60.0
 """Seconds that a program may take for all of its numbers, and as much again for each million."""
 _NUMPY = b"\x93NUMPY"
+_ZIP = b"PK\x03\x04"
+"""What an archive of arrays (.npz) begins with, and good binary numbers in 1 of 4 billion files."""
+_BROKEN = (ValueError, TypeError, ArithmeticError, SyntaxError, MemoryError, RecursionError, TokenError)
+"""What numpy raises of a header that is none: it reads it as Python."""
 _DECIMAL = b"0123456789 \r\n\t"
 _LAST_WORDS = 1000
 """Bytes: the end of what a program said is on its last lines."""
@@ -35,23 +42,29 @@ def of_file(path: Path, *, numbers: int, bits: int, text: bool) -> Numbers:
 
     Args:
         path: of numpy's format (.npy), of decimal numbers, or of binary ones, the lowest byte first.
-        numbers: that are wanted at most.
+        numbers: that are wanted at most, `FEWEST` or more.
         bits: of each number, 32 or 64; an array of .npy has its own.
         text: whether they are decimal, separated by white space.
 
     Raises:
         AssayError: it cannot be read, or holds something else, or too few.
     """
+    _check_enough(numbers)
     try:
-        if path.open("rb").read(len(_NUMPY)) == _NUMPY:
-            return _of_array(np.load(path, mmap_mode="r", allow_pickle=False), str(path), numbers)
-        size = None if text else numbers * bits // 8
         with path.open("rb") as file:
-            content = file.read(size)
+            begins = file.read(len(_NUMPY))
+            file.seek(0)
+            content = b"" if begins == _NUMPY else file.read(None if text else numbers * bits // 8)
+        array = np.load(path, mmap_mode="r", allow_pickle=False) if begins == _NUMPY else None
     except OSError as error:
         raise AssayError(f"{path}: cannot be read ({error.strerror}); see that it is a file") from error
-    except ValueError as error:
-        raise AssayError(f"{path}: is no array of numpy's ({error}); save it again by numpy.save") from error
+    except _BROKEN as error:
+        why = one_line(str(error)) or type(error).__name__
+        raise AssayError(f"{path}: is no array of numpy's ({why}); save it again by numpy.save") from error
+    if array is not None:
+        return _of_array(array, str(path), numbers)
+    if begins.startswith(_ZIP):
+        raise AssayError(f"{path}: is an archive, as .npz are; save one array of it by numpy.save (.npy)")
     return _parsed(content, str(path), numbers=numbers, bits=bits, text=text)
 
 
@@ -65,8 +78,12 @@ def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) 
     Raises:
         AssayError: it cannot be started, fails, writes too few numbers or something else, or takes too long.
     """
-    words = [word.replace("{seed}", str(seed)) for word in shlex.split(command)]
-    wanted = numbers * (21 if text else bits // 8)  # a decimal number has up to 20 digits
+    _check_enough(numbers)
+    try:
+        words = [word.replace("{seed}", str(seed)) for word in shlex.split(command)]
+    except ValueError as error:
+        raise AssayError(f"--program {command!r}: {str(error).lower()}; close the quotes") from error
+    wanted = numbers * (_MOST_DIGITS + 1 if text else bits // 8)
     late = threading.Event()
     allowed = SILENT_S * (1 + numbers / 1e6)
     with TemporaryFile() as errors:  # and no pipe: who fills one that nobody reads waits for ever
@@ -134,14 +151,18 @@ def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) 
     words = content.split()[:numbers]
     if content and not content[-1:].isspace() and len(words) > 1:
         words.pop()  # it may be cut off
+    parsed = []
     for position, word in enumerate(words, 1):
-        if not word.isdigit() or int(word) >= 1 << bits:
+        digits = word.lstrip(b"0") or b"0"
+        # Python makes no number of more than 4,300 digits.
+        if not word.isdigit() or len(digits) > _MOST_DIGITS or int(digits) >= 1 << bits:
             shown = word[:20].decode(errors="replace")
             raise AssayError(
                 f"{place}: number {position:,} is {shown!r}, not a whole number below 2^{bits}; leave out"
                 " --text if they are binary, or name their --bits"
             )
-    return _enough(np.array(words, dtype=f"<u{bits // 8}"), place)
+        parsed.append(int(digits))
+    return _enough(np.array(parsed, dtype=f"<u{bits // 8}"), place)
 
 
 def _of_array(array: NDArray[np.generic], place: str, numbers: int) -> Numbers:
@@ -154,9 +175,16 @@ def _of_array(array: NDArray[np.generic], place: str, numbers: int) -> Numbers:
     return _enough(np.ascontiguousarray(array[:numbers]).astype(f"<i{size}").view(f"<u{size}"), place)
 
 
+def _check_enough(numbers: int) -> None:
+    """Refuse to judge fewer numbers than tests can: it would say that there are no more."""
+    if numbers < FEWEST:
+        raise AssayError(f"--numbers: {numbers:,} are too few for tests; ask for {FEWEST:,} or more")
+
+
 def _enough(given: Numbers, place: str) -> Numbers:
     if len(given) < FEWEST:
         raise AssayError(
-            f"{place}: has {len(given):,} numbers; {FEWEST:,} are the fewest that tests can judge"
+            f"{place}: has {len(given):,} numbers; {FEWEST:,} are the fewest that tests can judge: write"
+            " more of them"
         )
     return given

@@ -59,6 +59,7 @@ def test_a_counter_is_rejected_and_good_numbers_are_not() -> None:
     [
         ("/nowhere/at-all", False, "cannot be started (No such file or directory); see its path"),
         ("", False, "cannot be started (there is no command); see its path"),
+        ("foo 'bar", False, '--program "foo \'bar": no closing quotation; close the quotes'),
         (python("raise SystemExit('no seed')"), False, "ended with exit code 1 (no seed); run it by itself"),
         (python("import os; os.kill(os.getpid(), 9)"), False, "ended with signal 9; run it by itself"),
         (python("print('x' * 8 * 9_999, end='')"), False, "has 9,999 numbers; 10,000 are the fewest"),
@@ -87,3 +88,50 @@ def test_a_file_without_numbers_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((200, 200), dtype=np.uint64))
     with pytest.raises(AssayError, match="2 dimensions"):
         of_file(tmp_path / "a.npy", numbers=10**6, bits=64, text=False)
+    np.savez(tmp_path / "a.npz", GOOD)
+    with pytest.raises(AssayError, match=r"a.npz: is an archive, as .npz are; save one array of it by"):
+        of_file(tmp_path / "a.npz", numbers=10**6, bits=64, text=False)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': (",
+        b"{1: 2, []: 3}",
+        b"(" * 500,
+        b"-" * 9_000 + b"1",
+        b"{'descr': '<u8', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+        b"\0",
+    ],
+)
+def test_an_array_with_a_broken_header_is_refused(tmp_path: Path, header: bytes) -> None:
+    file = tmp_path / "a.npy"
+    file.write_bytes(b"\x93NUMPY\x01\0" + (len(header) + 1).to_bytes(2, "little") + header + b"\n")
+    with pytest.raises(AssayError) as error:
+        of_file(file, numbers=10**6, bits=64, text=False)
+    assert str(error.value).startswith(f"{file}: is no array of numpy's (")
+    assert str(error.value).endswith("); save it again by numpy.save")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("word", ["9" * 6_000, "18446744073709551616", "1" * 21])
+def test_a_number_that_is_too_large_is_refused(tmp_path: Path, word: str) -> None:
+    file = tmp_path / "numbers"
+    file.write_text(f"{'0' * 6_000}7 {word} 3\n" + "5\n" * 20_000, encoding="utf-8")
+    with pytest.raises(AssayError, match=r"numbers: number 2 is '\d{20}', not a whole number below 2\^64;"):
+        of_file(file, numbers=10**6, bits=64, text=True)
+    file.write_text(f"{'0' * 6_000}7 18446744073709551615\n" + "5\n" * 20_000, encoding="utf-8")
+    assert [*of_file(file, numbers=10**6, bits=64, text=True)[:3]] == [7, 2**64 - 1, 5]
+
+
+def test_fewer_numbers_than_can_be_judged_are_not_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "numbers"
+    file.write_bytes(GOOD.tobytes())
+    few = "--numbers: 1,000 are too few for tests; ask for 10,000 or more"
+    with pytest.raises(AssayError, match=few):
+        of_file(file, numbers=1_000, bits=64, text=False)
+    with pytest.raises(AssayError, match=few):
+        of_program(python(WRITES), seed=7, numbers=1_000, bits=64, text=False)
+    file.write_bytes(GOOD[:9].tobytes())
+    with pytest.raises(AssayError, match=r"numbers: has 9 numbers; 10,000 are the fewest .*: write more"):
+        of_file(file, numbers=10_000, bits=64, text=False)

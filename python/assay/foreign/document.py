@@ -39,6 +39,8 @@ def parse(text: str, source: str) -> "Place":
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             fail(source, place, "the JSON is cut off here", f"{AGAIN}, and wait until it has ended")
         fail(source, place, f"is not JSON ({error.msg})", f"{AGAIN}, as JSON and nothing else")
+    except ValueError:  # Python makes no whole number of more than 4,300 digits
+        fail(source, "", "holds a number of thousands of digits, which no time, rate or size can be")
     except RecursionError:
         fail(source, "", "its JSON is nested too deeply for any result")
 

@@ -11,7 +11,10 @@ from typing import NoReturn
 
 from assay.foreign.document import AGAIN, LARGEST, fail
 from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure
+from assay.words import shortened
 
+_WHOLE = r"-?\d{1,30}"
+"""Python makes no number of more than 4,300 digits, and no harness counts as far as 30."""
 _WAIT = "let the run end before its output is imported, or take the run out of the file"
 
 
@@ -51,8 +54,8 @@ class Run:
         text = self.text(pattern)
         if not text:
             return None
-        if not re.fullmatch(r"-?\d{1,30}", text):
-            self.fail(pattern, f"{text} is not a whole number")
+        if not re.fullmatch(_WHOLE, text):
+            self.fail(pattern, f"{shortened(text)} is not a whole number")
         return int(text)
 
     def rate(self, pattern: str) -> float:
@@ -65,12 +68,18 @@ class Run:
         except ValueError:
             value = -1.0
         if not 0 <= value <= LARGEST:
-            self.fail(pattern, f"{text} is not a throughput")
+            self.fail(pattern, f"{shortened(text)} is not a throughput")
         return value
 
     def total(self, pattern: str) -> int | None:
         """Return the sum of what every matching line has; None where no line matches."""
-        found = [int(match[1]) for line in self.lines if (match := re.match(pattern, line.text))]
+        found = []
+        for line in self.lines:
+            if match := re.match(pattern, line.text):
+                if not re.fullmatch(_WHOLE, match[1]):
+                    mistake = f"{shortened(match[1])} is not a count"
+                    fail(self.source, f"line {line.number}", mistake, AGAIN)
+                found.append(int(match[1]))
         return sum(found) if found else None
 
     def facts(self, patterns: Iterable[tuple[str, str]]) -> dict[str, Fact]:

@@ -1,6 +1,7 @@
 """The readers, on files that the tools themselves wrote (tests/foreign) and on damaged ones."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,6 +123,7 @@ NEGATIVE = changed(lambda content: content["benchmarks"][1].update(cpu_time=-3))
         (text_of("google-benchmark.json")[:5000], "a.json: line 184, column 7: the JSON is cut off here"),
         ("", "a.json: is empty"),
         ("[" * 100_000, "a.json: its JSON is nested too deeply"),
+        (f'{{"context": {"9" * 6_000}}}', "a.json: holds a number of thousands of digits"),
         ("{'context': 1}", "a.json: line 1, column 2: is not JSON"),
         ("[]", "a.json: is [], not an object"),
         ('{"context": {}, "benchmarks": 3}', "a.json: benchmarks: is 3, not an array"),
@@ -365,6 +367,14 @@ def test_ascylib_is_named_after_its_file_and_has_the_shares_that_were_performed(
         (
             text_of("synchrobench-erases-only.txt").replace("Nb threads   : 2", "Nb threads   : two"),
             "line 4: two is not a whole number; let the tool write the file again",
+        ),
+        (
+            re.sub(r"#add +: \d+", f"#add   : {'9' * 6_000}", text_of("synchrobench.txt"), count=1),
+            f"line 21: {'9' * 60}... is not a count; let the tool write the file again",
+        ),
+        (
+            text_of("ascylib.txt").replace("#Mops 8.000", f"#Mops {'9' * 6_000}"),
+            f"line 11: {'9' * 60}... is not a throughput; let the tool write",
         ),
         (
             text_of("ascylib.txt") + text_of("setbench.txt"),
