@@ -11,6 +11,7 @@ from assay.audit import FOREIGN_RULES, RULES
 from assay.campaign import Campaign, plan_trials
 from assay.cli.lesson import as_run, show
 from assay.experiment import parse
+from assay.experiment.flaws import LESSONS as NAMES_OF_LESSONS
 from assay.experiment.flaws import NAMES, lesson_of
 from assay.lessons import LESSONS, PARTS, Lesson, Outcome, lacking, told
 from assay.lessons import machine as lessons_machine
@@ -108,6 +109,10 @@ def test_every_lesson_has_its_files_and_nothing_else_is_there() -> None:
 
 def test_each_flaw_has_a_lesson_of_its_name() -> None:
     assert {lesson_of(flaw) for flaw in NAMES} <= {lesson.name for lesson in LESSONS}
+
+
+def test_experiments_may_send_to_every_lesson() -> None:
+    assert tuple(lesson.name for lesson in LESSONS) == NAMES_OF_LESSONS
 
 
 def test_the_index_lists_each_lesson_with_its_rule() -> None:

@@ -59,6 +59,45 @@ WHAT: Mapping[str, str] = {
 """Flaw -> what is misleading about it, as a clause. The program and the page of the rule have the same."""
 
 NAMES: tuple[str, ...] = get_args(Flaw)
+LESSONS = (
+    "never-inserts",
+    "effective-updates",
+    "failed-updates-as-searches",
+    "alternating-keys",
+    "clock-every-operation",
+    "nominal-time",
+    "no-prefill",
+    "insert-only-prefill",
+    "single-threaded-prefill",
+    "latency-from-start",
+    "overload",
+    "short-trials",
+    "ranges-among-updates",
+    "warm-up-left-in",
+    "mean-of-latencies",
+    "one-seed",
+    "short-array",
+    "hardware-numbers",
+    "hidden-lock",
+    "patterned-engine",
+    "invalid-trials",
+    "power-of-two-range",
+    "oversubscribed",
+    "half-the-processors",
+    "unpinned",
+    "memory-not-freed",
+    "fixed-layout",
+    "debug-build",
+    "large-environment",
+    "too-few-blocks",
+    "many-comparisons",
+    "two-modes",
+    "one-process",
+    "baseline-first",
+    "looking",
+)
+"""The names of the course's lessons, in their order. They are written here because the course itself is on an
+upper floor; `tests/lessons_test.py` holds the two equal."""
 PROGRAM = "assay-pitfalls"
 """Runs the trials that have flaws; `assay-trial` has none."""
 

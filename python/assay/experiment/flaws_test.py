@@ -1,6 +1,7 @@
 """Trials that mislead on purpose: who may ask for them, and where they run."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,24 @@ def test_flaws_are_refused_with_place_and_lesson_unless_they_are_deliberate() ->
     )
     assert "the lesson never-inserts" in message
     assert "\n" not in message
-    with pytest.raises(AssayError, match="the lesson an-empty-tree"):
-        experiment(pitfall='[pitfall]\nlesson = "an-empty-tree"\n')
+    with pytest.raises(AssayError, match="the lesson no-prefill shows"):
+        experiment(pitfall='[pitfall]\nlesson = "no-prefill"\n')
     assert experiment().flaws() == ("never_inserts", "one_seed")
+
+
+def test_an_experiment_sends_to_a_lesson_of_the_course() -> None:
+    assert experiment(pitfall=f'{DELIBERATE}lesson = "looking"\n').pitfall.lesson == "looking"
+    refused = (
+        r'pitfall.toml:3: pitfall.lesson: there is no lesson "never-insert"; did you mean never-inserts\?'
+    )
+    with pytest.raises(AssayError, match=refused):
+        experiment(pitfall=f'{DELIBERATE}lesson = "never-insert"\n')
+
+
+def test_a_stored_experiment_may_have_a_lesson_that_was_renamed() -> None:
+    pitfall = experiment().pitfall.model_copy(update={"lesson": "an-empty-tree"})
+    stored = experiment().model_copy(update={"pitfall": pitfall}).model_dump_json()
+    assert Experiment.model_validate_json(stored).pitfall.lesson == "an-empty-tree"
 
 
 @pytest.mark.parametrize(

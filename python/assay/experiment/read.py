@@ -11,7 +11,7 @@ from typing import Any
 from assay.experiment.charts import read_chart
 from assay.experiment.events import is_simulated, simulated_metric
 from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
-from assay.experiment.flaws import flaws_of, lesson_of
+from assay.experiment.flaws import LESSONS, flaws_of, lesson_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
@@ -57,6 +57,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         MistakeError: there is a mistake in it.
     """
     document = validated(Document, table)
+    _check_lesson(document.pitfall.lesson)
     given = document.trial.given()
     changes = read_factors(document.factors, given)
     folder = path.parent.absolute()
@@ -559,6 +560,16 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
             raise MistakeError(at if number is None else (*at, number), why)
+
+
+def _check_lesson(lesson: str | None) -> None:
+    """Check that readers are sent to a lesson of the course.
+
+    This is not asked of stored experiments: a lesson may be renamed.
+    """
+    if lesson is not None and lesson not in LESSONS:
+        why = f"there is no lesson {show(lesson)}; {nearest(lesson, LESSONS)}"
+        raise MistakeError(("pitfall", "lesson"), why)
 
 
 def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
