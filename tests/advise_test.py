@@ -72,6 +72,7 @@ def test_a_small_cache_makes_a_sound_section_too_large() -> None:
         ("int main() {}", ["-static"], "is linked statically"),
         ("int main() {}", [], "began no transaction"),
         ("int main() { __builtin_trap(); }", [], "It crashed (SIGILL)"),
+        ("#include <csignal>\nint main() { std::raise(40); }", [], "It crashed (signal 40)"),
     ],
 )
 def test_a_program_that_cannot_be_judged_is_refused(

@@ -166,6 +166,8 @@ class optimistic_section {
 
   template <std::invocable F>
   [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) {
+    static_assert(!std::is_reference_v<std::invoke_result_t<F&>>,
+                  "what f refers to may have changed by now: return a copy");
     backoff pause;
     for (int i = 0; i < attempts; ++i) {
       const auto seen = version_.read();

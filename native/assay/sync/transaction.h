@@ -59,9 +59,9 @@ enum class cause : std::uint8_t {
   conflict,   // another thread accessed what this one wrote, or wrote what it had accessed
   capacity,   // it accessed more than the processor can keep
   asked,      // abort()
-  nested,     // too many transactions inside of each other
-  debug,      // a breakpoint
-  other,      // a system call, a page fault, an interrupt, an instruction that is not allowed
+  nested,  // too many transactions inside of each other, or `other` in an inner one: RTM tells no more
+  debug,  // a breakpoint
+  other,  // a system call, a page fault, an interrupt, an instruction that is not allowed
 };
 
 // What begin() found. It begins as RTM has it, in 32 bits.

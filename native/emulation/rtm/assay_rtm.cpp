@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
@@ -115,6 +116,11 @@ void run(const std::vector<std::string>& command, const assay::emulation::settin
   if (!fs::exists(library)) {
     throw assay::bad_request(library.string() + ": is not there; run make build");
   }
+  if (library.string().find_first_of(" :") != std::string::npos) {
+    throw assay::bad_request(
+        library.string() +
+        ": nothing is preloaded from a path with a space or colon; build elsewhere");
+  }
   put_before("LD_PRELOAD", library.string(), ':');
   ::setenv(assay::emulation::settings_variable, chosen.to_text().c_str(), 1);
   // Functions of the C library that the emulator can execute, and none that is looked up, with all
@@ -164,6 +170,9 @@ int main(int argc, char** argv) {
   cli.positionals_at_end();
   try {
     cli.parse(argc, argv);
+    if (std::isnan(chosen.abort_percent)) {  // which CLI::Range lets pass
+      throw assay::bad_request("--abort-percent: nan is no number from 0 to 100");
+    }
     chosen.replaces_begins = executes_transactions();
     if (!chosen.record.empty()) chosen.record = fs::absolute(chosen.record).string();
     run(command, chosen);

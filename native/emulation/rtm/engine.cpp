@@ -53,6 +53,7 @@
 #include <vector>
 
 #include "assay/random/splitmix64.h"
+#include "emulation/rtm/give_up.h"
 #include "emulation/rtm/record.h"
 #include "emulation/rtm/settings.h"
 #include "emulation/rtm/stopped_threads.h"
@@ -154,16 +155,17 @@ bool has_cpuid = false;  // the kernel has CPUID raise SIGSEGV
 record* kept = nullptr;
 int page_map = -1;  // /proc/self/pagemap
 
+// By the calling thread, as the first one may have ended, and with it what the kernel knows by the process's number.
 bool copy_from(std::uint64_t address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
   // The address is the program's, whether or not there is memory.
   const iovec there{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
-  return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  return ::process_vm_readv(::gettid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 bool copy_to(std::uint64_t address, const void* from, std::size_t bytes) {
   const iovec here{const_cast<void*>(from), bytes};            // NOLINT: as readv has it
   const iovec there{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
-  return ::process_vm_writev(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  return ::process_vm_writev(::gettid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 // Those that are the same in a context and in the emulator.
@@ -300,7 +302,7 @@ class emulator {
         static_cast<double>(draw_() >> 11U) * 0x1p-53 * 100 < chosen.abort_percent;
     ended why = emulate(first);
     if (why == ended::committed && is_injected) why = ended::injected;
-    if (why == ended::committed) why = commit();
+    if (why == ended::committed) why = commit(context);
     if (why == ended::committed) {
       give_registers(context);
     } else {
@@ -670,9 +672,9 @@ class emulator {
       ::uc_reg_write(engine_, UC_X86_REG_XMM0 + i, &floats._xmm[i]);
     }
     ::uc_reg_write(engine_, UC_X86_REG_MXCSR, &floats.mxcsr);
-    for (int i = 0; i < 8; ++i) ::uc_reg_write(engine_, UC_X86_REG_ST0 + i, &floats._st[i]);
-    ::uc_reg_write(engine_, UC_X86_REG_FPSW, &floats.swd);
+    ::uc_reg_write(engine_, UC_X86_REG_FPSW, &floats.swd);  // first: which register is ST0
     ::uc_reg_write(engine_, UC_X86_REG_FPCW, &floats.cwd);
+    for (int i = 0; i < 8; ++i) ::uc_reg_write(engine_, UC_X86_REG_ST0 + i, &floats._st[i]);
     std::uint16_t tags = 0;  // two bits for each: 0 in use, 3 not; a context has one, 1 in use
     for (unsigned i = 0; i < 8; ++i) {
       if ((floats.ftw >> i & 1U) == 0) tags = static_cast<std::uint16_t>(tags | 3U << 2 * i);
@@ -716,16 +718,23 @@ class emulator {
     std::memcpy(area + parts_at, &parts, sizeof parts);
   }
 
-  static bool is_signal_pending() {
+  // One that the program lets through, which the handler of SIGILL holds back.
+  static bool is_signal_pending(const ucontext_t& context) {
     sigset_t pending;
-    return ::sigpending(&pending) == 0 && ::sigisemptyset(&pending) == 0;
+    if (::sigpending(&pending) != 0) return false;
+    for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+      if (::sigismember(&pending, signal) == 1 && ::sigismember(&context.uc_sigmask, signal) == 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
-  ended commit() {
+  ended commit(const ucontext_t& context) {
     const std::scoped_lock alone(commits);
     const stopped_threads still;
     // It came while the transaction ran, which it ends.
-    if (is_signal_pending()) return ended::signal;
+    if (is_signal_pending(context)) return ended::signal;
     for (page* each : touched_) {
       if (!is_accessed(*each)) continue;  // code
       if (!copy_from(each->address, each->at_end.data(), page_bytes)) return ended::page_fault;
@@ -892,7 +901,7 @@ void on_illegal(int signal, siginfo_t* info, void* raw) {
       program->new_thread();
       here.stack =
           ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (here.stack == MAP_FAILED) std::abort();
+      if (here.stack == MAP_FAILED) give_up("there is no memory for a stack of its own");
       here.place.emplace();
     }
     // In place when the handler has returned; then the same instruction comes again.
@@ -1020,6 +1029,9 @@ const engine_side* start(const program_side* side) {
     sigdelset(&action.sa_mask, never);
   }
   if (::sigaction(SIGILL, &action, &programs_actions.at(SIGILL)) != 0) return nullptr;
+  if (char byte = 0; !copy_from(reinterpret_cast<std::uint64_t>(&byte), &byte, 1)) {
+    give_up("cannot start: the kernel refuses process_vm_readv(2), as a sandbox may have it do");
+  }
   take_cpuid();
   static const engine_side mine{.report = report,
                                 .end_thread = end_thread,

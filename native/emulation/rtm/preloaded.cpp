@@ -3,7 +3,10 @@
 // CPUID when they are.
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -62,6 +65,19 @@ sigset_t without_ours(const sigset_t& set) {
   return rest;
 }
 
+// The same for a set that a function is given, which may be none.
+class allowed {
+ public:
+  explicit allowed(const sigset_t* set) : given_(set != nullptr) {
+    if (given_) rest_ = without_ours(*set);
+  }
+  [[nodiscard]] const sigset_t* get() const { return given_ ? &rest_ : nullptr; }
+
+ private:
+  bool given_;
+  sigset_t rest_{};
+};
+
 [[gnu::constructor]] void start(int /*count*/, char** /*arguments*/, char** variables) {
   ::environ =
       variables;  // which the C library, not yet initialised, hands on to that of the engine
@@ -92,6 +108,7 @@ sigset_t without_ours(const sigset_t& set) {
 }  // namespace
 }  // namespace assay::emulation
 
+using assay::emulation::allowed;
 using assay::emulation::engine;
 using assay::emulation::next;
 using assay::emulation::without_ours;
@@ -125,17 +142,67 @@ extern "C" {
 [[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set,
                                                    sigset_t* before) noexcept {
   static auto* const real = next<int(int, const sigset_t*, sigset_t*)>("pthread_sigmask");
-  if (set == nullptr || how == SIG_UNBLOCK) return real(how, set, before);
-  const sigset_t rest = without_ours(*set);
-  return real(how, &rest, before);
+  const allowed rest(how == SIG_UNBLOCK ? nullptr : set);
+  return real(how, how == SIG_UNBLOCK ? set : rest.get(), before);
 }
 
 [[gnu::visibility("default")]] int sigprocmask(int how, const sigset_t* set,
                                                sigset_t* before) noexcept {
   static auto* const real = next<int(int, const sigset_t*, sigset_t*)>("sigprocmask");
-  if (set == nullptr || how == SIG_UNBLOCK) return real(how, set, before);
-  const sigset_t rest = without_ours(*set);
-  return real(how, &rest, before);
+  const allowed rest(how == SIG_UNBLOCK ? nullptr : set);
+  return real(how, how == SIG_UNBLOCK ? set : rest.get(), before);
+}
+
+[[gnu::visibility("default")]] int pthread_attr_setsigmask_np(pthread_attr_t* about,
+                                                              const sigset_t* set) {
+  static auto* const real =
+      next<int(pthread_attr_t*, const sigset_t*)>("pthread_attr_setsigmask_np");
+  return real(about, allowed(set).get());
+}
+
+// What waits with a mask of its own,
+
+[[gnu::visibility("default")]] int sigsuspend(const sigset_t* set) {
+  static auto* const real = next<int(const sigset_t*)>("sigsuspend");
+  return real(allowed(set).get());
+}
+
+[[gnu::visibility("default")]] int pselect(int count, fd_set* readable, fd_set* writable,
+                                           fd_set* exceptional, const timespec* timeout,
+                                           const sigset_t* set) {
+  static auto* const real =
+      next<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>("pselect");
+  return real(count, readable, writable, exceptional, timeout, allowed(set).get());
+}
+
+[[gnu::visibility("default")]] int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
+                                         const sigset_t* set) {
+  static auto* const real = next<int(pollfd*, nfds_t, const timespec*, const sigset_t*)>("ppoll");
+  return real(files, count, timeout, allowed(set).get());
+}
+
+[[gnu::visibility("default")]] int epoll_pwait(int file, epoll_event* events, int most, int timeout,
+                                               const sigset_t* set) {
+  static auto* const real = next<int(int, epoll_event*, int, int, const sigset_t*)>("epoll_pwait");
+  return real(file, events, most, timeout, allowed(set).get());
+}
+
+// or for signals, and would take ours as one of them.
+
+[[gnu::visibility("default")]] int sigwait(const sigset_t* set, int* found) {
+  static auto* const real = next<int(const sigset_t*, int*)>("sigwait");
+  return real(allowed(set).get(), found);
+}
+
+[[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* found) {
+  static auto* const real = next<int(const sigset_t*, siginfo_t*)>("sigwaitinfo");
+  return real(allowed(set).get(), found);
+}
+
+[[gnu::visibility("default")]] int sigtimedwait(const sigset_t* set, siginfo_t* found,
+                                                const timespec* timeout) {
+  static auto* const real = next<int(const sigset_t*, siginfo_t*, const timespec*)>("sigtimedwait");
+  return real(allowed(set).get(), found, timeout);
 }
 
 }  // extern "C"

@@ -4,8 +4,11 @@
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <string>
 #include <string_view>
@@ -384,6 +388,26 @@ TEST_F(rtm, computes_with_all_registers) {
             asked | 1U << 24U);
 }
 
+// Which of the x87's registers is the first one differs from one transaction to the next.
+TEST_F(rtm, registers_of_the_x87_that_are_in_use_stay) {
+  if (!is_emulated()) GTEST_SKIP() << "a processor may end transactions that use x87";
+  for (unsigned in_use = 0; in_use < 4; ++in_use) {
+    for (unsigned i = 0; i < in_use; ++i) asm volatile("fld1");
+    std::uint32_t status = begun;
+    double pi = 0;  // NOLINT(misc-const-correctness): written below
+    do {
+      status = begun;
+      asm volatile("fldpi\n\txbegin 1f\n1:\tcmpl $-1, %%eax\n\tjne 2f\n\txend\n2:\tfstpl %1"
+                   : "+a"(status), "=m"(pi)
+                   :
+                   : "cc", "memory");
+    } while (status == again);  // which was injected
+    EXPECT_EQ(status, begun);
+    EXPECT_EQ(pi, 0x1.921fb54442d18p1) << in_use << " in use";
+    for (unsigned i = 0; i < in_use; ++i) asm volatile("fstp %st(0)");
+  }
+}
+
 [[gnu::noinline]] std::uint64_t deeper(std::uint64_t depth) {
   std::array<std::uint64_t, 64> kept{};
   asm volatile("" : : "r"(kept.data()) : "memory");
@@ -442,6 +466,79 @@ TEST_F(rtm, a_signal_ends_it_and_is_delivered) {
   other.join();
   EXPECT_GT(signals.load(), 0U);
   EXPECT_FALSE(was_inside.load()) << "its handler ran in the transaction";
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(rtm, a_signal_that_is_blocked_does_not_end_it) {
+  sigset_t one;
+  sigset_t before;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &one, &before), 0);
+  ::pthread_kill(::pthread_self(), SIGUSR1);
+  std::uint64_t word = 0;
+  EXPECT_EQ(status_of([&] { ++word; }), begun);
+  EXPECT_EQ(word, 1U);
+  int taken = 0;
+  EXPECT_EQ(::sigwait(&one, &taken), 0);
+  EXPECT_EQ(taken, SIGUSR1);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// Each of these replaces the mask of a thread while it waits, as far as it knows by all signals but one.
+TEST_F(rtm, threads_may_wait_for_signals) {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  sigset_t all_others;
+  sigfillset(&all_others);
+  sigdelset(&all_others, SIGUSR1);
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &one, nullptr);  // so that none comes too early
+  const std::vector<void (*)(const sigset_t*, const sigset_t*)> waits{
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): its signal is sent to its thread
+      [](const sigset_t* others, const sigset_t*) { ::sigsuspend(others); },
+      [](const sigset_t* others, const sigset_t*) { ::ppoll(nullptr, 0, nullptr, others); },
+      [](const sigset_t* others, const sigset_t*) {
+        ::pselect(0, nullptr, nullptr, nullptr, nullptr, others);
+      },
+      [](const sigset_t* others, const sigset_t*) {
+        const int file = ::epoll_create1(0);
+        epoll_event unused{};
+        ::epoll_pwait(file, &unused, 1, -1, others);
+        ::close(file);
+      },
+      [](const sigset_t*, const sigset_t* set) {
+        int taken = 0;
+        ::sigwait(set, &taken);
+      },
+      [](const sigset_t*, const sigset_t* set) { ::sigwaitinfo(set, nullptr); },
+      [](const sigset_t*, const sigset_t* set) {
+        const timespec long_enough{.tv_sec = 3600, .tv_nsec = 0};
+        ::sigtimedwait(set, nullptr, &long_enough);
+      },
+  };
+  for (const auto wait : waits) {
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+      wait(&all_others, &all);
+      over.store(true);
+    });
+    std::uint64_t word = 0;
+    for (unsigned n = 0; n < 20; ++n) atomically([&] { ++word; });
+    while (!over.load()) {  // the transactions' own signal may have ended it, as it ends poll()
+      ::pthread_kill(other.native_handle(), SIGUSR1);
+      std::this_thread::yield();
+    }
+    other.join();
+    EXPECT_EQ(word, 20U);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 

@@ -10,16 +10,26 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "emulation/rtm/give_up.h"
 
 namespace assay::emulation {
 namespace {
 
 constexpr std::size_t most_threads = 4096;
+constexpr std::string_view too_many_threads =
+    "the program has more than 4,096 threads; run it with fewer";
+// How long another thread may take to stop, of this one's time on a processor: what is asleep, suspended or waits for its
+// turn costs this one a few microseconds.
+constexpr std::time_t patience_s = 10;
 
 struct other {
   std::atomic<pid_t> thread{0};
@@ -42,8 +52,29 @@ std::atomic<std::size_t> places_used{0};  // none after these was ever taken
 
 pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
+// Not so of one that has ended: the first one of the process stays listed (state Z) until all have.
 bool is_there(pid_t thread) {
-  return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0 || errno != ESRCH;
+  constexpr std::string_view before = "/proc/self/task/";
+  constexpr std::string_view after = "/stat";
+  std::array<char, 64> path{};
+  char* at = std::ranges::copy(before, path.data()).out;
+  at = std::to_chars(at, path.data() + path.size() - after.size(), thread).ptr;
+  std::ranges::copy(after, at);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno != ENOENT;
+  std::array<char, 128> content;  // number, name of at most 64 bytes in parentheses, state
+  const ssize_t bytes = ::read(file, content.data(), content.size());
+  ::close(file);
+  if (bytes <= 0) return false;
+  const std::string_view found(content.data(), static_cast<std::size_t>(bytes));
+  const std::size_t state = found.rfind(')') + 2;
+  return state >= found.size() || (found[state] != 'Z' && found[state] != 'X');
+}
+
+std::time_t time_of_this_thread_s() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec;
 }
 
 bool is_away(pid_t thread) {
@@ -86,7 +117,11 @@ void stand_still(int /*signal*/) {
 template <class Each>
 void for_each_other(const Each& each) {
   const int tasks = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (tasks < 0) std::abort();  // there is no /proc, or no descriptor left: nothing can be right
+  if (tasks < 0) {
+    give_up(
+        "cannot open /proc/self/task, so that no thread can be stopped: is there no /proc, or no "
+        "descriptor left (ulimit -n)?");
+  }
   const pid_t self = this_thread();
   alignas(8) std::array<char, 4096> entries;
   for (;;) {
@@ -116,7 +151,7 @@ bool tell_new_ones() {
       if (others[i].thread.load(std::memory_order_relaxed) == thread) return;
     }
     if (is_away(thread)) return;
-    if (known == most_threads) std::abort();
+    if (known == most_threads) give_up(too_many_threads);
     none = false;
     others[known].stopped.store(false, std::memory_order_relaxed);
     others[known].thread.store(thread, std::memory_order_relaxed);
@@ -130,8 +165,15 @@ void wait_for_all() {
   const std::size_t known = count.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < known; ++i) {
     const pid_t thread = others[i].thread.load(std::memory_order_relaxed);
+    const std::time_t since = time_of_this_thread_s();
     for (unsigned n = 1; !others[i].stopped.load(std::memory_order_acquire); ++n) {  // (4) with (3)
       if (is_away(thread) || (n % 64 == 0 && !is_there(thread))) break;
+      if (n % 4096 == 0 && time_of_this_thread_s() > since + patience_s) {
+        give_up(
+            "another thread does not stop: it blocks the last but three of the real-time signals, "
+            "by a system call of its own or "
+            "a function that is not followed, such as epoll_pwait2(); leave that signal unblocked");
+      }
       ::sched_yield();
     }
   }
@@ -169,7 +211,7 @@ away_place::away_place() {
   for (pid_t free = 0;
        !places[at_].thread.compare_exchange_strong(free, self, std::memory_order_acq_rel);
        free = 0) {
-    if (++at_ == most_threads) std::abort();
+    if (++at_ == most_threads) give_up(too_many_threads);
   }
   std::size_t used = places_used.load(std::memory_order_relaxed);
   while (used <= at_ && !places_used.compare_exchange_weak(used, at_ + 1)) {

@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Any
 from assay import programs
 from assay.advice.types import Observed, Settings
 from assay.errors import AssayError
-from assay.runner.process import StopSignals, run_process
+from assay.runner.process import StopSignals, run_process, signal_name
 from assay.runner.types import Binary
 from assay.words import elapsed, printable
 
@@ -50,7 +49,7 @@ def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Ob
         if ended.timed_out:
             trouble = f"It did not end within {elapsed(settings.timeout_s)} (--timeout), and was ended."
         elif ended.exit_code < 0:
-            trouble = f"It crashed ({signal.Signals(-ended.exit_code).name})."
+            trouble = f"It crashed ({signal_name(-ended.exit_code)})."
         elif ended.exit_code > 0:
             trouble = f"It ended with exit code {ended.exit_code}."
         if trouble and said:

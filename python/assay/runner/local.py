@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +27,7 @@ from assay.runner.allocators import library_of, other_allocator
 from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
-from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process
+from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process, signal_name
 from assay.runner.simulate import Simulation, Wanted, simulate
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
@@ -412,17 +411,10 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
     why = f": {last_words}" if last_words else ""
     if ended.exit_code < 0:
-        return "crashed", f"ended by {_signal_name(-ended.exit_code)}{why}"
+        return "crashed", f"ended by {signal_name(-ended.exit_code)}{why}"
     if ended.exit_code > 0:
         return "crashed", f"exited with {ended.exit_code}{why}"
     return None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _text(data: bytes) -> str:

@@ -214,6 +214,14 @@ def run_process(
     return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s, used)
 
 
+def signal_name(number: int) -> str:
+    """Return what a signal is called: SIGSEGV, or "signal 40" as real-time signals have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def check_startable(program: str) -> None:
     """Check what can be known about a program without starting it.
 
