@@ -142,6 +142,17 @@ def test_json_has_the_numbers(assay: Assay) -> None:
     assert [lesson["number"] for lesson in lessons] == [lesson.number for lesson in LESSONS]
 
 
+def test_the_ladder_takes_as_long_by_the_guide_as_by_its_own_file() -> None:
+    ladder = "experiments/pitfalls/synchrobench-ladder.toml"
+    file, guide = (ROOT / ladder).read_text(), (ROOT / "docs/guide/anomalies.md").read_text()
+    commands = re.findall(rf"(?m)^    assay run {ladder} ?(.*)$", guide)
+    told = [re.findall(rf"(?m)^# +{re.escape(asked or 'as it is')} {{4,}}(.*)$", file) for asked in commands]
+    assert len(told) == 3
+    times = [duration.split(": ")[-1] for [duration] in told]
+    (sentence,) = re.findall(r"(?m)^The first takes (.*), the second (.*), and the third, .*, (.*)\.$", guide)
+    assert list(sentence) == times
+
+
 def test_an_unknown_lesson_lists_the_course(assay: Assay) -> None:
     unknown = assay("lesson", "99", expect=2)
     assert "35  looking" in unknown.stdout
