@@ -1,7 +1,6 @@
 """Trials that mislead on purpose: who may ask for them, and where they run."""
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
