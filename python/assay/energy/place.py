@@ -2,8 +2,10 @@
 
 A question of Bonnichsen (2016, section 6.2). Each program has as many cores as it keeps busy, in a domain of
 cores that share a frequency, or in several domains that are held at the same one if it needs more. All
-share the memory's bandwidth: where they ask for more of it, the time of each outside of the chip is longer by
-the same factor. When one ends, the others go on with what it leaves.
+share the memory's bandwidth: where they ask for more of it, memory is slower for all by the same factor. The
+time of each outside of the chip is longer by it, and so is the least time that its bytes take, which is that at
+the whole bandwidth: what is fetched while it computes costs nothing until it takes longer than that. When one
+ends, the others go on with what it leaves.
 """
 
 import math
@@ -52,11 +54,12 @@ class _Running:
     on_s: float
     outside_s: float
     bytes: float
+    bytes_s: float  # that its bytes take at the whole bandwidth
     cores: int
     core_watts: float
 
     def seconds(self, slower: float) -> float:
-        return self.on_s + self.outside_s * slower
+        return max(self.on_s + self.outside_s * slower, self.bytes_s * slower)
 
 
 def on(work: Work, machine: Machine, memory_ns: float) -> Work:
@@ -74,6 +77,7 @@ def together(
     works: Sequence[Work], domains: Sequence[int], gigahertz: Sequence[float], machine: Machine
 ) -> Placement:
     """Return what programs take that begin together; each work is one on this machine."""
+    bandwidth = math.inf if machine.bandwidth_gb_s is None else machine.bandwidth_gb_s * 1e9
     left = {
         number: (
             1.0,
@@ -81,6 +85,7 @@ def together(
                 work.gigacycles / gigahertz[domain],
                 work.outside_s,
                 work.misses * LINE,
+                work.misses * LINE / bandwidth,
                 cores_of(work),
                 machine.core_watts_at(gigahertz[domain]),
             ),
@@ -90,13 +95,13 @@ def together(
     seconds = joules = 0.0
     while left:
         running = [each for _, each in left.values()]
-        slower = _slower(running, machine.bandwidth_gb_s)
+        slower = _slower(running, bandwidth)
         took = {number: each.seconds(slower) for number, (_, each) in left.items()}
         passed = min(share * took[number] for number, (share, _) in left.items())
         watts = machine.idle_watts + sum(
             each.cores
             * each.core_watts
-            * (each.on_s + machine.stalled_share * each.outside_s * slower)
+            * (each.on_s + machine.stalled_share * (each.seconds(slower) - each.on_s))
             / each.seconds(slower)
             for each in running
         )
@@ -110,20 +115,21 @@ def together(
     return Placement(tuple(domains), tuple(gigahertz), seconds, joules)
 
 
-def _slower(running: Sequence[_Running], bandwidth_gb_s: float | None) -> float:
-    """Return by how much memory is slower for all, so that they take no more than its bandwidth."""
-    if bandwidth_gb_s is None:
-        return 1.0
+def _slower(running: Sequence[_Running], bandwidth: float) -> float:
+    """Return by how much memory is slower for all, so that they take no more than its bandwidth.
+
+    It is 1 to their number: with that, each takes its bytes in no less than its share of the bandwidth does.
+    """
 
     def asked(slower: float) -> float:
-        return sum(each.bytes / each.seconds(slower) for each in running) / 1e9
+        return sum(each.bytes / each.seconds(slower) for each in running)
 
-    low = high = 1.0
-    while asked(high) > bandwidth_gb_s:
-        low, high = high, 2 * high
-    for _ in range(50 if high > 1 else 0):
+    low, high = 1.0, float(len(running))
+    if asked(low) <= bandwidth:
+        return low
+    for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if asked(middle) > bandwidth_gb_s else (low, middle)
+        low, high = (middle, high) if asked(middle) > bandwidth else (low, middle)
     return high
 
 

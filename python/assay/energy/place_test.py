@@ -1,11 +1,14 @@
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from assay.energy.machines import Machine, load_machines
 from assay.energy.model import Work
-from assay.energy.place import on, placements, together
+from assay.energy.place import LINE, on, placements, together
 from assay.errors import AssayError
 
 COMPUTES = Work(4.0, 0.0)
@@ -45,6 +48,45 @@ def test_programs_share_the_bandwidth_and_the_one_that_is_left_gets_all() -> Non
     longer = Work(0.8, 4.0, misses=40e6)
     both = together([WAITS, longer], [0, 0], [2.0], machine(bandwidth_gb_s=alone))
     assert both.seconds == pytest.approx(6.6)  # as much as the bandwidth serves: three times 2.2
+
+
+def test_misses_that_nothing_waits_for_cost_what_the_bandwidth_makes_of_them() -> None:
+    """As of a program whose reads are all fetched ahead: time outside 0, and misses."""
+    fetched = Work(1.0, 0.0, misses=1e8)  # 6.4 GB
+    assert together([fetched], [0], [1.0], machine(bandwidth_gb_s=10.0)).seconds == pytest.approx(1.0)
+    slow = together([fetched], [0], [1.0], machine(bandwidth_gb_s=1.0, stalled_share=0.5))
+    assert slow.seconds == pytest.approx(6.4)
+    assert slow.joules == pytest.approx(10 * 6.4 + 2 * (1.0 + 0.5 * 5.4))
+    # One that waits longer for each of its reads is slower by as little as what is left asks for.
+    waits = Work(1.0, 9.0, misses=1e6)
+    both = together([fetched, waits], [0, 0], [1.0], machine(bandwidth_gb_s=1.0))
+    assert 10.0 < both.seconds < 10.2
+
+
+works = st.builds(
+    Work,
+    gigacycles=st.floats(1e-3, 100),
+    outside_s=st.just(0.0) | st.floats(1e-9, 100),
+    misses=st.just(0.0) | st.floats(1, 1e11),
+)
+
+
+@given(st.lists(works, min_size=1, max_size=4), st.floats(1e-3, 1e4), st.sampled_from([1.0, 2.0]))
+@example([Work(1.0, 0.0, misses=1e8)], 1.0, 1.0)
+def test_times_are_finite_and_at_least_that_of_the_bytes_at_the_bandwidth(
+    programs: list[Work], bandwidth: float, gigahertz: float
+) -> None:
+    of = machine(bandwidth_gb_s=bandwidth)
+    placed = together(programs, [0] * len(programs), [gigahertz], of)
+    assert math.isfinite(placed.seconds)
+    assert math.isfinite(placed.joules)
+    gigabytes = math.fsum(each.misses for each in programs) * LINE / 1e9
+    assert placed.seconds >= gigabytes / bandwidth * (1 - 1e-6)
+    # What is alone takes the longer of both, and others make none of it faster.
+    alone = [max(each.seconds(gigahertz), each.misses * LINE / 1e9 / bandwidth) for each in programs]
+    assert placed.seconds >= max(alone) * (1 - 1e-6)
+    if len(programs) == 1:
+        assert placed.seconds == pytest.approx(alone[0])
 
 
 def test_what_waits_and_what_computes_have_a_frequency_each_where_they_can() -> None:
