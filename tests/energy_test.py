@@ -60,15 +60,54 @@ def test_a_program_is_predicted_at_every_frequency(assay: Assay, walk: str) -> N
     assert low <= slowest["seconds"]["median"] <= high
 
 
+def best_by_hand(gigacycles: float, reads: float) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return goal -> machine of `MACHINES` -> its best frequency and cost, by the guide's equations.
+
+    Args:
+        gigacycles: of one thread.
+        reads: billions of them that it waits for.
+    """
+    described = [("slow", 1.0, 200, 1 + 1), ("fast", 2.0, 50, 50 + 20), ("fast", 4.0, 50, 50 + 100)]
+    costs: dict[str, dict[str, tuple[float, float]]] = {"E": {}, "ED": {}, "ED^2": {}}
+    for exponent, best in enumerate(costs.values()):
+        for name, gigahertz, memory_ns, watts in described:
+            seconds = reads * memory_ns + gigacycles / gigahertz
+            cost = watts * seconds * seconds**exponent
+            if name not in best or cost < best[name][1]:
+                best[name] = gigahertz, cost
+    return costs
+
+
 def test_described_machines_are_compared_and_programs_placed(assay: Assay, walk: str, tmp_path: Path) -> None:
     file = tmp_path / "machines.toml"
     file.write_text(MACHINES)
     words = ("energy", "--runs", "6", "--json", "--machines", str(file))
-    goals = json.loads(assay(*words, walk).stdout)["goals"]
-    assert goals["E"][0]["machine"] == "slow"
-    assert goals["ED^2"][0]["machine"] in {"slow", "fast"}
-    placed = json.loads(assay(*words, "--place", walk, walk).stdout)["goals"]
-    assert {len(each["domains"]) for each in placed["ED^2"]} <= {0, 2}
+    answer = json.loads(assay(*words, walk).stdout)
+    goals = answer["goals"]
+    gigacycles = answer["programs"][0]["gigacycles"]
+    # What a read takes here is not said; the time on one machine tells it, and must fit all the others.
+    (of_slow,) = (each for each in goals["E"] if each["machine"] == "slow")
+    reads = (of_slow["seconds"] - gigacycles) / 200
+    assert 0 <= reads * 50 < 0.1 * gigacycles  # it computes
+    for goal, by_hand in best_by_hand(gigacycles, reads).items():
+        assert [each["machine"] for each in goals[goal]] == sorted(by_hand, key=lambda name: by_hand[name][1])
+        for each in goals[goal]:
+            gigahertz, cost = by_hand[each["machine"]]
+            assert each["gigahertz"] == [gigahertz]
+            assert each["cost"] == pytest.approx(cost)
+
+    answer = json.loads(assay(*words, "--place", walk, walk).stdout)
+    watts = {("slow", 1.0): (1, 1), ("fast", 2.0): (50, 20), ("fast", 4.0): (50, 100)}
+    for exponent, goal in enumerate(("E", "ED", "ED^2")):
+        for each in answer["goals"][goal]:
+            # Idle power is paid once for both, so that together they cost less than one after another.
+            assert each["domains"] == [0, 0]
+            idle, core = watts[each["machine"], each["gigahertz"][0]]
+            both = (each["joules"] - idle * each["seconds"]) / core  # seconds of the one and of the other
+            assert each["seconds"] <= both * (1 + 1e-9) <= 2 * each["seconds"] * (1 + 1e-6)
+            assert both >= sum(one["gigacycles"] for one in answer["programs"]) / each["gigahertz"][0] * 0.999
+            assert each["cost"] == pytest.approx(each["joules"] * each["seconds"] ** exponent)
+            assert each["cost"] < (idle + core) * both * both**exponent
 
 
 def test_each_program_is_moved_from_the_memory_that_it_was_measured_with(
