@@ -3,9 +3,9 @@
 A question of Bonnichsen (2016, section 6.2). Each program has as many cores as it keeps busy, in a domain of
 cores that share a frequency, or in several domains that are held at the same one if it needs more. All
 share the memory's bandwidth: where they ask for more of it, memory is slower for all by the same factor. The
-time of each outside of the chip is longer by it, and so is the least time that its bytes take, which is that at
-the whole bandwidth: what is fetched while it computes costs nothing until it takes longer than that. When one
-ends, the others go on with what it leaves.
+time of each outside of the chip is longer by it, and so is the least time of its bytes, that at the whole
+bandwidth: what is fetched while it computes costs nothing until it takes longer. When one ends, the others go
+on with what it leaves.
 """
 
 import math
