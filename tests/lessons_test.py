@@ -13,7 +13,8 @@ from assay.cli.lesson import as_run, show
 from assay.experiment import parse
 from assay.experiment.flaws import LESSONS as NAMES_OF_LESSONS
 from assay.experiment.flaws import NAMES, lesson_of
-from assay.lessons import LESSONS, PARTS, Lesson, Outcome, lacking, told
+from assay.findings import Finding
+from assay.lessons import LESSONS, PARTS, Lesson, Outcome, find, lacking, told
 from assay.lessons import machine as lessons_machine
 from assay.report import gather
 from assay.runner.process import StopSignals
@@ -38,7 +39,9 @@ ATTEMPTS = 4
 DISTURBED = {"busy-host", "preempted"}
 """Rules that say that other work took the processors of trials."""
 OF_TIMES = "two-modes"
-"""Its rule looks at times, which a busy host may gather in several places too."""
+"""Its rule looks at times, which a busy host may gather in several places too. That it is silent about one
+mode is tested with made-up trials (judges_test.py), as the signs of effects are that chance may hide."""
+SIGN = "the effect has its sign"
 
 
 def reduced(lesson: Lesson, text: str) -> str:
@@ -73,8 +76,35 @@ def mistakes(lesson: Lesson, outcome: Outcome) -> list[str]:
     if lesson.name != OF_TIMES:
         demanded["it is silent about the honest version"] = outcome.clean
     if lesson.certain:
-        demanded["the effect has its sign"] = outcome.shows
+        demanded[SIGN] = outcome.shows
     return [what for what, holds in demanded.items() if not holds]
+
+
+def excused(missing: list[str], disturbed: set[str]) -> bool:
+    """Tell whether other work may be why a lesson did not do something: it hides an effect, and no more.
+
+    A rule that is silent about the flaw, or speaks of the honest version, is wrong on a busy host too.
+    """
+    return bool(disturbed) and missing == [SIGN]
+
+
+@pytest.mark.parametrize(
+    ("caught", "shows", "clean", "disturbed", "skips"),
+    [
+        (True, False, True, {"busy-host"}, True),
+        (True, False, True, set(), False),
+        (True, True, False, {"busy-host"}, False),
+        (True, False, False, {"busy-host"}, False),
+        (False, False, True, {"busy-host"}, False),
+    ],
+)
+def test_other_work_excuses_an_effect_that_is_hidden_and_nothing_else(
+    *, caught: bool, shows: bool, clean: bool, disturbed: set[str], skips: bool
+) -> None:
+    finding = Finding("a rule speaks", (), {}, "")
+    outcome = Outcome("", shows, (finding,) if caught else (), clean)
+    missing = mistakes(find(LESSONS, "clock-every-operation"), outcome)
+    assert excused(missing, disturbed) == skips
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -82,14 +112,12 @@ def test_a_lesson_teaches_what_it_says(lesson: Lesson, tmp_path: Path) -> None:
     if missing := lacking(lesson.needs):
         pytest.skip(f"needs {missing}")
     # A burst of other work hides any effect of times. Where the trials themselves say so, nothing is known.
-    caught = False
     for attempt in range(ATTEMPTS):
         outcome, disturbed = carried_out(lesson, tmp_path / str(attempt))
-        caught = caught or bool(outcome.caught)
         if not mistakes(lesson, outcome):
             break
     else:
-        if disturbed and caught:  # no other work keeps a rule from firing each time
+        if excused(mistakes(lesson, outcome), disturbed):
             pytest.skip(f"{lesson.name}: {ATTEMPTS} times disturbed: {', '.join(sorted(disturbed))}")
     assert not mistakes(lesson, outcome), outcome
     lines = [*told(lesson, outcome)]

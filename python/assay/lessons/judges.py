@@ -8,7 +8,7 @@ honest trials.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import mean, stdev
 
 import numpy as np
@@ -24,6 +24,7 @@ from assay.analysis import (
     summarise,
 )
 from assay.audit import audit_foreign
+from assay.audit.design import ADVISED
 from assay.experiment.types import Blocks
 from assay.findings import Finding
 from assay.foreign.types import Benchmark, ForeignRun, Measure
@@ -398,7 +399,10 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
     stops = peeked(replays)
     early = stops[stops > 0]
     once = int((sign_flips(replays).p < 1 - CONFIDENCE).sum())
-    typical = f", typically after {int(np.median(early))} pairs" if early.size else ""
+    typical = ""
+    if early.size:
+        late = float((early >= ADVISED).mean())
+        typical = f", typically after {int(np.median(early))} pairs ({late:.0%} after {ADVISED} or more)"
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
     return Outcome(
         f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every"
@@ -432,19 +436,20 @@ def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
     """Judge intervals from repetitions within one process, by processes that ran the same code."""
     [run] = runs
     series = [_series(run, trial) for trial in run.trials if trial.status == "valid"]
+    series = [values for values in series if len(values) > 1]
+    if len(series) < 2:
+        return Outcome("too few processes could be measured.", False, (), clean=False)
     naive = [interval for values in series if (interval := student_interval(values)) is not None]
     pairs = [*combinations(naive, 2)]
-    apart = sum(a.high < b.low or b.high < a.low for a, b in pairs)
-    share = apart / len(pairs) if pairs else 0.0
-    saved = _as_foreign([("flawed", (series[0],) if series else ())], 1, randomised=True)
-    caught = tuple(_named(rule, audit_foreign(saved)))
+    share = sum(a.high < b.low or b.high < a.low for a, b in pairs) / len(pairs)
+    alone = _saved("the flawed harness", [("the code", series[0])])
+    apart = _saved("the honest harness", [("the code", (mean(values),)) for values in series])
     return Outcome(
         f"{counted(naive, 'process', 'processes')} ran the same code, each with a 95% interval from its own"
-        f" {len(series[0]) if series else 0} repetitions: {share:.0%} of pairs of these intervals do not even"
-        " overlap.",
+        f" {len(series[0])} repetitions: {share:.0%} of pairs of these intervals do not even overlap.",
         share > 2 * (1 - CONFIDENCE),
-        caught,
-        not _named(rule, run.findings()),
+        tuple(_named(rule, audit_foreign(alone))),
+        not _named(rule, audit_foreign(apart)),
         share,
         1 - CONFIDENCE,
         seen=Seen(
@@ -462,21 +467,27 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     """
     [run] = runs
     of = metric(run.experiment.comparison.metric)
-    in_time = sorted(run.trials, key=lambda trial: trial.started_at)
-    logs = [math.log(value) for trial in in_time if (value := of(trial)) is not None and value > 0]
-    claim = halves(logs)
     honest = _differences(run)
-    by_turns = math.exp(mean(honest)) if honest else 1.0
+    if not honest:
+        return Outcome("too few pairs could be measured.", False, (), clean=False)
+    in_time = [
+        (str(trial.levels[VERSION]), value)
+        for trial in sorted(run.trials, key=lambda trial: trial.started_at)
+        if (value := of(trial)) is not None and value > 0
+    ]
+    logs = [math.log(value) for _, value in in_time]
+    claim, by_turns = halves(logs), math.exp(mean(honest))
     middle = len(logs) // 2
-    named = [("first", (logs[:middle],)), ("second", (logs[middle:],))]
-    caught = tuple(_named(rule, audit_foreign(_as_foreign(named, 2, randomised=False))))
+    one_by_one = [("first" if at < middle else "second", (value,)) for at, (_, value) in enumerate(in_time)]
+    first_then_second = _saved("the flawed harness", one_by_one)
+    in_turns = _saved("the honest harness", [(version, (value,)) for version, value in in_time])
     return Outcome(
         f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
         " other half;"
         f" by turns in random order it is {by_turns:.4g} times.",
         abs(math.log(claim)) > abs(math.log(by_turns)),
-        caught,
-        not _named(rule, run.findings()),
+        tuple(_named(rule, audit_foreign(first_then_second))),
+        not _named(rule, audit_foreign(in_turns)),
         claim,
         by_turns,
         claim / by_turns,
@@ -538,15 +549,22 @@ def distance_to_mean(values: Sequence[float]) -> float:
     return min(abs(value - center) for value in values) / abs(center) if center else 0.0
 
 
-def _as_foreign(
-    samples: Iterable[tuple[str, tuple[Sequence[float], ...]]], processes: int, *, randomised: bool
-) -> ForeignRun:
-    """Return what a harness would have saved that keeps these samples."""
+def _saved(tool: str, measured: Sequence[tuple[str, Sequence[float]]]) -> ForeignRun:
+    """Return what a harness would have saved of some processes.
+
+    Args:
+        tool: what the harness is called.
+        measured: the benchmark that each process ran and its samples, in the order in which they ran.
+    """
+    processes: dict[str, list[tuple[float, ...]]] = {}
+    for name, samples in measured:
+        processes.setdefault(name, []).append(tuple(samples))
     benchmarks = tuple(
-        Benchmark(name, {}, processes, (Measure("throughput", "op/s", tuple(map(tuple, of_processes))),))
-        for name, of_processes in samples
+        Benchmark(name, {}, len(samples), (Measure("throughput", "op/s", tuple(samples)),))
+        for name, samples in processes.items()
     )
-    return ForeignRun("the flawed harness", "", benchmarks, randomised)
+    changes = sum(before != after for (before, _), (after, _) in pairwise(measured))
+    return ForeignRun(tool, "", benchmarks, randomised=changes >= len(processes))
 
 
 def _of_both(what: str, sides: Sequence[Sequence[float]]) -> Seen:
