@@ -255,7 +255,10 @@ def test_what_is_looked_at_before_its_planned_end_has_no_verdict() -> None:
         made = looked_at(ended)
         (comparison,) = summarise(made.trials, made.experiment).comparisons
         assert comparison.verdict == verdict
-    assert summarise(looked_at(12).trials, made.experiment).look is None
+    waiting = summarise(looked_at(12).trials, made.experiment)
+    assert waiting.look is None
+    page = " ".join(find(LESSONS, "looking").page.read_text(encoding="utf-8").split())
+    assert f"that {waiting.waits}" in page
 
 
 @pytest.mark.parametrize(("stopped", "seen"), [(FIRST_LOOK, True), (9, True), (10, False), (12, False)])
