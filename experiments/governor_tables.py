@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Table 3.2 and figures 3.5, 3.6 and 3.7 of Bonnichsen (2016), of the SIMULATED xeon.
+"""Table 3.2 and figures 3.5, 3.6 and 3.7 of Bonnichsen (2016), of a SIMULATED machine.
 
     build/release/bin/assay-governor-simulation evaluate > evaluation.json
     build/release/bin/assay-governor-simulation sensitivity > sensitivity.json
     experiments/governor_tables.py evaluation.json [--sensitivity sensitivity.json] [--figures FOLDER]
 
-Prints Markdown. The paper's numbers in brackets. Medians are over seeds; means over workloads geometric.
+Prints Markdown. The paper's numbers in brackets, in figures in red; they are of the xeon and its 54 workloads
+alone. Medians are over seeds; means over workloads geometric.
 """
 
 import argparse
@@ -37,7 +38,19 @@ PAPER = {  # D, P, E, ED and ED^2 of table 3.2, percent of 4 GHz
     "static-3600": (105.7, 76.6, 81.0, 85.7, 90.6),
     "static-4000": (100.0, 100.0, 100.0, 100.0, 100.0),
 }
+PAPER |= {f"listing {goal}": PAPER[f"Adapt {goal}"] for goal in ("E", "ED", "ED2")}
+PAPER_BEST: dict[tuple[str, str], tuple[str, dict[str, int]]] = {
+    # Section 3.2.2: most often best, and of how many workloads others are; figure 3.6 has no numbers.
+    ("E", "sequential"): ("static-2200", {"static-2400": 1}),  # 401.bzip2
+    ("E", "parallel"): ("static-1600", {"static-1400": 6}),
+    ("ED", "sequential"): ("static-3200", {}),
+    ("ED", "parallel"): ("static-3200", {}),
+    ("ED2", "sequential"): ("static-3600", {}),
+    ("ED2", "parallel"): ("static-3600", {}),
+}
 BASELINE = "static-4000"
+AGAINST = "static-3600"
+"""Of figure 3.7."""
 EXPONENTS = (0, 1, 2)
 PRODUCTS = ("E", "ED", "ED2")
 Run: TypeAlias = Sequence[tuple[float, float]]
@@ -69,11 +82,20 @@ def row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def table(runs: Runs, workloads: Sequence[str], settings: Sequence[str]) -> None:
-    """Print table 3.2."""
+def kind(suite: str) -> str:
+    """Return whether programs of a suite have one thread; of drawn ones each has its own number."""
+    return {"SPEC2006": "sequential", "drawn": "drawn"}.get(suite, "parallel")
+
+
+def gigahertz(static: str) -> str:
+    """Return a static frequency in words."""
+    return f"{int(static.removeprefix('static-')) / 1000:g} GHz"
+
+
+def table(runs: Runs, workloads: Sequence[str], settings: Sequence[str], *, of_paper: bool) -> None:
+    """Print table 3.2, with the paper's numbers where they are of the same machine and workloads."""
     print(row(["SIMULATED, percent of 4 GHz", "D", "P", "E", "ED", "ED2"]))
     print(row(["---"] * 6))
-    paper = dict(PAPER) | {f"listing {name}": PAPER[f"Adapt {name}"] for name in PRODUCTS}
     for name in settings:
         means = []
         for joules, seconds in ((0, 1), (1, -1), (1, 0), (1, 1), (1, 2)):
@@ -82,7 +104,7 @@ def table(runs: Runs, workloads: Sequence[str], settings: Sequence[str]) -> None
                 for w in workloads
             )
             means.append(100 * mean(values))
-        theirs = paper.get(name)
+        theirs = PAPER.get(name) if of_paper else None
         cells = [f"{m:.1f}" + (f" ({theirs[i]:.1f})" if theirs else "") for i, m in enumerate(means)]
         print(row([name, *cells]))
 
@@ -100,7 +122,8 @@ def judged(runs: Runs, workloads: Sequence[str], settings: Sequence[str]) -> Non
                 continue
             ratios = {w: cost[w, one] / cost[w, best] for w in workloads}
             worst = max(ratios, key=lambda w: ratios[w])
-            over = median(cost[w, one] / cost[w, f"oracle {name}"] for w in workloads)
+            oracle = f"oracle {name}"
+            over = median(cost[w, one] / cost[w, oracle] for w in workloads) if oracle in settings else None
             print(
                 row(
                     [
@@ -108,7 +131,7 @@ def judged(runs: Runs, workloads: Sequence[str], settings: Sequence[str]) -> Non
                         f"{name} ({best})",
                         f"{mean(ratios.values()):.3f}",
                         f"{ratios[worst]:.3f} {worst}",
-                        f"{over:.3f}",
+                        "" if over is None else f"{over:.3f}",
                     ]
                 )
             )
@@ -133,78 +156,151 @@ def sensitivity(file: Path) -> None:
             print(row([what.replace("_", "-"), name, *rises]))
 
 
-def figures(runs: Runs, workloads: Mapping[str, str], settings: Sequence[str], folder: Path) -> None:
-    """Draw figures 3.5, 3.6 and 3.7 as SVG."""
-    static = [name for name in settings if name.startswith("static")]
-    shown = [*(f"listing {p}" for p in PRODUCTS), *(f"adaptive {p}" for p in PRODUCTS), *static]
-    costs: list[dict[str, Any]] = [
+def points(values: Sequence[Mapping[str, Any]], x: Any, y: Any, *, of_paper: bool = False) -> alt.Chart:
+    """Return means: ours filled and black, the paper's hollow and red, so that both can be seen."""
+    theirs: dict[str, Any] = {"shape": "diamond", "size": 110, "filled": False, "color": "red"}
+    ours: dict[str, Any] = {"size": 60, "filled": True, "color": "black"}
+    data = alt.InlineData(values=list(values))
+    marked: alt.Chart = alt.Chart(data).mark_point(**(theirs if of_paper else ours))
+    return marked.encode(x=x, y=y)
+
+
+def figures(
+    runs: Runs,
+    workloads: Mapping[str, str],
+    settings: Sequence[str],
+    folder: Path,
+    *,
+    machine: str = "xeon",
+    of_paper: bool,
+) -> None:
+    """Draw figures 3.5, 3.6 and 3.7 as SVG, beside the paper's numbers where it gives any.
+
+    Costs are beside those at 4 GHz and 3.6 GHz, as in the paper; at the highest frequency where a machine, or
+    an evaluation of some governors, has not these.
+    """
+    static = sorted((s for s in settings if s.startswith("static-")), key=lambda s: int(s.split("-")[1]))
+    weighing = [f"{governor} {p}" for governor in ("listing", "adaptive") for p in PRODUCTS]
+    shown = [*(s for s in weighing if s in settings), *static]
+    base = BASELINE if BASELINE in static else static[-1]
+    against = AGAINST if AGAINST in static else static[-1]
+    charts = {
+        "3-5": costs(runs, workloads, shown, base, of_paper=of_paper and base == BASELINE),
+        "3-6": best(runs, workloads, static, of_paper=of_paper),
+        "3-7": spread(runs, workloads, static, against, of_paper=of_paper and against == AGAINST),
+    }
+    for number, (chart, title, notes) in charts.items():
+        name = f"Figure {number.replace('-', '.')}, simulated {machine}: {title}"
+        chart.properties(title=alt.TitleParams(name, subtitle=notes, anchor="start")).save(
+            folder / f"figure-{number}.svg"
+        )
+
+
+Drawn: TypeAlias = tuple[Any, str, list[str]]
+"""A chart, its title and what else is to be said."""
+
+
+def costs(
+    runs: Runs, workloads: Mapping[str, str], shown: Sequence[str], base: str, *, of_paper: bool
+) -> Drawn:
+    """Return figure 3.5: costs of settings beside those at a frequency."""
+    x = alt.X("setting:N", sort=list(shown), title=None)
+    y = alt.Y("relative:Q", title=f"cost / at {gigahertz(base)}", scale=alt.Scale(type="log"))
+    panels = []
+    for exponent, goal in zip(EXPONENTS, PRODUCTS, strict=True):
+        relative = {
+            (s, w): product(runs[w, s], exponent) / product(runs[w, base], exponent)
+            for s in shown
+            for w in workloads
+        }
+        dots = [{"setting": s, "relative": each} for (s, _), each in relative.items()]
+        means = [{"setting": s, "relative": mean(relative[s, w] for w in workloads)} for s in shown]
+        theirs = [
+            {"setting": s, "relative": PAPER[s][2 + exponent] / 100} for s in shown if of_paper and s in PAPER
+        ]
+        layers = [
+            alt.Chart(alt.InlineData(values=dots)).mark_circle(size=8, opacity=0.5).encode(x=x, y=y),
+            points(means, x, y),
+            *([points(theirs, x, y, of_paper=True)] if theirs else []),
+        ]
+        panels.append(alt.layer(*layers).properties(title=goal, width=420, height=180))
+    notes = ["Dots: workloads. Black: their means."]
+    if of_paper:
+        without = [s for s in shown if s not in PAPER]
+        none = f"none of {', '.join(without)}, and " if without else ""
+        notes[0] += " Red: the paper's means (table 3.2; its own governor is listing)."
+        notes.append(f"The paper has {none}no numbers of single workloads.")
+    else:
+        notes.append("The paper has no numbers of this.")
+    return alt.vconcat(*panels), "cost of each setting", notes
+
+
+def best(runs: Runs, workloads: Mapping[str, str], static: Sequence[str], *, of_paper: bool) -> Drawn:
+    """Return figure 3.6: how many workloads have each static frequency as their best one."""
+    x = alt.X("setting:N", sort=list(static), title=None, scale=alt.Scale(domain=list(static)))
+    y = alt.Y("workloads:Q")
+    kinds = list(dict.fromkeys(kind(suite) for suite in workloads.values()))
+    rows = []
+    for exponent, goal in zip(EXPONENTS, PRODUCTS, strict=True):
+        panels = []
+        for of in kinds:
+            mine = [w for w, suite in workloads.items() if kind(suite) == of]
+            counts = Counter(min(static, key=lambda s: product(runs[w, s], exponent)) for w in mine)
+            bars = [{"setting": s, "workloads": counts[s]} for s in static]
+            layers = [alt.Chart(alt.InlineData(values=bars)).mark_bar().encode(x=x, y=y)]
+            if of_paper:
+                most, known = PAPER_BEST[goal, of]
+                lines = alt.InlineData(values=[{"setting": most}] if most in static else [])
+                layers.append(alt.Chart(lines).mark_rule(color="red", strokeDash=[4, 3]).encode(x=x))
+                theirs = [{"setting": s, "workloads": n} for s, n in known.items() if s in static]
+                layers.append(points(theirs, x, y, of_paper=True))
+            panels.append(alt.layer(*layers).properties(title=f"{goal}, {of}", width=300, height=110))
+        rows.append(alt.hconcat(*panels))
+    notes = ["The paper has no numbers of this."]
+    if of_paper:
+        notes = [
+            "Red line: the frequency that is best most often in the paper; diamonds: the two counts that its",
+            "text gives (section 3.2.2). The paper has no numbers of the other bars.",
+        ]
+    return alt.vconcat(*rows), "workloads by their best static frequency", notes
+
+
+def spread(
+    runs: Runs, workloads: Mapping[str, str], static: Sequence[str], against: str, *, of_paper: bool
+) -> Drawn:
+    """Return figure 3.7: power and time beside those at a frequency."""
+    dots: list[dict[str, Any]] = [
         {
             "setting": s,
-            "workload": w,
-            "cost": p,
-            "relative": product(runs[w, s], n) / product(runs[w, BASELINE], n),
-        }
-        for n, p in zip(EXPONENTS, PRODUCTS, strict=True)
-        for s in shown
-        for w in workloads
-    ]
-    means = [
-        {
-            "setting": s,
-            "cost": p,
-            "relative": mean(c["relative"] for c in costs if (c["setting"], c["cost"]) == (s, p)),
-        }
-        for s in shown
-        for p in PRODUCTS
-    ]
-    x = alt.X("setting:N", sort=shown, title=None)
-    y = alt.Y("relative:Q", title="cost / at 4 GHz, simulated", scale=alt.Scale(type="log"))
-    dots = alt.Chart().mark_circle(size=8, opacity=0.5).encode(x=x, y=y)
-    for_means = [
-        alt.Chart(alt.InlineData(values=[m for m in means if m["cost"] == p]))
-        .mark_point(size=60, filled=True, color="black")
-        .encode(x=x, y=y)
-        for p in PRODUCTS
-    ]
-    panels = [
-        alt.layer(
-            dots.properties(data=alt.InlineData(values=[c for c in costs if c["cost"] == p])), points
-        ).properties(title=p, width=420, height=180)
-        for p, points in zip(PRODUCTS, for_means, strict=True)
-    ]
-    chart = alt.vconcat(*panels).properties(title="Figure 3.5, simulated")
-    chart.save(folder / "figure-3-5.svg")
-    best = []
-    for n, p in zip(EXPONENTS, PRODUCTS, strict=True):
-        for kind in ("sequential", "parallel"):
-            of_kind = [w for w, suite in workloads.items() if (suite == "SPEC2006") == (kind == "sequential")]
-            counts = Counter(min(static, key=lambda s: product(runs[w, s], n)) for w in of_kind)
-            best += [{"setting": s, "cost": p, "kind": kind, "workloads": counts[s]} for s in static]
-    chart = (
-        alt.Chart(alt.InlineData(values=best))
-        .mark_bar()
-        .encode(x=alt.X("setting:N", sort=static, title=None), y="workloads:Q", color="kind:N", row="cost:N")
-        .properties(width=420, height=120, title="Figure 3.6, simulated: best static frequencies")
-    )
-    chart.save(folder / "figure-3-6.svg")
-    against = "static-3600"
-    spread = [
-        {
-            "setting": s.removeprefix("static-"),
-            "kind": "sequential" if workloads[w] == "SPEC2006" else "parallel",
+            "kind": kind(suite),
             "time": product(runs[w, s], 1, 0) / product(runs[w, against], 1, 0),
             "power": product(runs[w, s], -1) / product(runs[w, against], -1),
         }
         for s in static
-        for w in workloads
+        for w, suite in workloads.items()
     ]
-    chart = (
-        alt.Chart(alt.InlineData(values=spread))
-        .mark_circle(size=12)
-        .encode(x="time:Q", y="power:Q", color="kind:N")
-        .properties(width=420, height=260, title="Figure 3.7, simulated: relative to 3.6 GHz")
-    )
-    chart.save(folder / "figure-3-7.svg")
+    means = [
+        {what: mean(dot[what] for dot in dots if dot["setting"] == s) for what in ("time", "power")}
+        for s in static
+    ]
+    x = alt.X("time:Q", title=f"time / at {gigahertz(against)}")
+    y = alt.Y("power:Q", title=f"power / at {gigahertz(against)}")
+    small = alt.Chart(alt.InlineData(values=dots)).mark_circle(size=12).encode(x=x, y=y, color="kind:N")
+    layers = [small, points(means, x, y)]
+    notes = ["Dots: workloads. Black: their means at each static frequency."]
+    if of_paper:
+        times, powers = (
+            {s: PAPER[s][at] / PAPER[against][at] for s in static if s in PAPER} for at in (0, 1)
+        )
+        theirs = [{"time": times[s], "power": powers[s]} for s in times]
+        layers.append(points(theirs, x, y, of_paper=True))
+        notes[0] += " Red: the paper's means (table 3.2)."
+        notes.append(
+            "The paper has no numbers of sequential and parallel workloads apart, nor of single ones."
+        )
+    else:
+        notes.append("The paper has no numbers of this.")
+    return alt.layer(*layers).properties(width=420, height=260), "power and time", notes
 
 
 def main() -> None:
@@ -216,21 +312,26 @@ def main() -> None:
     parser.add_argument("--sensitivity", type=Path)
     parser.add_argument("--figures", type=Path, help="a folder")
     asked = parser.parse_args()
-    results = json.loads(asked.evaluation.read_text())["results"]
+    evaluation = json.loads(asked.evaluation.read_text())
+    results = evaluation["results"]
     runs = {
         (one["workload"], setting(one)): list(zip(one["joules"], one["seconds"], strict=True))
         for one in results
     }
     workloads = {one["workload"]: one["suite"] for one in results}
     settings = list(dict.fromkeys(setting(one) for one in results))
-    if BASELINE in settings:  # the xeon's
-        table(runs, list(workloads), settings)
+    if not any(name.startswith("static-") for name in settings):
+        parser.error(f"{asked.evaluation} has no static frequency to compare with; evaluate one, or all")
+    of_paper = evaluation["machine"] == "xeon" and "drawn" not in workloads.values()
+    if BASELINE in settings:
+        table(runs, list(workloads), settings, of_paper=of_paper)
     judged(runs, list(workloads), settings)
     if asked.sensitivity:
         sensitivity(asked.sensitivity)
     if asked.figures:
-        asked.figures.mkdir(exist_ok=True)
-        figures(runs, workloads, settings, asked.figures)
+        asked.figures.mkdir(parents=True, exist_ok=True)
+        machine = evaluation["machine"]
+        figures(runs, workloads, settings, asked.figures, machine=machine, of_paper=of_paper)
 
 
 if __name__ == "__main__":
