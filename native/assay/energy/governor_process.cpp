@@ -6,14 +6,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -186,8 +189,17 @@ json train_here(std::unique_ptr<kernel> of, const json_node& request, int ended)
   if (!machine.joules().lacking().empty()) {
     throw platform_error("a training needs a counter of energy: " + machine.joules().lacking());
   }
-  const training found = train(machine, options);
-  for (const std::string& note : machine.take_notes()) std::cerr << "note: " << note << '\n';
+  const auto tell_notes = [&] {
+    for (const std::string& note : machine.take_notes()) std::cerr << "note: " << note << '\n';
+  };
+  training found;
+  try {
+    found = train(machine, options);
+  } catch (const platform_error&) {
+    tell_notes();  // such as why there is no energy any more
+    throw;
+  }
+  tell_notes();
   for (const trained& one : found.measured) {
     if (one.watts > 0 && one.instructions_per_second > 0) continue;
     throw platform_error(std::string("the training cannot be used: at ") +
@@ -238,12 +250,21 @@ class remembering final : public governor {
 // Written whole, in place of what was there.
 void write_state(const std::string& file, const json& state) {
   const std::string part = file + ".part";
+  errno = 0;
   std::ofstream stream(part, std::ios::trunc);
   stream << state.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
   stream.close();
   std::error_code error;
-  if (stream) std::filesystem::rename(part, file, error);
-  if (!stream || error) throw platform_error("the state cannot be written to " + file);
+  if (!stream) {
+    error = {errno == 0 ? EIO : errno, std::generic_category()};
+  } else {
+    std::filesystem::rename(part, file, error);
+  }
+  if (error) {
+    throw platform_error("the state cannot be written to " + file + ": " + error.message() +
+                         "; make room or a folder there, or name another file with "
+                         "ASSAY_GOVERNOR_STATE");
+  }
 }
 
 // All improvements of section 3.4 but those that the request is without.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 
 namespace assay::energy {
 
@@ -52,7 +53,9 @@ void measure(platform& machine, double seconds, point& at) {
     after = machine.read();
   }
   if (!before.joules || !after.joules) {
-    throw platform_error("training needs a counter of energy, and this machine has none");
+    throw platform_error(
+        "the counter of energy vanished during the training, of which nothing is kept; once it is "
+        "there again, train again");
   }
   const double passed = after.seconds - before.seconds;
   double instructions = 0;
@@ -83,6 +86,11 @@ void measure_all(platform& machine, double seconds, std::vector<point>& all) {
 }  // namespace
 
 training train(platform& machine, const training_options& options) {
+  if (!machine.read().joules) {
+    throw platform_error(
+        "a training needs a counter of energy, and this machine has none: see what it lacks with "
+        "assay-governor status");
+  }
   std::vector<point> all;
   for (const load which : {load::compute, load::memory}) {
     for (const unsigned processors : options.processors) {
@@ -141,7 +149,10 @@ double trained_watts(const training& of, load which, unsigned processors, kilohe
       return one.watts;
     }
   }
-  throw platform_error("the training has no measurement at " + std::to_string(frequency) + " kHz");
+  throw platform_error(std::string("the training has no ") +
+                       (which == load::compute ? "compute" : "memory") + " load on " +
+                       std::to_string(processors) + " processors at " + std::to_string(frequency) +
+                       " kHz, where it has others: train again");
 }
 
 }  // namespace assay::energy
