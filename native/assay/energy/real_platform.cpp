@@ -19,6 +19,7 @@ namespace {
 
 constexpr kilohertz step = 100'000;      // where a driver has a range of frequencies and no list
 constexpr double surely_counted = 0.01;  // seconds in which counters that are on say so
+constexpr double longest_going = 2;  // seconds in which a processor has gone offline, or has not
 
 const std::string cpu = "/sys/devices/system/cpu";
 
@@ -37,6 +38,15 @@ std::string read_place(kernel& of, const std::string& place) try {
   return of.read(place);
 } catch (const std::system_error& error) {
   throw platform_error(place + " cannot be read: " + reason(error));
+}
+
+std::string offline_note(unsigned number) {
+  return "processor " + std::to_string(number) + " is offline: it is left out until it is back";
+}
+
+std::string going_note(unsigned number) {
+  return "the counters of processor " + std::to_string(number) +
+         " cannot be opened, as while it goes offline: it is left out until they can";
 }
 
 std::optional<kilohertz> as_frequency(const std::string& text) {
@@ -240,7 +250,7 @@ real_platform::real_platform(std::unique_ptr<kernel> of, real_options options)
   for (std::size_t i = 0; i < policies_.size(); ++i) {
     domains_.push_back({policies_[i].processors, frequencies});
     for (const unsigned number : policies_[i].processors) {
-      processors_.emplace(number, processor{.domain = i, .counters = nullptr, .busy_before = {}});
+      processors_.emplace(number, processor{.domain = i});
     }
   }
   follow_processors();
@@ -257,33 +267,48 @@ std::vector<std::string> real_platform::take_notes() { return std::exchange(note
 void real_platform::follow_processors() {
   // A kernel without hotplug has no such file: all are online.
   std::string online = read_if_there(*kernel_, cpu + "/online");
-  if (online == online_ && !online.empty()) return;
+  const bool waits = std::ranges::any_of(
+      processors_, [](const auto& one) { return one.second.going_since.has_value(); });
+  if (online == online_ && !online.empty() && !waits) return;
   const bool first = online_.empty();
   online_ = std::move(online);
   const std::vector<unsigned> now = numbers(online_);
   std::set<std::size_t> came_back;
   for (auto& [number, one] : processors_) {
     const bool here = online_.empty() || std::ranges::find(now, number) != now.end();
-    if (!here && (one.counters || first)) {
-      note("processor " + std::to_string(number) + " is offline: it is left out until it is back");
+    if (!here && (one.counters || one.going_since || first)) {
+      note(offline_note(number));
       one.counters.reset();
+      one.going_since.reset();
       one.busy_before.reset();
-    } else if (here && !one.counters) {
-      open(one, number);
-      noted_.erase("processor " + std::to_string(number) +
-                   " is offline: it is left out until it is back");
+    } else if (here && !one.counters && open(one, number)) {
+      noted_.erase(offline_note(number));
+      noted_.erase(going_note(number));
       if (!first) came_back.insert(one.domain);
     }
   }
   set_again(came_back);
 }
 
-void real_platform::open(processor& of, unsigned number) {
+// Returns false where they cannot be opened for now. The kernel takes a processor's counters away before it says that the
+// processor is offline: meanwhile there is no such device. The first time, none is going.
+bool real_platform::open(processor& of, unsigned number) {
   try {
     of.counters = kernel_->open_counters(number);
     of.before = of.counters->read();
     of.counted_at = kernel_->now();
+    of.going_since.reset();
+    of.was_counted = true;
+    return true;
   } catch (const std::system_error& error) {
+    of.counters.reset();
+    const double now = kernel_->now();
+    if (error.code().value() == ENODEV && of.was_counted &&
+        now - of.going_since.value_or(now) <= longest_going) {
+      if (!of.going_since) of.going_since = now;
+      note(going_note(number));
+      return false;
+    }
     const bool forbidden = error.code().value() == EACCES || error.code().value() == EPERM;
     throw platform_error("instructions and cache misses of processor " + std::to_string(number) +
                          " cannot be counted: " + reason(error) +
@@ -355,9 +380,9 @@ reading real_platform::read() {
   std::set<std::size_t> were_away;
   for (auto& [number, one] : processors_) {
     if (!one.counters || count(one, number, at)) continue;
+    if (!open(one, number)) continue;
     note("the counters of processor " + std::to_string(number) +
          " counted no more, as after a suspend: they are opened again");
-    open(one, number);
     were_away.insert(one.domain);
   }
   set_again(were_away);
@@ -374,6 +399,15 @@ reading real_platform::read() {
 kilohertz real_platform::frequency_of(const policy& of) const {
   return read_frequency(*kernel_,
                         of.place + (of.by_speed ? "/scaling_setspeed" : "/scaling_max_freq"));
+}
+
+// Whether one of its processors is online now.
+bool real_platform::has_processors(const policy& of) const {
+  const std::vector<unsigned> here = numbers(read_if_there(*kernel_, of.place + "/affected_cpus"));
+  const std::string text = read_if_there(*kernel_, cpu + "/online");
+  const std::vector<unsigned> online = text.empty() ? here : numbers(text);
+  return std::ranges::any_of(
+      here, [&](unsigned number) { return std::ranges::find(online, number) != online.end(); });
 }
 
 void real_platform::put(const policy& of, kilohertz frequency) {
@@ -406,8 +440,16 @@ void real_platform::set(std::size_t domain, kilohertz frequency) {
   const bool offline = std::ranges::none_of(
       of.processors, [&](unsigned number) { return processors_.at(number).counters != nullptr; });
   if (offline) return;  // it is set once one of them is back
-  put(of, frequency);
-  const kilohertz now = frequency_of(of);
+  kilohertz now = 0;
+  try {
+    put(of, frequency);
+    now = frequency_of(of);
+  } catch (const platform_error&) {
+    if (has_processors(of)) throw;
+    // It went offline since the last reading.
+    note(of.place + " took no frequency, as its processors go offline: it is set once one is back");
+    return;
+  }
   const kilohertz off = now > frequency ? now - frequency : frequency - now;
   if (off <= step / 2) return;  // drivers round
   const std::string what = of.place + " was set to " + std::to_string(frequency) + " kHz and has " +

@@ -14,7 +14,8 @@
 // What changes while it runs: the counters of a processor that goes offline end, and begin anew when it is back,
 // when its domain's frequency is set again. So do counters that stood still for a whole interval or cannot be read any more, as
 // where a processor was away between two readings, or after a suspend. A counter of energy that vanishes is noted, and there are no joules
-// from then on. Counters of instructions that cannot be opened are an error, as nothing can be decided without.
+// from then on. Counters of instructions that cannot be opened are an error, as nothing can be decided without; but those of a
+// processor that goes offline vanish before the kernel says so: they are tried again at each reading, for two seconds.
 
 #ifndef ASSAY_ENERGY_REAL_PLATFORM_H_
 #define ASSAY_ENERGY_REAL_PLATFORM_H_
@@ -108,19 +109,22 @@ class real_platform : public platform {
  private:
   struct processor {
     std::size_t domain;
-    std::unique_ptr<processor_counters> counters;  // none while it is offline
+    std::unique_ptr<processor_counters> counters{};  // none while it is offline
+    bool was_counted = false;
+    std::optional<double> going_since{};  // the kernel's time: no such device, but told as online
     counted before{};
     double counted_at = 0;  // of the kernel's time
-    std::optional<double> busy_before;
+    std::optional<double> busy_before{};
   };
 
   void note(const std::string& text);
   void follow_processors();
-  void open(processor& of, unsigned number);
+  bool open(processor& of, unsigned number);
   void set_again(const std::set<std::size_t>& domains);
   [[nodiscard]] bool count(processor& of, unsigned number, double at);
   void add_busy_time();
   [[nodiscard]] kilohertz frequency_of(const policy& of) const;
+  [[nodiscard]] bool has_processors(const policy& of) const;
   void put(const policy& of, kilohertz frequency);
 
   std::unique_ptr<kernel> kernel_;

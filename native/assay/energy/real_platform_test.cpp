@@ -16,6 +16,7 @@ namespace assay::energy {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -29,6 +30,7 @@ struct mocked {
   std::map<unsigned, counted> counters;
   std::set<unsigned> without_counters;
   std::set<unsigned> taken_apart;  // as those of a processor that was offline
+  std::set<unsigned> going;        // offline, and told as online still
   std::string refused;             // a place that refuses writes
   std::string deaf;                // one that takes them and stays as it is
   double now = 0;
@@ -50,7 +52,8 @@ class mocked_counters final : public processor_counters {
 
   counted read() override {
     of_.log.push_back("count " + std::to_string(processor_));
-    if (of_.without_counters.contains(processor_) || of_.taken_apart.contains(processor_)) {
+    if (of_.without_counters.contains(processor_) || of_.taken_apart.contains(processor_) ||
+        of_.going.contains(processor_)) {
       throw std::system_error(ENODEV, std::generic_category());
     }
     return of_.counters[processor_];
@@ -79,6 +82,7 @@ class mocked_kernel final : public kernel {
     if (of_.without_counters.contains(processor)) {
       throw std::system_error(ENOENT, std::generic_category());
     }
+    if (of_.going.contains(processor)) throw std::system_error(ENODEV, std::generic_category());
     of_.taken_apart.erase(processor);
     return std::make_unique<mocked_counters>(of_, processor);
   }
@@ -139,6 +143,10 @@ class real_platform_test : public testing::Test {
     machine_.write(policy + "scaling_max_freq", "1210000");
   }
   [[nodiscard]] std::unique_ptr<kernel> made() { return std::make_unique<mocked_kernel>(machine_); }
+  void count_on(unsigned number) {
+    machine_.counters[number].enabled_ns += 10;
+    machine_.counters[number].running_ns += 10;
+  }
   std::vector<std::string> log() { return std::exchange(machine_.log, {}); }
 
   const std::string zone = "/sys/class/powercap/intel-rapl:0/";
@@ -296,6 +304,83 @@ TEST_F(real_platform_test, counters_that_count_no_more_are_opened_again) {
                           "read cpufreq/policy1/scaling_setspeed", "read /proc/stat", energy_read));
 }
 
+// The kernel takes its counters away first, and says later that it is offline.
+TEST_F(real_platform_test, a_processor_may_be_caught_while_it_goes_offline) {
+  real_platform machine(made());
+  machine.set(1, 3000000);
+  machine_.counters = {{0, {10, 10, 100, 0}}, {1, {10, 10, 100, 0}}};
+  machine_.now = 0.1;
+  EXPECT_EQ(machine.read().domains[1].instructions, 100);
+  machine_.going = {1};
+  for (int i = 2; i < 5; ++i) {
+    machine_.now = 0.1 * i;
+    count_on(0);
+    EXPECT_EQ(machine.read().domains[1].instructions, 100);
+  }
+  EXPECT_THAT(machine.take_notes(),
+              ElementsAre(HasSubstr("the counters of processor 1 cannot be opened, as while")));
+  log();
+  machine.set(1, 2000000);  // nothing takes it now
+  EXPECT_THAT(log(), IsEmpty());
+  machine_.write(cpu + "online", "0");
+  (void)machine.read();
+  EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("processor 1 is offline")));
+  machine_.now = 100;
+  count_on(0);
+  machine_.going = {};
+  machine_.write(cpu + "online", "0-1");
+  log();
+  (void)machine.read();
+  EXPECT_THAT(log(), Contains("write cpufreq/policy1/scaling_setspeed 2000000"));
+}
+
+TEST_F(real_platform_test, one_that_did_not_go_offline_is_counted_and_set_again) {
+  real_platform machine(made());
+  machine.set(1, 3000000);
+  machine_.going = {1};
+  (void)machine.read();
+  machine_.going = {};
+  machine_.counters = {{1, {10, 10, 100, 0}}};
+  log();
+  (void)machine.read();
+  EXPECT_THAT(log(), ElementsAre("read online", "open 1", "count 1",
+                                 "write cpufreq/policy1/scaling_setspeed 3000000",
+                                 "read cpufreq/policy1/scaling_setspeed", "count 0", "count 1",
+                                 "read /proc/stat", energy_read));
+  machine_.counters[1] = {20, 20, 107, 0};
+  EXPECT_EQ(machine.read().domains[1].instructions, 7);
+}
+
+TEST_F(real_platform_test, counters_that_stay_away_while_their_processor_is_online_are_an_error) {
+  real_platform machine(made());
+  machine_.going = {1};
+  (void)machine.read();
+  count_on(0);
+  machine_.now = 1.9;
+  (void)machine.read();
+  count_on(0);
+  machine_.now = 2.1;
+  const std::string error = error_of([&] { (void)machine.read(); });
+  EXPECT_THAT(error, HasSubstr("processor 1 cannot be counted: No such device"));
+  EXPECT_EQ(error_of([&] { real_platform{made()}; }), error);  // none is going when it starts
+}
+
+TEST_F(real_platform_test, a_policy_that_goes_offline_while_it_is_set_refuses_nothing) {
+  by_limits(0);
+  real_platform machine(made());
+  machine_.refused = cpu + "cpufreq/policy1/scaling_setspeed";
+  machine_.write(cpu + "cpufreq/policy1/affected_cpus", "");
+  machine.set(1, 1000000);
+  EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("policy1 took no frequency, as its")));
+  std::filesystem::remove(machine_.root /
+                          (cpu + "cpufreq/policy0/scaling_min_freq").substr(1));  // as EBUSY
+  machine_.write(cpu + "online", "1");
+  machine.set(0, 1000000);
+  EXPECT_THAT(machine.take_notes(), ElementsAre(HasSubstr("policy0 took no frequency, as its")));
+  machine_.write(cpu + "cpufreq/policy1/affected_cpus", "1");
+  EXPECT_THAT(error_of([&] { machine.set(1, 1000000); }), HasSubstr("the driver refuses it"));
+}
+
 TEST_F(real_platform_test, a_driver_that_refuses_is_an_error_that_names_the_place) {
   real_platform machine(made());
   machine_.refused = cpu + "cpufreq/policy0/scaling_setspeed";
@@ -366,6 +451,17 @@ TEST_F(real_platform_test, a_training_reads_energy_before_it_begins_again_twice)
   const training found = train(machine, {.seconds = 25});
   EXPECT_EQ(found.measured.size(), 6U);
   for (const trained& one : found.measured) EXPECT_NEAR(one.watts, 0.9, 1e-6);
+}
+
+TEST_F(real_platform_test, a_training_tells_an_energy_counter_that_vanishes_from_none) {
+  real_platform machine(made(), {.load_bytes = 4096});
+  machine_.meanwhile = [&](double) {
+    std::filesystem::remove(machine_.root / (zone + "energy_uj").substr(1));
+  };
+  EXPECT_THAT(error_of([&] { (void)train(machine, {}); }),
+              AllOf(HasSubstr("vanished during the training"), HasSubstr("train again")));
+  EXPECT_THAT(error_of([&] { (void)train(machine, {}); }),
+              AllOf(HasSubstr("this machine has none"), HasSubstr("assay-governor status")));
 }
 
 TEST_F(real_platform_test, loads_run_until_they_are_ended) {
