@@ -59,7 +59,7 @@ def of_file(path: Path, *, numbers: int, bits: int, text: bool) -> Numbers:
     except OSError as error:
         raise AssayError(f"{path}: cannot be read ({error.strerror}); see that it is a file") from error
     except _BROKEN as error:
-        why = one_line(str(error)) or type(error).__name__
+        why = one_line(str(error.args[0])) if error.args else type(error).__name__
         raise AssayError(f"{path}: is no array of numpy's ({why}); save it again by numpy.save") from error
     if array is not None:
         return _of_array(array, str(path), numbers)
