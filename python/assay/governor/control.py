@@ -28,6 +28,8 @@ SETTING = "frequency"
 PROGRAM = "assay-govern"
 USERSPACE = "userspace"
 
+_CPUFREQ = "/sys/devices/system/cpu/cpufreq"
+
 _FREQUENCIES = ("/scaling_setspeed", "/scaling_min_freq", "/scaling_max_freq")
 """The ends of places whose values a driver rounds, or caps while a processor is hot."""
 
@@ -122,12 +124,30 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
         for what in ("frequencies", "counters"):
             if why := machine["lacking"].get(what):
                 raise AssayError(f"frequencies cannot be governed: {why}")
+        planned = changes(system, machine)
+        tunables = _tunables(system, planned)
         try:
-            _prepare(system, journal, changes(system, machine))
+            _prepare(system, journal, planned)
             return _carried_out([program, "--root", str(system.root)], request, journal.locks)
         finally:
             for outcome in put_back(system, journal):
                 say(f"{told(outcome)}; `assay host restore` asks what to do")
+            for place, was in tunables.items():
+                if (now := system.read(place)) not in {was, None}:
+                    made = f"is {now} since {USERSPACE} ended, as the kernel made it anew"
+                    say(f"{place}: was {was}, and {made}: write it again")
+
+
+def _tunables(system: System, planned: Sequence[Change]) -> dict[str, str]:
+    """Return the values of the governors that `userspace` takes the place of.
+
+    The kernel drops them with their governor. They are not in the journal: a file that is gone while the
+    journal is put back would hold it, and the root script writes none of them.
+    """
+    left = [change for change in planned if change.to == USERSPACE]
+    folders = {f"{change.place.rpartition('/')[0]}/{change.was}" for change in left}
+    folders |= {f"{_CPUFREQ}/{change.was}" for change in left}
+    return system.read_all(*(f"{folder}/*" for folder in sorted(folders)))
 
 
 def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> None:

@@ -1,5 +1,6 @@
 """The governor on mocked machines: trained, run, ended in every way, and everything is as it was."""
 
+import configparser
 import json
 import os
 import re
@@ -314,6 +315,27 @@ def test_a_governor_that_another_one_chose_meanwhile_stays_and_holds_the_next_st
     assert system.read(f"{POLICY}/scaling_governor") == "performance"
 
 
+@pytest.mark.parametrize("folder_of_tunables", [POLICY, f"{CPU}/cpufreq"])
+def test_settings_of_a_governor_that_the_kernel_made_anew_are_told(
+    folder_of_tunables: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, other = (f"{folder_of_tunables}/schedutil/{name}" for name in ("rate_limit_us", "other"))
+    system = made_machine(tmp_path / "root", BY_SPEED | {limit: "500", other: "1"})
+
+    def loop(*_: object) -> dict[str, Any]:
+        assert system.read(f"{POLICY}/scaling_governor") == "userspace"
+        system.write({limit: "10000"})  # as the kernel does when schedutil is back
+        return {}
+
+    monkeypatch.setattr(control, "_carried_out", loop)
+    said: list[str] = []
+    governed(system, folder, {}, said.append)
+    assert said == [
+        f"{limit}: was 500, and is 10000 since userspace ended, as the kernel made it anew: write it again"
+    ]
+    assert not (folder / "host.journal").exists()
+
+
 def test_after_another_boot_what_is_there_stays(system: System, folder: Path) -> None:
     process = started(system, folder)
     loop = of_the_loop(folder)
@@ -474,6 +496,32 @@ def test_a_training_that_is_interrupted_is_none(system: System, folder: Path) ->
     assert process.returncode == 1
     assert "the training was ended by a signal" in errors
     assert values(system) == before
+
+
+def test_a_state_that_cannot_be_written_is_told(system: System, folder: Path) -> None:
+    before = values(system)
+    asked = request(system, folder) | {"state": str(folder / "none" / "state.json")}
+    with pytest.raises(AssayError, match=r"state\.json: No such file or directory; .*ASSAY_GOVERNOR_STATE"):
+        governed(system, folder, asked, print)
+    assert values(system) == before
+
+
+def test_the_service_is_not_begun_again_where_it_cannot_work(folder: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(Path(__file__).parents[3] / "native/programs/assay-governor.service")
+    service = unit["Service"]
+    program, *words = service["ExecStart"].split()
+    assert program == "assay-governor"
+    assert service["Restart"] == "on-failure"
+    missing = ["--training", str(folder / "none")]
+    for arguments, why in ((missing, "assay-governor train"), (["--optimise", "E"], "--optimise")):
+        code = "from assay.cli import governor; governor()"
+        command = [sys.executable, "-c", code, *words, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert why in done.stderr
+        assert str(done.returncode) in service["RestartPreventExitStatus"].split()
+    assert "70" not in service["RestartPreventExitStatus"].split()  # a defect of ours may be rare
 
 
 def test_without_energy_it_runs_but_does_not_train(system: System, folder: Path) -> None:
