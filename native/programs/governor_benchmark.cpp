@@ -1,6 +1,7 @@
 // What does a governor of frequencies cost: a decision, and a sample of a machine with 64 processors?
 //
-// Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has phases. A sample is what
+// Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has phases. How many processors are
+// active is told as a real machine tells it, in whole ticks of each: nearly every interval has another number. A sample is what
 // a real platform reads, from files made for it, which the kernel keeps in memory, and from counters of the kernel: two of
 // software, of this processor, as often as there are processors. Counters of another processor take longer, as it is
 // interrupted to read them; how long, in a virtual machine, says more of its host than of the governor, so that is
@@ -11,8 +12,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -32,6 +34,7 @@
 #include "assay/energy/simulated_workloads.h"
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/turns.h"
+#include "assay/random/splitmix64.h"
 
 namespace {
 
@@ -39,30 +42,80 @@ using namespace assay;
 
 constexpr unsigned processors = 64;
 
-// Passes all on, and takes the time of it.
+double ns_of_this_thread() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
+}
+
+// What the clock itself adds between two looks at it: about a microsecond in a virtual machine.
+double ns_of_clock() {
+  constexpr int looks = 10'000;
+  double sum = 0;
+  for (int i = 0; i < looks; ++i) {
+    const double begun = ns_of_this_thread();
+    sum += ns_of_this_thread() - begun;
+  }
+  return sum / looks;
+}
+
+// What a real machine tells of an interval in place of a simulated one. A governor wakes up to 4 ms late, where all processors
+// are busy; and /proc/stat counts whole ticks of each processor, of which the interval begins and ends anywhere between two.
+class ticks_of_processors {
+ public:
+  explicit ticks_of_processors(std::uint64_t seed) : random_(seed) {}
+
+  energy::interval counted(energy::interval of) {
+    const double elsewhere = of.active_in_machine - of.active_processors;
+    of.seconds += 0.004 * share();
+    of.active_processors = counted(of.active_processors, of.seconds);
+    of.active_in_machine = of.active_processors + counted(elsewhere, of.seconds);
+    return of;
+  }
+
+ private:
+  static constexpr double tick = 0.01;  // seconds
+
+  double share() { return static_cast<double>(random_() >> 11U) * 0x1p-53; }
+
+  double counted(double active, double seconds) {
+    double ticks = 0;
+    const int busy = static_cast<int>(std::ceil(active - 1e-6));  // the last one for a part of it
+    for (int i = 0; i < busy; ++i) {
+      ticks += std::floor(std::min(active - i, 1.0) * seconds / tick + share());
+    }
+    return ticks * tick / seconds;
+  }
+
+  random::splitmix64 random_;
+};
+
+// Passes on what was seen, in ticks, and takes the time of the decisions on this processor.
 class timed_governor final : public energy::governor {
  public:
-  timed_governor(const energy::training& trained, const energy::adaptive_options& options)
-      : governor_(trained, options) {}
+  timed_governor(const energy::training& trained, const energy::adaptive_options& options,
+                 std::uint64_t seed)
+      : governor_(trained, options), ticks_(seed) {}
 
   energy::decision first() override { return governor_.first(); }
   energy::decision next(const energy::interval& last) override {
-    const auto begun = std::chrono::steady_clock::now();
-    energy::decision made = governor_.next(last);
-    took_ += std::chrono::steady_clock::now() - begun;
+    const energy::interval seen = ticks_.counted(last);
+    const double begun = ns_of_this_thread();
+    energy::decision made = governor_.next(seen);
+    took_ += ns_of_this_thread() - begun;
     ++decisions_;
     return made;
   }
 
   [[nodiscard]] double ns_each() const {
     if (decisions_ == 0) throw std::logic_error("no decision was due");
-    return std::chrono::duration<double, std::nano>(took_).count() /
-           static_cast<double>(decisions_);
+    return took_ / static_cast<double>(decisions_) - ns_of_clock();
   }
 
  private:
   energy::adaptive_governor governor_;
-  std::chrono::steady_clock::duration took_{};
+  ticks_of_processors ticks_;
+  double took_ = 0;
   std::uint64_t decisions_ = 0;
 };
 
@@ -72,7 +125,8 @@ double ns_of_decision(const energy::simulated_bench& bench, const energy::adapti
   std::vector<std::unique_ptr<timed_governor>> governors;
   std::vector<energy::governor*> pointers;
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {
-    governors.push_back(std::make_unique<timed_governor>(bench.trained(), options));
+    governors.push_back(
+        std::make_unique<timed_governor>(bench.trained(), options, random::derive_seed(seed, i)));
     pointers.push_back(governors.back().get());
   }
   machine.run(energy::simulated_workload_named("ua"));
@@ -142,12 +196,6 @@ class made_files {
 
   std::filesystem::path root_;
 };
-
-double ns_of_this_thread() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
-}
 
 double ns_of_sample(energy::real_platform& machine) {
   constexpr int samples = 100;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,11 @@ constexpr double slack = 0.5;
 constexpr double alarm = 6.5;
 constexpr double longest_memory = 60;  // seconds, of measurements in one phase
 
+// Active processors are counted in whole ticks of each (/proc/stat), which is up to half a tick of standard deviation: four of
+// those are seen by chance in one interval of 16,000. What is within them is averaged over a second.
+constexpr double tick = 0.01;  // seconds
+constexpr double averaged_over = 1;
+
 constexpr double worth_keeping = 1;     // seconds of a phase
 constexpr double compared_after = 0.5;  // seconds
 constexpr double same_phase = 9;        // squared deviations; 1% of the same ones are farther away
@@ -45,6 +51,15 @@ std::string waits(double m) {
   std::snprintf(written.data(), written.size(),
                 "the cheapest for a program that waits %.3g ns for each cycle that it computes", m);
   return written.data();
+}
+
+double miscounted(double active, double seconds) {
+  return 4 * (tick / 2) / seconds * std::sqrt(active);
+}
+
+double follow(double known, double active, double seconds) {
+  if (std::abs(active - known) > miscounted(known, seconds)) return active;
+  return known + (active - known) * std::min(seconds / averaged_over, 1.0);
 }
 
 }  // namespace
@@ -71,6 +86,7 @@ adaptive_governor::adaptive_governor(const training& trained, const adaptive_opt
   if (weighs()) add_hypotheses();
   now_.by_frequency.resize(frequencies_.size());
   expected_cost_.resize(frequencies_.size());
+  log_rates_.resize(frequencies_.size());
 }
 
 void adaptive_governor::add_level(const training& of, unsigned processors) {
@@ -80,7 +96,7 @@ void adaptive_governor::add_level(const training& of, unsigned processors) {
              .turbo = gigahertz(frequencies_.back()),
              .compute_watts = {},
              .memory_watts = {},
-             .memory_waiting = {}};
+             .memory_loads = {}};
   // The memory load's m, by least squares over all frequencies: 1 / rate = off + on / frequency.
   double n = 0;
   double sum_x = 0;
@@ -117,7 +133,7 @@ void adaptive_governor::add_level(const training& of, unsigned processors) {
   for (const kilohertz frequency : frequencies_) {
     made.compute_watts.push_back(trained_watts(of, load::compute, processors, frequency));
     made.memory_watts.push_back(trained_watts(of, load::memory, processors, frequency));
-    made.memory_waiting.push_back(m / (m + 1 / gigahertz(frequency)));
+    made.memory_loads.push_back(1 / std::max(m / (m + 1 / gigahertz(frequency)), 0.05));
   }
   levels_.push_back(std::move(made));
 }
@@ -129,28 +145,26 @@ void adaptive_governor::add_hypotheses() {
     for (int i = -1; i < hypotheses_of_m; ++i) {
       const double m =
           i < 0 ? 0 : least_m * std::pow(most_m / least_m, double{1} * i / (hypotheses_of_m - 1));
-      const std::vector<double> none(frequencies_.size());
-      hypothesis made{.m = m,
-                      .overlap = overlap,
-                      .time = none,
-                      .waiting = none,
-                      .log_time = none,
-                      .cost = none,
-                      .log_likelihood = 0};
-      for (std::size_t j = 0; j < frequencies_.size(); ++j) predict(made, j);
-      hypotheses_.push_back(std::move(made));
+      hypotheses_.push_back({.m = m, .overlap = overlap, .log_likelihood = 0});
     }
+  }
+  const std::size_t all = hypotheses_.size() * frequencies_.size();
+  for (auto* table : {&waiting_, &weighed_time_, &log_time_, &cost_}) table->resize(all);
+  for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+    for (std::size_t i = 0; i < frequencies_.size(); ++i) predict(h, i);
   }
 }
 
-void adaptive_governor::predict(hypothesis& of, std::size_t frequency) const {
+void adaptive_governor::predict(std::size_t row, std::size_t frequency) {
+  const hypothesis& of = hypotheses_[row];
   const double at =
       frequency + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[frequency]);
-  of.log_time[frequency] = std::log(overlapped_time(of.m, at, of.overlap));
+  const std::size_t cell = row * frequencies_.size() + frequency;
+  log_time_[cell] = std::log(overlapped_time(of.m, at, of.overlap));
   const double predicted = overlapped_time(of.m * options_.wrong_m, at,
                                            std::min(of.overlap * options_.wrong_overlap, 1.0));
-  of.time[frequency] = predicted;
-  of.waiting[frequency] = 1 - 1 / at / predicted;
+  weighed_time_[cell] = std::pow(predicted, options_.exponent + 1);
+  waiting_[cell] = 1 - 1 / at / predicted;
 }
 
 // With as many processors as are active in the machine.
@@ -169,8 +183,9 @@ std::size_t adaptive_governor::index_of(kilohertz frequency) const {
 
 void adaptive_governor::see_active(const interval& last) {
   if (!options_.for_parallelism) return;
-  active_ = std::max(last.active_processors, 1.0);
-  in_machine_ = std::max(last.active_in_machine, active_);
+  active_ = follow(active_, std::max(last.active_processors, 1.0), last.seconds);
+  in_machine_ =
+      std::max(follow(in_machine_, std::max(last.active_in_machine, 1.0), last.seconds), active_);
 }
 
 const adaptive_governor::level& adaptive_governor::nearest_level() const {
@@ -178,21 +193,27 @@ const adaptive_governor::level& adaptive_governor::nearest_level() const {
       levels_, {}, [&](const level& one) { return std::abs(one.processors - in_machine_); });
 }
 
-// Between the two trained numbers of processors, and between the two loads.
-double adaptive_governor::watts(std::size_t frequency, double waiting) const {
-  const auto of_level = [&](const level& one) {
-    const double compute = one.compute_watts[frequency];
-    if (!options_.for_parallelism) return compute;
-    const double share = waiting / std::max(one.memory_waiting[frequency], 0.05);
-    return compute + std::min(share, 1.0) * (one.memory_watts[frequency] - compute);
-  };
+double adaptive_governor::watts_of(const level& of, std::size_t frequency, double waiting) const {
+  const double compute = of.compute_watts[frequency];
+  if (!options_.for_parallelism) return compute;
+  return compute + std::min(waiting * of.memory_loads[frequency], 1.0) *
+                       (of.memory_watts[frequency] - compute);
+}
+
+// The two trained numbers of processors around the present one, and how far it is from the first to the second.
+adaptive_governor::mixture adaptive_governor::present_mixture() const {
   const auto above = std::ranges::find_if(
       levels_, [&](const level& one) { return one.processors >= in_machine_; });
-  if (above == levels_.begin()) return of_level(*above);
-  if (above == levels_.end()) return of_level(levels_.back());
+  if (above == levels_.begin()) return {*above, *above, 0};
+  if (above == levels_.end()) return {levels_.back(), levels_.back(), 0};
   const level& below = *(above - 1);
-  const double share = (in_machine_ - below.processors) / (above->processors - below.processors);
-  return (1 - share) * of_level(below) + share * of_level(*above);
+  return {below, *above, (in_machine_ - below.processors) / (above->processors - below.processors)};
+}
+
+// Between the two trained numbers of processors, and between the two loads.
+double adaptive_governor::watts(const mixture& of, std::size_t frequency, double waiting) const {
+  return (1 - of.share) * watts_of(of.below, frequency, waiting) +
+         of.share * watts_of(of.above, frequency, waiting);
 }
 
 decision adaptive_governor::use(std::size_t frequency, std::string why) const {
@@ -210,11 +231,12 @@ decision adaptive_governor::first() { return try_high(); }
 
 decision adaptive_governor::use_best(double m) {
   m *= options_.wrong_m;
+  const mixture power = present_mixture();
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double at = i + 1 == frequencies_.size() ? turbo() : gigahertz(frequencies_[i]);
     const double waiting = std::isinf(m) ? 1 : m / relative_time(m, at);
-    const double cost = relative_cost(watts(i, waiting), m, at, options_.exponent);
+    const double cost = relative_cost(watts(power, i, waiting), m, at, options_.exponent);
     if (cost < least) {
       least = cost;
       best_ = i;
@@ -251,18 +273,24 @@ decision adaptive_governor::next(const interval& last) {
 }
 
 // The costs of all hypotheses, for the present number of processors: anew once it has changed by a twentieth of one or, where
-// they are more than 8, by a 160th of them.
+// they are more than 8, by a 160th of them. Powers and logarithms are taken only where the turbo is another one.
 void adaptive_governor::price() {
   if (std::abs(in_machine_ - priced_for_) < std::max(0.05, in_machine_ / 160)) return;
   priced_for_ = in_machine_;
-  for (hypothesis& one : hypotheses_) {
-    predict(one, frequencies_.size() - 1);
+  const bool other_turbo = priced_turbo_ != turbo();
+  priced_turbo_ = turbo();
+  const mixture power = present_mixture();
+  const std::size_t n = frequencies_.size();
+  for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+    if (other_turbo) predict(h, n - 1);
+    const std::span cost = std::span(cost_).subspan(h * n, n);
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-      one.cost[i] = watts(i, one.waiting[i]) * std::pow(one.time[i], options_.exponent + 1);
-      least = std::min(least, one.cost[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      cost[i] = watts(power, i, waiting_[h * n + i]) * weighed_time_[h * n + i];
+      least = std::min(least, cost[i]);
     }
-    for (double& cost : one.cost) cost /= least;
+    const double scale = 1 / least;
+    for (double& each : cost) each *= scale;
   }
 }
 
@@ -279,14 +307,20 @@ void adaptive_governor::begin_phase() {
 }
 
 // The mean logarithm of what a hypothesis leaves unknown: the rate at 1 GHz without waiting.
-double adaptive_governor::mean_scale(const known_phase& of, const hypothesis& by) {
+double adaptive_governor::mean_scale(const known_phase& of, std::size_t by) const {
+  const double* const log_time = &log_time_[by * frequencies_.size()];
   double sum = 0;
   for (std::size_t i = 0; i < of.by_frequency.size(); ++i) {
     const seen& here = of.by_frequency[i];
     if (here.seconds > 0)
-      sum += here.seconds * (std::log(here.instructions / here.seconds) + by.log_time[i]);
+      sum += here.seconds * (std::log(here.instructions / here.seconds) + log_time[i]);
   }
   return sum / of.seconds;
+}
+
+std::size_t adaptive_governor::likeliest_hypothesis() const {
+  return static_cast<std::size_t>(
+      std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood) - hypotheses_.begin());
 }
 
 // How far this phase is from a past one, in squared standard deviations of misses per instruction and of the rate.
@@ -294,7 +328,7 @@ double adaptive_governor::unlikeness(const known_phase& of) const {
   if (std::abs(of.active - active_) > 0.5) return std::numeric_limits<double>::infinity();
   const double deviation =
       options_.noise * std::sqrt(measured_for / now_.seconds + measured_for / of.seconds);
-  const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
+  const std::size_t likeliest = likeliest_hypothesis();
   const double rate = (mean_scale(now_, likeliest) - mean_scale(of, likeliest)) / deviation;
   const auto share = [](const known_phase& one) {
     return std::log(std::max(one.misses / one.instructions, 1e-9));
@@ -319,16 +353,17 @@ void adaptive_governor::recall_phase() {
   past_.erase(nearest);
 }
 
-// Whether the workload is another one: by its processors, which have no noise, or by rates that stay away from what was predicted.
+// Whether the workload is another one: by its processors, or by rates that stay away from what was predicted.
 bool adaptive_governor::changed(const interval& last) {
-  if (options_.for_parallelism && std::abs(std::max(last.active_processors, 1.0) - active_) > 0.5)
+  if (options_.for_parallelism && std::abs(std::max(last.active_processors, 1.0) - active_) >
+                                      std::max(0.5, miscounted(active_, last.seconds)))
     return true;
   if (now_.seconds < 3 * measured_for) return false;
   const double deviation = options_.noise * std::sqrt(measured_for / last.seconds);
   // What the likeliest hypothesis says of this frequency, from all that was seen.
-  const auto& likeliest = *std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood);
-  const double predicted =
-      mean_scale(now_, likeliest) - likeliest.log_time[index_of(last.frequency)];
+  const std::size_t likeliest = likeliest_hypothesis();
+  const double predicted = mean_scale(now_, likeliest) -
+                           log_time_[likeliest * frequencies_.size() + index_of(last.frequency)];
   const double rate = (std::log(last.instructions_per_second) - predicted) /
                       (deviation * std::sqrt(1 + measured_for / now_.seconds));
   faster_ = std::max(0.0, faster_ + rate - slack);
@@ -380,22 +415,25 @@ void adaptive_governor::weigh() {
   double mean_inverse = 0;
   double seconds = 0;
   for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
-    seconds += now_.by_frequency[i].seconds;
-    mean_inverse += now_.by_frequency[i].seconds / gigahertz(frequencies_[i]);
+    const seen& here = now_.by_frequency[i];
+    if (here.seconds == 0) continue;
+    seconds += here.seconds;
+    mean_inverse += here.seconds / gigahertz(frequencies_[i]);
+    log_rates_[i] = std::log(here.instructions / here.seconds);
   }
   mean_inverse /= seconds;
   if (options_.cheaper_experiments && now_.seconds > 0) {
     most_waiting = slower_miss * now_.misses / now_.seconds * seconds_of_miss_ / active_;
   }
   double best = -std::numeric_limits<double>::infinity();
-  for (hypothesis& one : hypotheses_) {
+  const std::size_t n = frequencies_.size();
+  for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+    hypothesis& one = hypotheses_[h];
     double sum = 0;
     double squares = 0;
     for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
       if (now_.by_frequency[i].seconds == 0) continue;
-      const double scale =
-          std::log(now_.by_frequency[i].instructions / now_.by_frequency[i].seconds) +
-          one.log_time[i];
+      const double scale = log_rates_[i] + log_time_[h * n + i];
       sum += now_.by_frequency[i].seconds * scale;
       squares += now_.by_frequency[i].seconds * scale * scale;
     }
@@ -407,11 +445,10 @@ void adaptive_governor::weigh() {
   }
   double all = 0;
   std::ranges::fill(expected_cost_, 0);
-  for (hypothesis& one : hypotheses_) {
-    const double weight = std::exp(one.log_likelihood - best);
+  for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+    const double weight = std::exp(hypotheses_[h].log_likelihood - best);
     all += weight;
-    for (std::size_t i = 0; i < expected_cost_.size(); ++i)
-      expected_cost_[i] += weight * one.cost[i];
+    for (std::size_t i = 0; i < n; ++i) expected_cost_[i] += weight * cost_[h * n + i];
   }
   for (double& cost : expected_cost_) cost /= all;
   best_ =

@@ -74,15 +74,17 @@ class adaptive_governor final : public governor {
         turbo;  // GHz that the highest frequency really is, which a turbo limits by active processors
     std::vector<double> compute_watts;
     std::vector<double> memory_watts;
-    std::vector<double> memory_waiting;  // share of the memory load's time
+    // How many memory loads wait as long as a program that does nothing else: 1 / the share of its time that it waits.
+    std::vector<double> memory_loads;
+  };
+  struct mixture {  // of two levels
+    const level& below;
+    const level& above;
+    double share;  // of the second
   };
   struct hypothesis {
     double m;
     double overlap;
-    std::vector<double> time;     // relative, by frequency
-    std::vector<double> waiting;  // share of it
-    std::vector<double> log_time;
-    std::vector<double> cost;  // relative to the least
     double log_likelihood;
   };
   struct seen {
@@ -104,14 +106,17 @@ class adaptive_governor final : public governor {
   [[nodiscard]] std::size_t index_of(kilohertz frequency) const;
   void see_active(const interval& last);
   [[nodiscard]] const level& nearest_level() const;
-  [[nodiscard]] double watts(std::size_t frequency, double waiting) const;
+  [[nodiscard]] double watts_of(const level& of, std::size_t frequency, double waiting) const;
+  [[nodiscard]] mixture present_mixture() const;
+  [[nodiscard]] double watts(const mixture& of, std::size_t frequency, double waiting) const;
   [[nodiscard]] double turbo() const;
-  void predict(hypothesis& of, std::size_t frequency) const;
+  void predict(std::size_t row, std::size_t frequency);
   void price();
   void weigh();
   void begin_phase();
   void recall_phase();
-  [[nodiscard]] static double mean_scale(const known_phase& of, const hypothesis& by);
+  [[nodiscard]] double mean_scale(const known_phase& of, std::size_t by) const;
+  [[nodiscard]] std::size_t likeliest_hypothesis() const;
   [[nodiscard]] double unlikeness(const known_phase& of) const;
   [[nodiscard]] bool changed(const interval& last);
   void remember(const interval& last);
@@ -125,11 +130,17 @@ class adaptive_governor final : public governor {
   std::vector<kilohertz> frequencies_;
   std::vector<level> levels_;  // by processors, ascending
   std::vector<hypothesis> hypotheses_;
+  // Of each hypothesis, a row of all frequencies. Tables, as 64 governors have no room in a cache: the processor fetches ahead.
+  std::vector<double> waiting_;       // share of the time
+  std::vector<double> weighed_time_;  // to the power of exponent + 1
+  std::vector<double> log_time_;
+  std::vector<double> cost_;    // relative to the least
   double few_misses_ = 0;       // cm_lo: with fewer, a program computes
   double seconds_of_miss_ = 0;  // of the memory load, which waits for each by itself
   double active_ = 1;           // processors of the domain
   double in_machine_ = 1;       // active processors of all domains
   double priced_for_ = 0;       // of those, for which the costs of hypotheses are
+  double priced_turbo_ = 0;     // GHz, likewise
 
   step step_ = step::high;
   double high_rate_ = 0;
@@ -149,6 +160,7 @@ class adaptive_governor final : public governor {
   double credit_ = 0;  // experiments that are due
   double expected_loss_ = 0;
   std::vector<double> expected_cost_;
+  std::vector<double> log_rates_;  // by frequency, of those seen
 };
 
 }  // namespace assay::energy
