@@ -132,7 +132,8 @@ class real_platform : public platform {
   std::vector<policy> policies_;
   std::string machine_;
   std::vector<domain> domains_;
-  std::vector<kilohertz> set_;  // of each domain; 0 before the first
+  std::vector<kilohertz> set_;     // of each domain; 0 before the first
+  std::vector<kilohertz> capped_;  // what was found in place of the last one; 0: it was taken
   std::map<unsigned, processor> processors_;
   std::string online_;  // as the kernel wrote it
   std::vector<counts> counts_;

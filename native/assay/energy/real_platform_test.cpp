@@ -400,6 +400,26 @@ TEST_F(real_platform_test, a_frequency_that_is_not_taken_is_an_error_or_a_note) 
   EXPECT_THAT(tolerant.take_notes(), ElementsAre(HasSubstr("or heat or another limit")));
 }
 
+// The kernel puts limits in force some time after the write has returned.
+TEST_F(real_platform_test, limits_are_waited_for) {
+  by_limits(0);
+  by_limits(1);
+  const std::string place = cpu + "cpufreq/policy0/scaling_max_freq";
+  machine_.deaf = place;
+  real_platform machine(made());
+  int looks = 0;
+  machine_.meanwhile = [&](double) {
+    if (++looks == 3) machine_.write(place, "1000000");
+  };
+  machine.set(0, 1000000);
+  EXPECT_EQ(looks, 3);
+  EXPECT_THAT(error_of([&] { machine.set(0, 1200000); }), HasSubstr("and has 1000000"));
+  EXPECT_EQ(looks, 13);
+  // Where the same is in the way as before, as heat, it does not wait again.
+  EXPECT_THAT(error_of([&] { machine.set(0, 1100000); }), HasSubstr("and has 1000000"));
+  EXPECT_EQ(looks, 13);
+}
+
 TEST_F(real_platform_test, counters_that_vanish_are_an_error_and_energy_is_a_note) {
   real_platform machine(made());
   std::filesystem::remove(machine_.root / (zone + "energy_uj").substr(1));
