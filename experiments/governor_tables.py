@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -51,6 +52,8 @@ PAPER_BEST: dict[tuple[str, str], tuple[str, dict[str, int]]] = {
 BASELINE = "static-4000"
 AGAINST = "static-3600"
 """Of figure 3.7."""
+_LINE = 64
+"""Characters below a figure's title: as wide as the narrowest figure."""
 EXPONENTS = (0, 1, 2)
 PRODUCTS = ("E", "ED", "ED2")
 Run: TypeAlias = Sequence[tuple[float, float]]
@@ -191,7 +194,8 @@ def figures(
     }
     for number, (chart, title, notes) in charts.items():
         name = f"Figure {number.replace('-', '.')}, simulated {machine}: {title}"
-        chart.properties(title=alt.TitleParams(name, subtitle=notes, anchor="start")).save(
+        said = wrap(" ".join(notes), _LINE)
+        chart.properties(title=alt.TitleParams(name, subtitle=said, anchor="start")).save(
             folder / f"figure-{number}.svg"
         )
 
@@ -205,7 +209,7 @@ def costs(
 ) -> Drawn:
     """Return figure 3.5: costs of settings beside those at a frequency."""
     x = alt.X("setting:N", sort=list(shown), title=None)
-    y = alt.Y("relative:Q", title=f"cost / at {gigahertz(base)}", scale=alt.Scale(type="log"))
+    y = alt.Y("relative:Q", title=f"cost / at {gigahertz(base)}", scale=alt.Scale(type="log", nice=False))
     panels = []
     for exponent, goal in zip(EXPONENTS, PRODUCTS, strict=True):
         relative = {
@@ -237,7 +241,10 @@ def costs(
 
 def best(runs: Runs, workloads: Mapping[str, str], static: Sequence[str], *, of_paper: bool) -> Drawn:
     """Return figure 3.6: how many workloads have each static frequency as their best one."""
-    x = alt.X("setting:N", sort=list(static), title=None, scale=alt.Scale(domain=list(static)))
+    megahertz = alt.Axis(labelExpr="replace(datum.label, 'static-', '')")
+    x = alt.X(
+        "setting:N", sort=list(static), title="MHz", axis=megahertz, scale=alt.Scale(domain=list(static))
+    )
     y = alt.Y("workloads:Q")
     kinds = list(dict.fromkeys(kind(suite) for suite in workloads.values()))
     rows = []
