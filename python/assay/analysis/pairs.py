@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.busy import disturbance, lost, without_busy
 from assay.analysis.types import Analysis, HostModes, Look
-from assay.experiment.events import is_simulated
+from assay.experiment.events import knows_no_host
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.runner.types import Status
@@ -51,12 +51,12 @@ class Pairs:
 
     Attributes:
         withheld: why none of them counts: how many trials of the level or the baseline are not valid.
-        simulated: the metric is that of a simulated processor, which knows nothing of the host.
+        knows_no_host: the host and its load have no part in the metric.
     """
 
     pairs: tuple[Pair, ...]
     withheld: str = ""
-    simulated: bool = False
+    knows_no_host: bool = False
 
     @cached_property
     def counting(self) -> list[Pair]:
@@ -80,7 +80,7 @@ class Pairs:
 
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs less the log ratios of groups whose calibrations disagree."""
-        mixed = set() if modes is None or self.simulated else {*modes.mixed}
+        mixed = set() if modes is None or self.knows_no_host else {*modes.mixed}
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
         excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
@@ -175,7 +175,7 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
     by_place: dict[tuple[Context, Level], list[StoredTrial]] = defaultdict(list)
     for trial in trials:
         by_place[experiment.context(trial.levels), trial.levels[factor]].append(trial)
-    counts_busy = experiment.design.busy == "count" or comparison.is_simulated
+    counts_busy = experiment.design.busy == "count" or comparison.knows_no_host
     said = {}
     for (context, level), members in by_place.items():
         whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
@@ -221,7 +221,7 @@ def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, faile
         reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld else "")
         log_ratio = math.nan if reason else float(values[0]) - float(values[1])
         of_groups.append(Pair(number, next(iter(group.values())).block, log_ratio, reason))
-    return Pairs(tuple(of_groups), withheld, is_simulated(metric))
+    return Pairs(tuple(of_groups), withheld, knows_no_host(metric))
 
 
 def ratios_of_pairs(

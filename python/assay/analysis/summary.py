@@ -88,7 +88,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         host_modes=modes,
         waits=waiting,
         busy=experiment.design.busy != "count"
-        and not design.is_simulated
+        and not design.knows_no_host
         and any(is_busy(of.lost) for of in conditions),
         gate_percent=design.gate_percent,
         rungs=_compare(of_ladders, [], pairs_of, further, modes)[0],

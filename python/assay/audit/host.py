@@ -30,7 +30,7 @@ _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
 )
 def host_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find groups in several modes, and other calibrations that differ within groups."""
-    if evidence.experiment.comparison.is_simulated:
+    if evidence.experiment.comparison.knows_no_host:
         return
     modes = evidence.analysis.host_modes
     mixed = () if modes is None else modes.mixed
@@ -127,7 +127,7 @@ _DISTURBED = 0.03
 @rule("busy-host", "Other work took processor time", f"{BENCHMARKING}, system load; docs/statistics.md")
 def busy_host(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials lost processor time to other programs."""
-    if evidence.experiment.comparison.is_simulated:
+    if evidence.experiment.comparison.knows_no_host:
         return
     shares = {
         condition_name(condition.levels): condition.lost

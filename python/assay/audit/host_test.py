@@ -58,9 +58,9 @@ def test_what_trials_lost_to_other_work(share: float, more: str, severity: str, 
     assert finding.evidence == {"conditions": 1, "worst_percent": pytest.approx(100 * share)}
 
 
-def test_load_is_not_mentioned_where_all_that_is_compared_is_simulated() -> None:
+@pytest.mark.parametrize("metric", ["simulated_instructions_per_operation", "computed_joules"])
+def test_load_is_not_mentioned_where_it_has_no_part_in_what_is_compared(metric: str) -> None:
     planned = experiment()
-    metric = "simulated_instructions_per_operation"
     for also, found in (({}, False), ({"throughput": "higher"}, True)):
         comparison = planned.comparison.model_copy(update={"metric": metric, "also": also})
         simulated = planned.model_copy(update={"comparison": comparison})

@@ -10,6 +10,9 @@ from assay.experiment.tables import Table, explained
 SIMULATED = "simulated_"
 """How the name of every metric begins that was simulated."""
 
+COMPUTED = "computed_"
+"""How a command names a metric that it computes of nothing measured, as a simulation does."""
+
 SIMULATION_S = "simulation_s"
 """The metric that says how long it took to simulate the events of a trial."""
 
@@ -36,8 +39,13 @@ def simulated_metric(event: str) -> str:
 
 
 def is_simulated(metric: str) -> bool:
-    """Return whether a metric is of a simulated processor, which knows nothing of the host and its load."""
+    """Return whether a metric is of events that were simulated."""
     return metric.startswith(SIMULATED)
+
+
+def knows_no_host(metric: str) -> bool:
+    """Return whether the host and its load have no part in a metric: it was simulated, or computed."""
+    return metric.startswith((SIMULATED, COMPUTED))
 
 
 def base_of(event: str) -> str | None:
