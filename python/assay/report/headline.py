@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 
-from assay.analysis import Comparison
 from assay.analysis.aa import false_alarms
-from assay.analysis.types import Verdict
+from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.plan.types import Level
 from assay.report import words
@@ -37,21 +36,39 @@ def _headline(report: Report) -> str:
     if withheld and len(withheld) == len(analysis.comparisons):
         first = "" if len(withheld) == 1 else f" all {len(withheld)} comparisons, the first because"
         return f"Withheld:{first} {withheld[0].reason}."
-    undecided = sum(comparison.verdict == "undecided" for comparison in analysis.comparisons)
-    if undecided == len(analysis.comparisons) > 1:
-        return f"Nothing is decided: all {undecided} comparisons with {analysis.baseline} are undecided."
-    by_level: dict[Level, list[Comparison]] = defaultdict(list)
-    for comparison in analysis.comparisons:
-        by_level[comparison.level].append(comparison)
-    levels = sorted(by_level, key=lambda level: _mean(by_level[level]), reverse=analysis.better == "higher")
-    if len(levels) <= NAMED_AT_MOST:
-        parts = [f"{level} is {_verdicts(report, by_level[level])}" for level in levels]
-    else:
-        parts = list(_kinds(report, {level: by_level[level] for level in levels}))
-    return f"Against {analysis.baseline}: {'; '.join(parts)}."
+    return _of_verdicts(report)
 
 
-def _mean(comparisons: Sequence[Comparison]) -> float:
+def _of_verdicts(report: Report) -> str:
+    """Return what is decided: over several workloads first, where anything is, and then of each."""
+    analysis = report.analysis
+    each = _parts(report, analysis.comparisons)
+    if any(whole.verdict != "undecided" for whole in analysis.aggregates):
+        over = listed([f"all levels of {factor}" for factor in analysis.aggregates[0].across])
+        together = f"Over {over}, against {analysis.baseline}: {_parts(report, analysis.aggregates)}."
+        return f"{together} One by one: {each or 'nothing is decided'}."
+    if not each:
+        count = len(analysis.comparisons)
+        return f"Nothing is decided: all {count} comparisons with {analysis.baseline} are undecided."
+    return f"Against {analysis.baseline}: {each}."
+
+
+def _parts(report: Report, answers: Sequence[Answer]) -> str:
+    """Return what the answers are, the best level first; "" where they are several and none is decided."""
+    if len(answers) > 1 and all(answer.verdict == "undecided" for answer in answers):
+        return ""
+    by_level: dict[Level, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        by_level[answer.level].append(answer)
+    best_first = sorted(
+        by_level, key=lambda level: _mean(by_level[level]), reverse=report.analysis.better == "higher"
+    )
+    if len(best_first) <= NAMED_AT_MOST:
+        return "; ".join(f"{level} is {_verdicts(report, by_level[level])}" for level in best_first)
+    return "; ".join(_kinds(report, {level: by_level[level] for level in best_first}))
+
+
+def _mean(comparisons: Sequence[Answer]) -> float:
     """Return the geometric mean of the ratios that there are; 1 without any."""
     logs = [log(comparison.ratio) for comparison in comparisons if comparison.ratio]
     return exp(sum(logs) / len(logs)) if logs else 1.0
@@ -62,7 +79,7 @@ def _word(report: Report, verdict: Verdict) -> str:
     return verdict_word(verdict, metric, report.experiment.unit(metric))
 
 
-def _verdicts(report: Report, comparisons: Sequence[Comparison]) -> str:
+def _verdicts(report: Report, comparisons: Sequence[Answer]) -> str:
     """Return the verdicts on one level over all contexts, with the ratios if they are all the same."""
     counts = Counter(comparison.verdict for comparison in comparisons)
     if len(counts) == 1:
@@ -72,7 +89,7 @@ def _verdicts(report: Report, comparisons: Sequence[Comparison]) -> str:
     return f"{listed(told)} of {len(comparisons)} contexts"
 
 
-def _range(report: Report, comparisons: Sequence[Comparison]) -> str:
+def _range(report: Report, comparisons: Sequence[Answer]) -> str:
     """Return the ratios of comparisons that are all faster or all slower; of what, where less is better."""
     ratios = sorted(comparison.ratio for comparison in comparisons if comparison.ratio is not None)
     if comparisons[0].verdict not in ("faster", "slower") or not ratios:
@@ -82,7 +99,7 @@ def _range(report: Report, comparisons: Sequence[Comparison]) -> str:
     return f" ({low if low == high else f'{low} to {high}'} times{of})"
 
 
-def _kinds(report: Report, by_level: Mapping[Level, Sequence[Comparison]]) -> Iterator[str]:
+def _kinds(report: Report, by_level: Mapping[Level, Sequence[Answer]]) -> Iterator[str]:
     """Yield how many of many levels have the same verdict everywhere, the extreme ones by name."""
     kinds: dict[Verdict | None, list[Level]] = defaultdict(list)
     for level, comparisons in by_level.items():

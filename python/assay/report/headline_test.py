@@ -72,6 +72,41 @@ def test_of_a_cost_the_sentence_says_of_what_the_ratio_is() -> None:
     assert [panel.context for panel in picture(given).panels] == [""]
 
 
+def test_what_is_so_over_all_workloads_comes_first() -> None:
+    """Each workload differs from block to block more than all of them together."""
+
+    def opposite(trial: PlannedTrial) -> dict[str, float]:
+        drift = (1 if trial.levels["threads"] == 1 else -1) * (trial.block % 7 - 3)
+        faster = trial.levels["subject"] == "tbb_hash_map"
+        return {
+            "throughput": 1e6
+            * 1.1**faster
+            * (1.2**drift if faster else 1)
+            * (1 + 0.001 * (trial.ordinal % 7))
+        }
+
+    text = experiment_text('subject = ["noop", "tbb_hash_map"]\nthreads = [1, 2]', trial=MIX, blocks=14)
+    text = text.replace("[comparison]", '[comparison]\nacross = ["threads"]')
+    assert re.fullmatch(
+        r"Over all levels of threads, against noop: tbb_hash_map is faster \(1\.[01]\d* times\)\."
+        r" One by one: nothing is decided\.",
+        headline(example_report(text, opposite)),
+    )
+    assert re.fullmatch(
+        r"Over all levels of threads, against noop: tbb_hash_map is faster \([^)]*\); std_map_mutex is slower"
+        r" \([^)]*\)\. One by one: tbb_hash_map is faster everywhere \([^)]*\); std_map_mutex is slower"
+        r" everywhere \([^)]*\)\.",
+        headline(
+            example_report(
+                experiment_text(FACTORS, trial=MIX).replace(
+                    "[comparison]", '[comparison]\nacross = ["threads"]'
+                ),
+                metrics,
+            )
+        ),
+    )
+
+
 def test_where_nothing_is_decided_no_level_is_named() -> None:
     def scattered(trial: PlannedTrial) -> dict[str, float]:
         return {"throughput": 1e6 * 1.5 ** (trial.ordinal * 7919 % 13)}
