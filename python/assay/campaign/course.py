@@ -190,7 +190,8 @@ class Course:
     def _repetition(self, group: int) -> list[PlannedTrial]:
         """Repeat a group whose calibrations disagree, or that other work disturbed, where this is asked for.
 
-        It is repeated as often as its experiment allows; return its trials.
+        It is repeated as often as its experiment allows, and never where the host has no part in what is
+        compared; return its trials.
 
         The whole group is repeated with fresh chance, so that nothing in the first run favours any of its
         trials.
@@ -199,7 +200,8 @@ class Course:
         runs = self._runs[original]
         repetitions = len(self._original) - len(self._runs)
         if (
-            group != runs[-1]
+            self._experiment.comparison.knows_no_host
+            or group != runs[-1]
             or len(runs) > self._experiment.design.repeat
             or repetitions >= max(AT_FIRST, MOST_REPEATED * len(self._begun))
         ):

@@ -243,6 +243,19 @@ def test_a_group_is_repeated_as_often_as_the_experiment_allows(store: Store, rep
     assert repeated == [*range(1, repeat + 1), *range(1, min(repeat, 3 - repeat) + 1)]
 
 
+def test_no_group_is_repeated_where_the_host_has_no_part_in_what_is_compared(store: Store) -> None:
+    given = experiment(f"blocks = {BLOCKS}\nbusy = 'wait'")
+    comparison = given.comparison.model_copy(update={"metric": "computed_joules"})
+    laboratory = Laboratory(
+        store,
+        given.model_copy(update={"comparison": comparison}),
+        disagree=lambda _group: True,
+        metrics={"computed_joules": 5.0},
+    )
+    laboratory.run()
+    assert all(repeats is None for _, repeats in laboratory.groups_ran())
+
+
 def test_repetitions_are_at_most_half_of_the_planned_groups(store: Store) -> None:
     laboratory = Laboratory(store, disagree=lambda _: True)
     laboratory.run()
