@@ -73,7 +73,8 @@ class elided_exclusive {
   void lock() {
     use_.wanted(this);
     if (transaction::here == transaction::backend::none) [[likely]] {
-      take();
+      lock_.lock();
+      use_.taken();
     } else {
       elision_.enter(
           this, [this] { return self().is_free(); }, [this] { return try_take(); },
@@ -85,8 +86,11 @@ class elided_exclusive {
   // there are transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]]
-      return try_take();
+    if (transaction::here == transaction::backend::none) [[likely]] {
+      if (!lock_.try_lock()) return false;
+      use_.taken();
+      return true;
+    }
     return elision_.try_enter(
         this, [this] { return self().is_free(); }, [this] { return try_take(); });
   }
@@ -117,6 +121,7 @@ class elided_exclusive {
 
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 
+  // Where there are transactions.
   void take() {
     lock_.lock();
     taken();
@@ -128,8 +133,6 @@ class elided_exclusive {
   }
   void taken() noexcept {
     use_.taken();
-    if (transaction::here == transaction::backend::none) [[likely]]
-      return;
     elision_.taken();
   }
 };

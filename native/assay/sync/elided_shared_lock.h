@@ -45,7 +45,8 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // for who has the lock itself, to write.
   void lock_shared() {
     if (transaction::here == transaction::backend::none) [[likely]] {
-      share();
+      lock_.lock_shared();
+      use_.taken_shared();
     } else {
       elision_.enter(
           this, [this] { return elision_.is_open(); }, [this] { return try_share(); },
@@ -56,8 +57,11 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
   // the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
-    if (transaction::here == transaction::backend::none) [[likely]]
-      return try_share();
+    if (transaction::here == transaction::backend::none) [[likely]] {
+      if (!lock_.try_lock_shared()) return false;
+      use_.taken_shared();
+      return true;
+    }
     return elision_.try_enter(
         this, [this] { return elision_.is_open(); }, [this] { return try_share(); });
   }
@@ -85,8 +89,9 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     return elision_.is_open() && readers_.load(memory_order_acquire) == 0;  // (5) with (4)
   }
 
+  // Where there are transactions.
   void share() {
-    if (transaction::here != transaction::backend::none && elision_.is_to_open()) open();
+    if (elision_.is_to_open()) open();
     lock_.lock_shared();
     shared();
   }
@@ -105,8 +110,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   }
   void shared() noexcept {
     use_.taken_shared();
-    if (transaction::here == transaction::backend::none || elision_.is_dormant()) [[likely]]
-      return;
+    if (elision_.is_dormant()) return;
     readers_.fetch_add(1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);  // (1)
   }
