@@ -297,21 +297,24 @@ TEST(recorder, spreads_keys_and_leaves_out_those_that_nobody_asks_about) {
   EXPECT_GT(keys.size(), 50U);
 }
 
-// What the judge prints goes to the standard output, past this program.
-std::string judged(const std::string& name, std::uint64_t seed, std::uint64_t histories,
-                   judgement expected) {
+struct judged {
+  judgement found;
+  std::string printed;
+};
+
+judged judge(const std::string& name, std::uint64_t seed, std::uint64_t histories) {
   recorded counts;
   ::testing::internal::CaptureStdout();
   const judgement found =
       check_linearizability(find_subject(name), {.seed = seed, .histories = histories}, counts);
-  std::string printed = ::testing::internal::GetCapturedStdout();
-  EXPECT_EQ(found, expected) << name << ", seed " << seed << '\n' << printed;
   EXPECT_EQ(counts.histories, histories);
-  return printed;
+  return {.found = found, .printed = ::testing::internal::GetCapturedStdout()};
 }
 
 TEST(linearizability, is_found_of_a_map_that_has_it) {
-  EXPECT_THAT(judged("cells", 1, 1000, judgement::linearizable), HasSubstr("all linearizable"));
+  const auto [found, printed] = judge("cells", 1, 1000);
+  EXPECT_EQ(found, judgement::linearizable) << printed;
+  EXPECT_THAT(printed, HasSubstr("all linearizable"));
 }
 
 // What the judge knows comes last.
@@ -329,15 +332,26 @@ TEST(linearizability_death, of_a_map_that_is_locked_for_good_ends_and_says_so) {
               "thread that has left the map\n(.*\n)*.*the recorder ended after 2 of 9");
 }
 
-// These two are wrong only where threads meet at a marked point.
+// These two are wrong only where threads meet at a marked point, which is up to the machine: of 400
+// histories of the second, 35 to 45% showed it on two processors or one, idle or busy. So as many
+// seeds are tried as are needed: all of them miss it once in 2000 times where only 5% of such 400
+// show it.
+std::string missed(const std::string& name) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    auto [found, printed] = judge(name, seed, 2000);
+    if (found == judgement::not_linearizable) return printed;
+    EXPECT_EQ(found, judgement::linearizable) << printed;
+  }
+  return "nothing was found";
+}
+
 TEST(linearizability, is_missed_where_an_insert_does_not_look_again) {
-  EXPECT_THAT(judged("cells_unchecked", 1, 2000, judgement::not_linearizable),
+  EXPECT_THAT(missed("cells_unchecked"),
               AllOf(HasSubstr("No order of these operations explains"), HasSubstr("insert(")));
 }
 
 TEST(linearizability, is_missed_where_a_size_is_of_no_instant) {
-  EXPECT_THAT(judged("cells_with_size", 1, 2000, judgement::not_linearizable),
-              HasSubstr("the answer of size(): "));
+  EXPECT_THAT(missed("cells_with_size"), HasSubstr("the answer of size(): "));
 }
 
 TEST(progress, points_are_those_marked_in_the_source) {
