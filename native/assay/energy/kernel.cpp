@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,8 @@ namespace {
 [[noreturn]] void fail(const std::string& place) {
   throw std::system_error(errno, std::generic_category(), place);
 }
+
+}  // namespace
 
 class open_file {
  public:
@@ -35,6 +38,21 @@ class open_file {
  private:
   int number_;
 };
+
+namespace {
+
+// From its start.
+std::string text_of(const open_file& from, const std::string& place) {
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t got = 0;
+  while ((got = pread(from.number(), part.data(), part.size(), std::ssize(text))) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  if (got < 0) fail(place);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
 
 int open_event(std::uint32_t type, std::uint64_t event, unsigned processor, int group) {
   perf_event_attr what{};
@@ -75,22 +93,27 @@ std::unique_ptr<processor_counters> open_events(unsigned processor, std::uint32_
 }
 
 kernel::kernel(std::filesystem::path root, int ended) : root_(std::move(root)), ended_(ended) {}
+kernel::~kernel() = default;
 
 std::filesystem::path kernel::file(const std::string& place) const {
   return root_ / std::filesystem::path(place).relative_path();
 }
 
 std::string kernel::read(const std::string& place) {
-  const open_file from(open(file(place).c_str(), O_RDONLY | O_CLOEXEC), place);
-  std::string text;
-  std::array<char, 4096> part{};
-  ssize_t got = 0;
-  while ((got = ::read(from.number(), part.data(), part.size())) > 0) {
-    text.append(part.data(), static_cast<std::size_t>(got));
+  return text_of(open_file(open(file(place).c_str(), O_RDONLY | O_CLOEXEC), place), place);
+}
+
+std::string kernel::read_again(const std::string& place) {
+  std::unique_ptr<open_file>& kept = kept_[place];
+  if (!kept) {
+    kept = std::make_unique<open_file>(open(file(place).c_str(), O_RDONLY | O_CLOEXEC), place);
   }
-  if (got < 0) fail(place);
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
+  try {
+    return text_of(*kept, place);
+  } catch (const std::system_error&) {
+    kept.reset();  // what the file was of is gone: another may have its place
+    throw;
+  }
 }
 
 void kernel::write(const std::string& place, const std::string& value) {

@@ -30,15 +30,17 @@ std::string reason(const std::system_error& error) {
   return error.code().default_error_condition().message();
 }
 
+using reads = std::string (kernel::*)(const std::string&);  // read or read_again
+
 // One that may be missing.
-std::string read_if_there(kernel& of, const std::string& place) try {
-  return of.read(place);
+std::string read_if_there(kernel& of, const std::string& place, reads how = &kernel::read) try {
+  return (of.*how)(place);
 } catch (const std::system_error&) {
   return {};
 }
 
-std::string read_place(kernel& of, const std::string& place) try {
-  return of.read(place);
+std::string read_place(kernel& of, const std::string& place, reads how = &kernel::read) try {
+  return (of.*how)(place);
 } catch (const std::system_error& error) {
   throw platform_error(place + " cannot be read: " + reason(error));
 }
@@ -67,7 +69,7 @@ kilohertz read_frequency(kernel& of, const std::string& place) {
 
 // None where it is missing or holds no number.
 std::optional<double> microjoules(kernel& of, const std::string& place) {
-  const std::string text = read_if_there(of, place);
+  const std::string text = read_if_there(of, place, &kernel::read_again);
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{}) return std::nullopt;
@@ -196,7 +198,7 @@ std::string machine_of(kernel& of, const std::vector<policy>& policies) {
 joule_counter::joule_counter(kernel& of)
     : kernel_(of),
       powercap_(of.root() / "sys/class/powercap", [&of](const std::filesystem::path& file) {
-        return of.read("/" + file.lexically_relative(of.root()).string());
+        return of.read_again("/" + file.lexically_relative(of.root()).string());
       }) {
   powercap_.start();
   const host::energy now = powercap_.lap();
@@ -270,7 +272,7 @@ std::vector<std::string> real_platform::take_notes() { return std::exchange(note
 // Opens the counters of what has come online, and drops those of what has gone, whose counts stay.
 void real_platform::follow_processors() {
   // A kernel without hotplug has no such file: all are online.
-  std::string online = read_if_there(*kernel_, cpu + "/online");
+  std::string online = read_if_there(*kernel_, cpu + "/online", &kernel::read_again);
   const bool waits = std::ranges::any_of(
       processors_, [](const auto& one) { return one.second.going_since.has_value(); });
   if (online == online_ && !online.empty() && !waits) return;
@@ -359,7 +361,7 @@ bool real_platform::count(processor& of, unsigned number, double at) {
 // It is read ten times a second, a line for each processor: streams took 52 us more for 64.
 void real_platform::add_busy_time() {
   static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
-  const std::string text = read_place(*kernel_, "/proc/stat");
+  const std::string text = read_place(*kernel_, "/proc/stat", &kernel::read_again);
   for (std::string_view rest = text; rest.starts_with("cpu");) {
     const std::size_t length = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(3, length - 3);

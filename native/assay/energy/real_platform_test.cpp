@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -72,6 +75,8 @@ class mocked_kernel final : public kernel {
     of_.log.push_back("read " + shortened(place));
     return kernel::read(place);
   }
+  // Files that this test removes, the kernel's would be gone; one that is open would stay.
+  std::string read_again(const std::string& place) override { return read(place); }
   void write(const std::string& place, const std::string& value) override {
     of_.log.push_back("write " + shortened(place) + " " + value);
     if (place == of_.refused) throw std::system_error(EINVAL, std::generic_category(), place);
@@ -101,14 +106,18 @@ class mocked_kernel final : public kernel {
   mocked& of_;
 };
 
+std::filesystem::path made_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "assay-mocked-XXXXXX").string();
+  return mkdtemp(name.data());
+}
+
 class real_platform_test : public testing::Test {
  public:
   ~real_platform_test() override { std::filesystem::remove_all(machine_.root); }
 
  protected:
   real_platform_test() {
-    std::string name = (std::filesystem::temp_directory_path() / "assay-mocked-XXXXXX").string();
-    machine_.root = mkdtemp(name.data());
+    machine_.root = made_folder();
     for (const unsigned number : {0U, 1U}) {
       const std::string policy = cpu + "cpufreq/policy" + std::to_string(number) + "/";
       machine_.write(policy + "affected_cpus", std::to_string(number));
@@ -161,6 +170,41 @@ std::string error_of(const auto& act) {
     return error.what();
   }
   return "no error";
+}
+
+TEST(kernel_test, a_file_that_is_read_again_is_read_from_its_start) {
+  const std::filesystem::path root = made_folder();
+  const auto write = [&](const std::string& text) { std::ofstream(root / "file") << text; };
+  kernel of(root);
+  EXPECT_THROW((void)of.read_again("/file"), std::system_error);
+  for (const std::size_t length : {3U, 10'000U, 1U}) {  // of more than one call, and shorter again
+    const std::string text(length, static_cast<char>('a' + length % 20));
+    write(text + '\n');
+    EXPECT_EQ(of.read_again("/file"), text);
+    EXPECT_EQ(of.read("/file"), text);
+  }
+  std::filesystem::remove_all(root);
+}
+
+// As the kernel says that a device has gone: a process that has ended is one.
+TEST(kernel_test, a_file_that_can_be_read_no_more_is_opened_anew) {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const std::filesystem::path root = made_folder();
+  const std::filesystem::path device = root / "device";
+  kernel of(root);
+  std::filesystem::create_symlink("/proc/" + std::to_string(child), device);
+  EXPECT_THAT(of.read_again("/device/stat"), HasSubstr(std::to_string(child) + " ("));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  std::filesystem::remove(device);
+  std::filesystem::create_symlink("/proc/self", device);
+  EXPECT_THROW((void)of.read_again("/device/stat"), std::system_error);
+  EXPECT_THAT(of.read_again("/device/stat"), HasSubstr(std::to_string(getpid()) + " ("));
+  std::filesystem::remove_all(root);
 }
 
 TEST_F(real_platform_test, reads_and_writes_in_this_sequence) {
