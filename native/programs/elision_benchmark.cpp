@@ -2,7 +2,9 @@
 //
 // The same short section behind a std::mutex and behind an elided one, by turns: by one thread; by
 // two that count in one place; and by two that count each in a place of its own, where transactions
-// have no conflict. ASSAY_TRANSACTIONS=none in the environment tells what is left where a processor
+// have no conflict. The code of the section lies at a place that is drawn for each turn: three
+// instructions that do nothing, before a std::mutex is locked, moved the time of searches behind it by a
+// fifth where two threads contend. ASSAY_TRANSACTIONS=none in the environment tells what is left where a processor
 // has none. Then it is one branch, which is also measured alone.
 
 #include <CLI/CLI.hpp>
@@ -19,6 +21,7 @@
 #include "assay/fixture/keep.h"
 #include "assay/fixture/ns_each.h"
 #include "assay/fixture/turns.h"
+#include "assay/random/splitmix64.h"
 #include "assay/sync/crew.h"
 #include "assay/sync/elided_lock.h"
 #include "assay/sync/transaction.h"
@@ -37,17 +40,31 @@ struct alignas(64) guarded {
   std::array<counter, 2> counters;
 };
 
-template <class Lock>
-[[gnu::noinline]] void count(Lock& lock, std::uint64_t& counter, std::uint64_t times) {
+// Its loop begins `offset` bytes behind the start of a cache line, or a few more.
+template <class Lock, int offset>
+[[gnu::noinline, gnu::aligned(64)]] void count_at(Lock& lock, std::uint64_t& counter,
+                                                  std::uint64_t times) {
+  asm volatile(".skip %c0, 0x90" ::"i"(offset));  // 0x90 does nothing
   for (std::uint64_t i = 0; i < times; ++i) {
     const std::scoped_lock held(lock);
     fixture::keep(++counter);
   }
 }
 
+template <class Lock>
+using section = void (*)(Lock&, std::uint64_t&, std::uint64_t);
+
+// Of each lock by itself, though both are told the same seed.
+template <class Lock>
+section<Lock> drawn_section(std::uint64_t seed) {
+  constexpr std::array<section<Lock>, 4> all{count_at<Lock, 16>, count_at<Lock, 32>,
+                                             count_at<Lock, 48>, count_at<Lock, 64>};
+  return all.at(random::derive_seed(seed, sizeof(Lock)) % all.size());
+}
+
 // Nanoseconds of a section. The lock is at another place of the heap in each turn.
 template <class Lock>
-double ns_alone() {
+double ns_alone(section<Lock> count) {
   constexpr std::uint64_t sections = 200'000;
   const auto all = std::make_unique<guarded<Lock>>();
   std::uint64_t& counter = all->counters[0].value;
@@ -56,7 +73,7 @@ double ns_alone() {
 }
 
 template <class Lock>
-double ns_of_two(sync::crew& two, bool in_one_place) {
+double ns_of_two(sync::crew& two, section<Lock> count, bool in_one_place) {
   constexpr std::uint64_t sections = 100'000;  // of both
   const auto all = std::make_unique<guarded<Lock>>();
   fixture::common_start start(2);
@@ -88,11 +105,12 @@ template <bool asks>
 
 template <class Lock>
 void add_lock(fixture::turns& all, const std::string& name, sync::crew& two) {
-  all.add("one thread", name, [](std::uint64_t) { return ns_alone<Lock>(); });
+  all.add("one thread", name,
+          [](std::uint64_t seed) { return ns_alone(drawn_section<Lock>(seed)); });
   all.add("two threads, one counter", name,
-          [&two](std::uint64_t) { return ns_of_two<Lock>(two, true); });
+          [&two](std::uint64_t seed) { return ns_of_two(two, drawn_section<Lock>(seed), true); });
   all.add("two threads, a counter each", name,
-          [&two](std::uint64_t) { return ns_of_two<Lock>(two, false); });
+          [&two](std::uint64_t seed) { return ns_of_two(two, drawn_section<Lock>(seed), false); });
 }
 
 fixture::figures measure(const fixture::settings& settings) {
