@@ -3,9 +3,9 @@
 // The same short section behind a std::mutex and behind an elided one, by turns: by one thread; by
 // two that count in one place; and by two that count each in a place of its own, where transactions
 // have no conflict. The code of the section lies at a place that is drawn for each turn: three
-// instructions that do nothing, before a std::mutex is locked, moved the time of searches behind it by a
-// fifth where two threads contend. ASSAY_TRANSACTIONS=none in the environment tells what is left where a processor
-// has none. Then it is one branch, which is also measured alone.
+// instructions that do nothing, before a std::mutex is locked, moved the time of searches behind it
+// by a fifth where two threads contend. ASSAY_TRANSACTIONS=none in the environment tells what is left
+// where a processor has none. Then it is one branch, which is also measured alone.
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -44,7 +44,7 @@ struct alignas(64) guarded {
 template <class Lock, int offset>
 [[gnu::noinline, gnu::aligned(64)]] void count_at(Lock& lock, std::uint64_t& counter,
                                                   std::uint64_t times) {
-  asm volatile(".skip %c0, 0x90" ::"i"(offset));  // 0x90 does nothing
+  asm volatile(".rept %c0\n\tnop\n\t.endr" ::"i"(offset));  // of a byte each, on x86-64
   for (std::uint64_t i = 0; i < times; ++i) {
     const std::scoped_lock held(lock);
     fixture::keep(++counter);

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -74,7 +73,7 @@ class kernel {
 
   std::filesystem::path root_;
   int ended_;
-  std::map<std::string, std::unique_ptr<open_file>, std::less<>> kept_;  // by place
+  std::map<std::string, std::unique_ptr<open_file>> kept_;  // by place
 };
 
 }  // namespace assay::energy

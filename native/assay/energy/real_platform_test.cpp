@@ -193,6 +193,7 @@ TEST(kernel_test, a_file_that_can_be_read_no_more_is_opened_anew) {
     pause();
     _exit(0);
   }
+  ASSERT_GT(child, 0);  // kill(-1) would end all processes
   const std::filesystem::path root = made_folder();
   const std::filesystem::path device = root / "device";
   kernel of(root);
