@@ -294,7 +294,7 @@ class _Search:
         from assay.report.ab import benchmarks_of
         from assay.report.bisection import Step
         from assay.runner.process import CannotStartError
-        from assay.versions import BuildFailedError
+        from assay.versions import BuildFailedError, OtherFilesError
 
         def adjusted(experiment: "Experiment") -> "Experiment":
             gate = {"gate_percent": threshold, "smallest_effect_percent": threshold}
@@ -305,10 +305,14 @@ class _Search:
         try:
             with self._bench.standing({COMMIT: revision}, self._good) as there:
                 report, left_out = self._campaign(there, adjusted)
-        except (BuildFailedError, CannotStartError) as error:
+        except (BuildFailedError, CannotStartError, OtherFilesError) as error:
             self._session.say(str(error))
-            built = isinstance(error, CannotStartError)
-            return Step(revision, "skipped", "its benchmarks do not run" if built else "it does not build")
+            whys = {
+                BuildFailedError: "it does not build",
+                CannotStartError: "its benchmarks do not run",
+                OtherFilesError: "its files are not what you have",
+            }
+            return Step(revision, "skipped", whys[type(error)])
         if report is None:
             why = next((left.why for left in left_out if left.name == worst.name), "")
             return Step(revision, "skipped", why or f"it lacks {worst.name}")

@@ -1,7 +1,6 @@
 """What git knows of the user's project. Nothing here changes the checkout, its index, branches or stash."""
 
 import re
-import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment.revisions import SHORT
-from assay.versions.git import DIFFERENCES, GitError, differing, git, names, succeeds
+from assay.versions.git import DIFFERENCES, GitError, differing, git, index_copied, names, succeeds
 from assay.versions.temporary import Temporary
 from assay.words import counted, listed, nearest, printable, show
 
@@ -125,12 +124,7 @@ class Repository:
         """
         head = self.revision("HEAD")
         with Temporary() as temporary:
-            index = temporary.folder / "index"
-            own = self.root / git(self.root, "rev-parse", "--git-path", "index").removesuffix("\n")
-            if own.exists():
-                # With its time: git reads again what was changed in the moment in which it was written.
-                shutil.copy2(own, index)
-            variables = {"GIT_INDEX_FILE": str(index)} | temporary.variables
+            variables = index_copied(self.root, temporary.folder) | temporary.variables
             git(self.root, "add", "--all", variables=variables)
             unseen = names(git(self.root, "diff-files", *DIFFERENCES, variables=variables))
             if unseen:
