@@ -165,8 +165,7 @@ def screen(bisected: Bisected) -> Iterator[str]:
         yield f"not compared: the parents {listed([parent.short for parent in bisected.unknown])}"
     for slower, later in bisected.reversals[:_REVERSALS_AT_MOST]:
         yield (
-            f"the history is not monotone: {slower.short} is slower;"
-            f" {later.short}, which contains it, is not"
+            f"the history is not monotone: {slower.short} is slower; {later.short}, which contains it, is not"
         )
     if bisected.others:
         others = counted(len(bisected.others), "further benchmark")
