@@ -69,6 +69,15 @@ class _Line:
         middle = (max(map(int, good)) + int(bad)) / 2
         return min(left, key=lambda commit: abs(int(commit) - middle), default=None)
 
+    def parents(self, commit: str) -> list[str]:
+        return [str(int(commit) - 1)]
+
+    def descends(self, commit: str, ancestor: str) -> bool:
+        return int(commit) >= int(ancestor)
+
+    def fork(self, one: str, other: str) -> str:
+        return min(one, other, key=int)
+
 
 class _Simulated:
     """A bisection as `assay bisect` carries it out, with log ratios that are drawn.
@@ -79,7 +88,7 @@ class _Simulated:
 
     def __init__(self, noise: str, rng: np.random.Generator, culprit: int, effect: float) -> None:
         self._noise, self._rng, self._culprit, self._effect = NOISES[noise], rng, culprit, effect
-        self._campaigns = campaigns_of(COMMITS)
+        self._campaigns = campaigns_of(COMMITS, merges=False)
         self.blocks = 0
 
     def suspects(self) -> list[int]:

@@ -28,6 +28,7 @@ PROGRAM = r"""
 #include "cost.h"
 int main(int count, char **words) { (void)words; return printf("parse_ns=%d\n", count > 1 ? 50 : COST) < 0; }
 """
+FILES = ("Makefile", "bench.c", "cost.h", ".gitignore")
 MEASURED = ("--build", "make", "--metric", "parse_ns")
 
 
@@ -364,6 +365,68 @@ def test_the_commit_that_made_it_slower_is_found(assay: Assay, project: Project)
     assert steps[0].startswith("1 of about 4: ")
     after = project.everything()
     assert {path: text for path, text in after.items() if "results" not in path} == before
+
+
+def merged(project: Project, branch: str, **files: str) -> str:
+    """Merge a branch into main, with these contents; return the merge."""
+    project.git("checkout", "--quiet", "main")
+    project.git("merge", "--quiet", "--no-ff", "--no-commit", "--strategy=ours", branch)
+    return project.commit(f"Merge {branch}", **files)
+
+
+@pytest.fixture
+def forked(project: Project) -> Project:
+    """Return a project of which a branch `side` forked while it was slow; v2 is fast again."""
+    project.commit("Slow it down", **{"cost.h": cost(130)})
+    project.git("branch", "side")
+    project.commit("Mend it", **{"cost.h": cost(100)})
+    project.git("tag", "v2")
+    project.git("checkout", "--quiet", "side")
+    project.commit("On the side 1", notes="1\n")
+    project.commit("On the side 2", notes="2\n")
+    return project
+
+
+def test_a_branch_that_was_slow_before_is_not_blamed(assay: Assay, forked: Project) -> None:
+    merged(forked, "side", notes="2\n")
+    culprit = forked.commit("Slow it down again", **{"cost.h": cost(130)})
+    for number in range(3):
+        forked.commit(f"Later {number}", notes=f"later {number}\n")
+    answer = told(assay, "bisect", "--good", "v2", *MEASURED, "./bench")
+    assert answer["named"]
+    assert [suspect["revision"]["commit"] for suspect in answer["suspects"]] == [culprit]
+
+
+def test_a_merge_that_brings_old_slowness_in_is_not_named_but_described(
+    assay: Assay, forked: Project
+) -> None:
+    side, fork = forked.git("rev-parse", "side"), forked.git("rev-parse", "side~2")
+    merge = merged(forked, "side", **{"cost.h": cost(130)})
+    forked.commit("Later", notes="later\n")
+    answer = told(assay, "bisect", "--good", "v2", *MEASURED, "./bench", expect=3)
+    assert not answer["named"]
+    assert answer["answer"].startswith(f"no commit can be named: {side[:10]} is slower too, and no earlier")
+    assert [suspect["revision"]["commit"] for suspect in answer["suspects"]] == [merge]
+    assert [(one["parent"]["commit"], one["fork"]["commit"]) for one in answer["inherited"]] == [(side, fork)]
+    reversal = {"slower": fork, "later": forked.git("rev-parse", "v2")}
+    assert [{who: one["commit"] for who, one in pair.items()} for pair in answer["reversals"]] == [reversal]
+
+    only = told(assay, "bisect", "--good", "v2", "--first-parent", *MEASURED, "./bench")
+    assert only["answer"].startswith(f"{merge[:10]}, a merge, made it slower: ./bench takes 30.0% more")
+
+
+def test_a_merge_is_named_where_each_of_its_parents_is_fast(assay: Assay, project: Project) -> None:
+    project.git("checkout", "--quiet", "-b", "side", "v1~1")
+    project.commit(
+        "With a benchmark, too", **{name: (project.git("show", f"v1:{name}") + "\n") for name in FILES}
+    )
+    project.git("checkout", "--quiet", "main")
+    project.commit("On main", notes="main\n")
+    merge = merged(project, "side", **{"cost.h": cost(130)})
+    project.commit("Later", notes="later\n")
+    lines = assay("bisect", "--good", "v1", *MEASURED, "./bench").stdout.splitlines()
+    assert lines[0].startswith(f"{merge[:10]}, a merge, made it slower: ./bench takes 30.0% more parse time")
+    assert "compared: it is slower, and none of its parents is" in lines
 
 
 def test_commits_that_do_not_build_are_passed_over_and_may_hide_the_one(

@@ -133,8 +133,11 @@ request parse(const json& object) {
   found.numbers = node.at("numbers").whole_number(fewest, most);
   const input::json_node parts = node.at("parts");
   for (std::size_t i = 0; i < parts.length_of_list(); ++i) {
-    found.parts.insert(parts.at(i).one_of<const char*>(
-        {{"bits", "bits"}, {"keys", "keys"}, {"streams", "streams"}, {"speed", "speed"}}));
+    found.parts.insert(parts.at(i).one_of<const char*>({{"bits", "bits"},
+                                                        {"keys", "keys"},
+                                                        {"streams", "streams"},
+                                                        {"seeds", "seeds"},
+                                                        {"speed", "speed"}}));
   }
   return found;
 }
@@ -192,6 +195,13 @@ json streams_of(const request& asked) {
           {"differing", found.differing}};
 }
 
+json seeds_of(const request& asked) {
+  const judge::seed_statistics found = judge::examine_seeds(
+      [&](std::uint64_t seed) { return assay::random::make_number_source(asked.engine, seed); },
+      asked.seed);
+  return {{"alike", found.alike}, {"zero_is_one", found.zero_is_one}, {"repeats", found.repeats}};
+}
+
 json answer(const request& asked) {
   json result = {{"protocol", 1}};
   if (asked.parts.contains("bits")) {
@@ -204,6 +214,7 @@ json answer(const request& asked) {
     result["mix_percent"] = {mix.insert, mix.erase, mix.find};
   }
   if (asked.parts.contains("streams")) result["streams"] = streams_of(asked);
+  if (asked.parts.contains("seeds")) result["seeds"] = seeds_of(asked);
   if (asked.parts.contains("speed")) {
     const auto source = assay::random::make_number_source(asked.engine, asked.seed);
     const judge::speed_statistics found = judge::measure_speed(*source);

@@ -168,7 +168,9 @@ void measure_memory([[maybe_unused]] calibration& found) {
 #endif
 }
 
-void measure_arithmetic(calibration& found) {
+}  // namespace
+
+double arithmetic_ns() {
   constexpr std::uint64_t steps = 20'000;  // in one repetition, about 25 us
   std::vector<double> repetitions;
   std::uint64_t x = 1;
@@ -181,10 +183,8 @@ void measure_arithmetic(calibration& found) {
     }
     repetitions.push_back(per_step(began, now_ns(), steps));
   }
-  found.metrics["arithmetic_ns"] = median(repetitions);
+  return median(repetitions);
 }
-
-}  // namespace
 
 calibration calibrate(const placement& place) {
   calibration found;
@@ -192,7 +192,7 @@ calibration calibrate(const placement& place) {
   measure_core_to_core(found);
   bind_this_thread_to(found.processors.front());
   measure_memory(found);
-  measure_arithmetic(found);
+  found.metrics["arithmetic_ns"] = arithmetic_ns();
   return found;
 }
 

@@ -4,6 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <ctime>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "assay/host/clock_quality.h"
 #include "assay/host/placement.h"
@@ -30,6 +34,51 @@ TEST(clock_steps, show_the_resolution_of_a_clock_that_is_read_more_slowly_than_i
 TEST(clock_steps, show_the_resolution_of_a_clock_that_stands_still_between_its_steps) {
   made_clock clock({0, 0, 0, 4000, 4000, 8000, 8000, 8000, 16000});
   EXPECT_EQ(clock_steps_of(std::ref(clock), 1'000'000).resolution, 4000U);
+}
+
+// Steps of a clock as it is seen: each `count` times, in the order in which they are given.
+std::vector<std::uint64_t> seen(
+    std::initializer_list<std::pair<std::uint64_t, std::size_t>> steps) {
+  std::vector<std::uint64_t> all;
+  for (const auto& [step, count] : steps) all.insert(all.end(), count, step);
+  return all;
+}
+
+TEST(step_of, a_coarse_clock_is_not_how_its_steps_scatter) {
+  EXPECT_EQ(step_of(seen({{3'999'998, 9}, {4'000'001, 9}, {8'000'001, 2}}), true), 3'999'999U);
+  EXPECT_EQ(step_of(seen({{10'000'000, 5}}), true), 10'000'000U);
+}
+
+TEST(step_of, an_update_that_was_split_does_not_count) {
+  EXPECT_EQ(step_of(seen({{1, 1}, {3'999'999, 1}, {4'000'000, 20}}), true), 4'000'000U);
+  EXPECT_EQ(step_of(seen({{3, 40}, {40, 4000}, {50, 3000}, {70, 3000}}), false), 10U);
+}
+
+TEST(step_of, a_clock_that_rounds_its_steps_is_not_how_they_are_rounded) {
+  // 279.365 ns of the power management timer: four to six of them a reading.
+  EXPECT_EQ(
+      step_of(seen({{1117, 2000}, {1118, 2000}, {1396, 500}, {1397, 500}, {1676, 100}}), false),
+      279U);
+  EXPECT_EQ(step_of(seen({{9, 100}, {10, 4000}, {11, 100}, {20, 900}, {30, 90}, {31, 90}}), false),
+            10U);
+}
+
+TEST(step_of, a_clock_that_steps_by_its_unit_has_that_step) {
+  EXPECT_EQ(step_of(seen({{18, 300}, {19, 3000}, {20, 3000}, {21, 300}, {35, 60}}), false), 1U);
+  EXPECT_EQ(step_of(seen({{40, 3000}, {41, 3000}, {52, 3000}}), false), 1U);
+  EXPECT_EQ(step_of(seen({{40, 300}, {47, 300}, {60, 300}, {71, 300}}), false), 7U);
+  EXPECT_EQ(step_of(seen({{1, 9000}, {2, 900}}), true), 1U);
+}
+
+TEST(step_of, nothing_is_none) { EXPECT_EQ(step_of({}, true), 0U); }
+
+TEST(measure_clocks, finds_that_a_coarse_clock_steps_by_milliseconds) {
+  timespec least;
+  ASSERT_EQ(clock_getres(CLOCK_MONOTONIC_COARSE, &least), 0);
+  const auto clocks = measure_clocks();
+  const auto coarse = std::ranges::find(clocks, "CLOCK_MONOTONIC_COARSE", &clock_report::name);
+  ASSERT_NE(coarse, clocks.end());
+  EXPECT_GE(coarse->resolution_ns, 0.99 * static_cast<double>(least.tv_nsec));
 }
 
 TEST(clock_steps, are_none_of_a_clock_that_does_not_move) {

@@ -168,6 +168,31 @@ TEST(examine_streams, that_overlap_at_another_place_collide) {
   EXPECT_GT(found.collisions, 1'000'000U);
 }
 
+TEST(examine_seeds, finds_nothing_wrong_with_seeds_that_all_count) {
+  const seed_statistics found = examine_seeds(from, 1);
+  EXPECT_TRUE(found.alike.empty());
+  EXPECT_FALSE(found.zero_is_one);
+  EXPECT_TRUE(found.repeats);
+}
+
+TEST(examine_seeds, finds_the_bits_that_do_not_count) {
+  const auto low = [](std::uint64_t seed) { return from(seed & 0xff); };
+  EXPECT_EQ(examine_seeds(low, 1).alike.size(), 56U);
+  EXPECT_EQ(examine_seeds(low, 1).alike.front(), 8);
+  const auto high = [](std::uint64_t seed) { return from(seed >> 32U); };
+  EXPECT_EQ(examine_seeds(high, 1).alike.size(), 32U);
+  EXPECT_TRUE(examine_seeds(high, 1).zero_is_one);
+  EXPECT_EQ(examine_seeds([](std::uint64_t) { return from(7); }, 1).alike.size(), 64U);
+}
+
+TEST(examine_seeds, finds_that_zero_stands_for_one_and_that_a_seed_does_not_repeat) {
+  const auto never_zero = [](std::uint64_t seed) { return from(seed == 0 ? 1 : seed); };
+  EXPECT_TRUE(examine_seeds(never_zero, 1).zero_is_one);
+  EXPECT_TRUE(examine_seeds(never_zero, 1).alike.empty());
+  std::uint64_t next = 0;
+  EXPECT_FALSE(examine_seeds([&](std::uint64_t) { return from(++next); }, 1).repeats);
+}
+
 TEST(examine_streams, that_are_equal_differ_in_no_bit) {
   const stream_statistics found = examine_streams([](std::uint64_t) { return from(7); }, 1);
   EXPECT_THAT(found.differing, Each(0));

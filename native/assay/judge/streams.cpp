@@ -55,4 +55,23 @@ stream_statistics examine_streams(
           differing.counts()};
 }
 
+seed_statistics examine_seeds(
+    const std::function<std::unique_ptr<random::number_source>(std::uint64_t)>& make,
+    std::uint64_t seed) {
+  const auto first = [&](std::uint64_t of) {
+    std::array<std::uint64_t, window> numbers{};
+    make(of)->fill(numbers);
+    return numbers;
+  };
+  const std::uint64_t some = random::derive_seed(seed, trials);  // neither 0 nor 1
+  const auto numbers = first(some);
+  seed_statistics found{{}, first(0) == first(1), first(some) == numbers};
+  for (int bit = 0; bit < 64; ++bit) {
+    if (first(some ^ std::uint64_t{1} << static_cast<unsigned>(bit)) == numbers) {
+      found.alike.push_back(bit);
+    }
+  }
+  return found;
+}
+
 }  // namespace assay::judge

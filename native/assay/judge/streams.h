@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "assay/judge/bit_counter.h"
 #include "assay/random/engine.h"
@@ -25,6 +26,17 @@ struct stream_statistics {
 // The windows are those with which the measured part of a trial begins: of 64 threads in each of 16
 // trials, 1024 numbers each.
 [[nodiscard]] stream_statistics examine_streams(
+    const std::function<std::unique_ptr<random::number_source>(std::uint64_t)>& make,
+    std::uint64_t seed);
+
+struct seed_statistics {
+  std::vector<int> alike;  // bits of the seed in which two may differ and draw the same numbers
+  bool zero_is_one;        // so do the seeds 0 and 1
+  bool repeats;            // the same seed draws the same numbers again
+};
+
+// The first numbers of seeds that differ in one bit, of the same one twice, and of 0 and 1.
+[[nodiscard]] seed_statistics examine_seeds(
     const std::function<std::unique_ptr<random::number_source>(std::uint64_t)>& make,
     std::uint64_t seed);
 

@@ -10,10 +10,13 @@ named in at most 5% of bisections:
    (`threshold_percent`). It is chosen after its results are seen, which costs nothing: the tests of all
    thresholds are one confidence interval.
 3. A commit as fast as the good end is taken for bad only if its campaign is wrong, and one as slow as the bad
-   end for good only if its is. If nobody errs, the commit that is named is the first that is bad.
+   end for good only if its is. A commit is named only if its own campaign says that it is bad, and the
+   campaign of each of its parents that the parent is good (`versions.Bisection`). If nobody errs, both are
+   true in any history: with merges, and where commits in between were slow, fast and slow again.
 4. So the probability that any of the K errs is at most K times 5% / K.
 
-Commits whose campaign does not decide are passed over. That is no error, but it costs one of the K.
+Commits whose campaign does not decide are passed over. That is no error, but it costs one of the K. Where
+all K are used up, no commit is named.
 """
 
 import math
@@ -41,9 +44,13 @@ def steps_of(commits: int) -> int:
     return 1 + math.ceil(math.log2(commits))
 
 
-def campaigns_of(commits: int) -> int:
-    """Return among how many campaigns the error of a bisection of some commits is shared."""
-    return steps_of(commits) + SPARE
+def campaigns_of(commits: int, *, merges: bool) -> int:
+    """Return among how many campaigns the error of a bisection of some commits is shared.
+
+    Where there are merges, the search may have to go on in what was merged, and compares the parents of
+    what it names.
+    """
+    return steps_of(commits) * (2 if merges else 1) + SPARE
 
 
 def least_slowdown(interval: Interval, better: Better) -> float:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.report.ab import Benchmark, LeftOut
     from assay.report.bisection import Bisected, Step, Suspect
-    from assay.versions import Bisection, Revision
+    from assay.versions import Bisection, Revision, Suspects
 
 GOOD, COMMIT = "good", "this"
 """Labels of worktrees: those of the two that are compared have the same length."""
@@ -55,6 +55,12 @@ def bisect(
         Any,
         typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time in all: 10m, 2h."),
     ] = "30m",
+    first_parent: Annotated[
+        bool,
+        typer.Option(
+            "--first-parent", help="Follow the first parent of each merge: which merge made it slower?"
+        ),
+    ] = False,
     link: LinkOption = "",
     setup: SetupOption = "",
     shell: ShellOption = None,
@@ -68,8 +74,9 @@ def bisect(
 
     BENCHMARK is as for `assay ab`. First the two ends are compared: if no slowdown is shown, there is nothing
     to find. Then one commit after another is compared with the good end, each for as long as it takes to
-    tell; a wrong commit is named in at most 5% of bisections. Commits that do not build, lack the
-    benchmark, or cannot be told are passed over.
+    tell; a wrong commit is named in at most 5% of bisections. A commit is named only if it is slower and
+    each of its parents is not. Commits that do not build, lack the benchmark, or cannot be told are passed
+    over.
 
     The exit code is 0 if the commit is found, 1 if no slowdown is shown between the ends, 3 if it could not
     be decided.
@@ -94,14 +101,14 @@ def bisect(
         seed=seed,
     )
     own = own_experiment(asked)
-    repository = Repository.find(asked.folder)
+    repository = replace(Repository.find(asked.folder), first_parent=first_parent)
     ends = repository.revision(good), repository.revision(bad)
     commits = repository.between(*ends)
     with StopSignals() as stop:
         bench = Bench(asked, own, repository, Session(stop, quiet=True))  # a line for each step is enough
         search = _Search(bench, ends, store, Session(stop, quiet))
         try:
-            bisected = search.run(len(commits), within)
+            bisected = search.run(len(commits), within, merges=repository.has_merges(*ends))
         except (Interrupted, typer.Exit, TooLittleTimeError) as error:
             search.say_what_is_left()
             if isinstance(error, Interrupted):
@@ -129,8 +136,8 @@ class _Search:
         self._steps: list[Step] = []
         self._begun = 0  # campaigns
 
-    def run(self, commits: int, within_s: float) -> "Bisected":
-        """Search in this many commits after the good end.
+    def run(self, commits: int, within_s: float, *, merges: bool) -> "Bisected":
+        """Search in this many commits after the good end, some of which may be merges.
 
         Raises:
             AssayError: the ends cannot be compared, or there is too little time.
@@ -140,7 +147,8 @@ class _Search:
         from assay.report.ab import benchmarks_of
         from assay.report.bisection import Bisected
 
-        self._left_s, self._most, self._to_come = within_s, campaigns_of(commits), steps_of(commits)
+        self._left_s, self._most = within_s, campaigns_of(commits, merges=merges)
+        self._to_come = steps_of(commits)
         self._session.show(
             f"searching in {counted(commits, 'commit')}: about {counted(self._to_come, 'comparison')}"
         )
@@ -162,14 +170,23 @@ class _Search:
                     minutes_needed=minutes_needed(report),
                     gate_percent=report.experiment.comparison.gate_percent,
                 )
-            slowed = self._search(worst, threshold)
+            known, slowed = self._search(worst, threshold)
+        suspects = known.suspects
         return Bisected(
             ends=self._ends,
             commits=commits,
             shown=worst,
             answer="slower",
             threshold_percent=threshold,
-            suspects=self._suspects(),
+            suspects=self._suspects(suspects),
+            named=suspects.named is not None,
+            first_parent=self._bench.repository.first_parent,
+            unknown=self._revisions(suspects.unknown),
+            inherited=[
+                (self._revision(parent), fork and self._revision(fork))
+                for parent, fork in suspects.inherited.items()
+            ],
+            reversals=[(self._revision(bad), self._revision(good)) for bad, good in known.reversals],
             slowed=slowed,
             steps=self._steps,
             others=[benchmark.name for benchmark in slower if benchmark is not worst],
@@ -180,8 +197,7 @@ class _Search:
         """Say how many commits are left, and how to go on with them."""
         if self._known is None or not self._steps:
             return
-        latest = {step.side: step.revision for step in self._steps}
-        good, bad = latest.get("good", self._ends[0]), latest.get("bad", self._ends[1])
+        good, bad = self._revision(self._known.good), self._revision(self._known.bad)
         left = counted(len(self._known.suspects.commits), "commit")
         self._session.say(f"{left} left; go on with: --good {good.short} --bad {bad.short}")
 
@@ -243,27 +259,28 @@ class _Search:
             self._left_s -= time.monotonic() - began
             self._to_come = max(1, self._to_come - 1)
 
-    def _search(self, worst: "Benchmark", threshold: float) -> "Benchmark":
-        """Try one commit after another; return how the oldest slower one compares with the good end."""
+    def _search(self, worst: "Benchmark", threshold: float) -> "tuple[Bisection, Benchmark]":
+        """Try one commit after another; return what is known, and how the oldest slower one compares."""
         from assay.analysis.bisection import steps_of
         from assay.versions import Bisection
 
         good, bad = self._ends
         known = self._known = Bisection(self._bench.repository, good.commit, bad.commit)
-        slowed = worst
+        compared = {bad.commit: worst}
         while self._begun < self._most and (commit := known.next) is not None:
-            to_come = self._to_come = steps_of(len(known.suspects.commits)) - 1
+            left = known.suspects
+            to_come = self._to_come = max(1, steps_of(len(left.commits)) - 1 + len(left.unknown))
             step = self._try(commit, worst, threshold)
             known.told(commit, step.side, step.why)
-            if step.side == "bad" and step.benchmark is not None:
-                slowed = step.benchmark
+            if step.benchmark is not None:
+                compared[commit] = step.benchmark
             self._steps.append(step)
-            left = counted(len(known.suspects.commits), "commit")
             self._session.show(
                 f"{len(self._steps)} of about {len(self._steps) + to_come - 1}: {step.revision.short}"
-                f" {step.line()}; {left} left: {shortened(step.revision.subject, 40)}"
+                f" {step.line()}; {counted(len(known.suspects.commits), 'commit')} left:"
+                f" {shortened(step.revision.subject, 40)}"
             )
-        return slowed
+        return known, compared[known.bad]
 
     def _try(self, commit: str, worst: "Benchmark", threshold: float) -> "Step":
         """Compare a commit with the good end.
@@ -277,21 +294,25 @@ class _Search:
         from assay.report.ab import benchmarks_of
         from assay.report.bisection import Step
         from assay.runner.process import CannotStartError
-        from assay.versions import BuildFailedError
+        from assay.versions import BuildFailedError, OtherFilesError
 
         def adjusted(experiment: "Experiment") -> "Experiment":
             gate = {"gate_percent": threshold, "smallest_effect_percent": threshold}
             comparison = experiment.comparison.model_copy(update=gate)
             return only(experiment, worst.comparison.context).model_copy(update={"comparison": comparison})
 
-        revision = self._bench.repository.revision(commit)
+        revision = self._revision(commit)
         try:
             with self._bench.standing({COMMIT: revision}, self._good) as there:
                 report, left_out = self._campaign(there, adjusted)
-        except (BuildFailedError, CannotStartError) as error:
+        except (BuildFailedError, CannotStartError, OtherFilesError) as error:
             self._session.say(str(error))
-            built = isinstance(error, CannotStartError)
-            return Step(revision, "skipped", "its benchmarks do not run" if built else "it does not build")
+            whys = {
+                BuildFailedError: "it does not build",
+                CannotStartError: "its benchmarks do not run",
+                OtherFilesError: "its files are not what you have",
+            }
+            return Step(revision, "skipped", whys[type(error)])
         if report is None:
             why = next((left.why for left in left_out if left.name == worst.name), "")
             return Step(revision, "skipped", why or f"it lacks {worst.name}")
@@ -300,20 +321,27 @@ class _Search:
         why = f"undecided, {benchmark.with_interval}: {benchmark.why}" if side == "skipped" else ""
         return Step(revision, side, why, benchmark)
 
-    def _suspects(self) -> "list[Suspect]":
+    def _suspects(self, left: "Suspects") -> "list[Suspect]":
         """Return the commits that it may be, the newest first."""
         from assay.report.bisection import Suspect
 
-        assert self._known is not None
-        left, latest = self._known.suspects, self._known.suspects.commits[-1]
+        latest = left.commits[-1]
+        every = replace(self._bench.repository, first_parent=False)
         return [
             Suspect(
-                self._bench.repository.revision(commit),
+                self._revision(commit),
                 *self._bench.repository.author(commit),
                 left.skipped.get(commit, "" if commit == latest else "not tried"),
+                is_merge=len(every.parents(commit)) > 1,
             )
             for commit in reversed(left.commits)
         ]
+
+    def _revision(self, commit: str) -> "Revision":
+        return self._bench.repository.revision(commit)
+
+    def _revisions(self, commits: "Sequence[str]") -> "list[Revision]":
+        return [self._revision(commit) for commit in commits]
 
 
 def _least(report: "Report", benchmark: "Benchmark") -> float:
@@ -380,6 +408,10 @@ def _as_object(bisected: "Bisected", store: Path) -> dict[str, Any]:
         "benchmark": bisected.shown.name,
         "threshold_percent": bisected.threshold_percent,
         "suspects": bisected.suspects,
+        "named": bisected.named,
+        "unknown": bisected.unknown,
+        "inherited": [{"parent": parent, "fork": fork} for parent, fork in bisected.inherited],
+        "reversals": [{"slower": slower, "later": later} for slower, later in bisected.reversals],
         "slowdown": None if bisected.slowed is None else bisected.slowed.comparison,
         "ends": bisected.shown.comparison,
         "steps": [

@@ -69,6 +69,7 @@ def engines(
     from rich.console import Console
 
     from assay.engines import (
+        SEED,
         chosen,
         examine,
         judge_numbers,
@@ -77,6 +78,7 @@ def engines(
         of_program,
         print_engines,
         print_judged,
+        seeds_of_program,
     )
     from assay.files import write
 
@@ -94,18 +96,20 @@ def engines(
             print_engines(known(), Console())
             typer.echo("\nJudge them: assay engines --all")
         return
-    given = None
+    given, seeds, notice = None, None, ""
     if file:
         given = of_file(file, numbers=numbers, bits=int(bits), text=text)
     elif program is not None:
         given = of_program(program, seed=seed, numbers=numbers, bits=int(bits), text=text)
+        seeds = seeds_of_program(program, seed=seed, bits=int(bits), text=text)
+        notice = "" if seeds else f"The command has no {SEED}: whether seeds count was not judged."
     numbers = numbers if given is None else len(given)
     wanted = [] if own else chosen(names or [])
     if not as_json:
         # A folder that cannot be written is refused before a minute is spent on what should go there.
         write(output / "index.html", "")
     judged = (
-        [judge_numbers(given, "file" if file else "program")]
+        [judge_numbers(given, "file" if file else "program", seeds, notice)]
         if given is not None
         else examine(wanted, numbers=numbers, seed=seed, reseed_every=reseed_every)
     )
@@ -142,6 +146,7 @@ def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:
         "seed": seed,
         "reseed_every": judged.reseed_every,
         "unavailable": judged.unavailable,
+        "notice": judged.notice,
         "verdict": verdict.word if verdict else None,
         "why": verdict.why if verdict else "",
         "effect": verdict.effect if verdict else "",

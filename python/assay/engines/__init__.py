@@ -9,12 +9,13 @@ pictures.
 """
 
 from assay.engines.examine import chosen, examine
-from assay.engines.given import judge_numbers, of_file, of_program
+from assay.engines.given import SEED, judge_numbers, of_file, of_program, seeds_of_program
 from assay.engines.program import known
 from assay.engines.terminal import print_engines, print_judged
 from assay.engines.types import Judged
 
 __all__ = [
+    "SEED",
     "Judged",
     "chosen",
     "examine",
@@ -24,4 +25,5 @@ __all__ = [
     "of_program",
     "print_engines",
     "print_judged",
+    "seeds_of_program",
 ]

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import threading
+from contextlib import suppress
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -13,10 +14,17 @@ from numpy.typing import NDArray
 
 from assay.engines.judge import judge
 from assay.engines.program import count_file
-from assay.engines.types import Engine, Judged
+from assay.engines.types import SEED_BITS, Counts, Engine, Judged
 from assay.errors import AssayError
 from assay.words import counted, one_line
 
+SEED = "{seed}"
+"""Stands for the seed in a command."""
+_FEW = 64
+"""Numbers: equal by chance in no two streams."""
+_SOME = 0x15_5555_5555_5555
+"""Some seed of 53 bits."""
+_SEED_BITS_TRIED = (0, 1, 2, 4, 7, 8, 12, 15, 16, 20, 24, 28, 31, 32, 40, 48, 52)
 FEWEST = 10_000
 """Numbers: with fewer most tests say nothing."""
 _MOST_DIGITS = 20
@@ -72,15 +80,52 @@ def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) 
     """Return the first numbers that a program writes to its standard output, and end it.
 
     Args:
-        command: with its arguments; `{seed}` stands for the seed.
+        command: with its arguments; `SEED` stands for the seed.
         seed, numbers, bits, text: as for `of_file`.
 
     Raises:
         AssayError: it cannot be started, fails, writes too few numbers or something else, or takes too long.
     """
     _check_enough(numbers)
+    content = _written(command, seed=seed, numbers=numbers, bits=bits, text=text)
+    return _parsed(content, f"--program {command!r}", numbers=numbers, bits=bits, text=text)
+
+
+def seeds_of_program(command: str, *, seed: int, bits: int, text: bool) -> Counts | None:
+    """Return whether the seed of a program counts, as `assay-engines` does of an engine.
+
+    Seeds that the program refuses say nothing; it may take only small ones.
+
+    Returns:
+        None where the command takes no seed, or refuses all that are tried.
+
+    Raises:
+        AssayError: it cannot be started.
+    """
+    if SEED not in command:
+        return None
+
+    def first(of: int) -> bytes | None:
+        with suppress(AssayError):
+            return _written(command, seed=of, numbers=_FEW, bits=bits, text=text)
+        return None
+
+    for some in ((seed + _SOME) % 2**53, (seed + _SOME) % 2**31, seed):
+        if (numbers := first(some)) is not None:
+            break
+    else:
+        return None
+    alike = [bit for bit in _SEED_BITS_TRIED if first(some ^ 1 << bit) == numbers]
+    if alike == list(_SEED_BITS_TRIED):
+        alike = list(range(SEED_BITS))
+    zero, one = first(0), first(1)
+    return {"alike": alike, "zero_is_one": zero == one is not None, "repeats": first(some) == numbers}
+
+
+def _written(command: str, *, seed: int, numbers: int, bits: int, text: bool) -> bytes:
+    """Return what a program writes, as far as these many numbers; then end it."""
     try:
-        words = [word.replace("{seed}", str(seed)) for word in shlex.split(command)]
+        words = [word.replace(SEED, str(seed)) for word in shlex.split(command)]
     except ValueError as error:
         raise AssayError(f"--program {command!r}: {str(error).lower()}; close the quotes") from error
     wanted = numbers * (_MOST_DIGITS + 1 if text else bits // 8)
@@ -124,11 +169,17 @@ def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) 
         raise AssayError(
             f"--program {command!r}: ended with {how}{f' ({said[-1]})' if said else ''}; run it by itself"
         )
-    return _parsed(content, f"--program {command!r}", numbers=numbers, bits=bits, text=text)
+    return content
 
 
-def judge_numbers(given: Numbers, title: str) -> Judged:
+def judge_numbers(given: Numbers, title: str, seeds: Counts | None = None, notice: str = "") -> Judged:
     """Judge numbers by all tests but those of several streams; nothing is timed.
+
+    Args:
+        given: they.
+        title: what they are called.
+        seeds: whether the seed that they come from counts; None where that is not known.
+        notice: what could not be judged.
 
     Raises:
         AssayError: the program that counts refuses, fails, or is missing.
@@ -138,8 +189,10 @@ def judge_numbers(given: Numbers, title: str) -> Judged:
         file = Path(folder) / "numbers"
         given.tofile(file)
         counts = count_file(file, bits=bits, numbers=len(given))
+    if seeds is not None:
+        counts = {**counts, "seeds": seeds}
     engine = Engine(title, "numbers that were given", bits, bits, True, True, False)
-    return Judged(engine, None, counts=counts, verdict=judge(counts))
+    return Judged(engine, None, counts=counts, verdict=judge(counts), notice=notice)
 
 
 def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) -> Numbers:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.engines import judge_numbers, of_file, of_program
+from assay.engines import judge_numbers, of_file, of_program, seeds_of_program
 from assay.errors import AssayError
 
 GOOD = np.random.default_rng(1).integers(0, 2**64, 20_000, dtype=np.uint64)
@@ -44,6 +44,63 @@ def test_a_program_is_given_the_seed_and_ended_when_it_has_written_enough() -> N
     assert set(of_program(endless, seed=7, numbers=10_000, bits=64, text=True)) == {5}
     chatty = python("import sys; sys.stderr.write('x' * 10**6); " + WRITES)
     assert len(of_program(chatty, seed=7, numbers=20_000, bits=64, text=False)) == 20_000
+
+
+SEEDED = "import random,sys; s={seed}; sys.stdout.buffer.write(random.Random(%s).randbytes(80_000))"
+
+
+@pytest.mark.parametrize(
+    ("derived", "alike", "zero_is_one", "why"),
+    [
+        ("s", [], False, ""),
+        ("301", range(64), True, "every seed gives the same numbers: it is ignored"),
+        (
+            "s & 0xff",
+            [8, 12, 15, 16, 20, 24, 28, 31, 32, 40, 48, 52],
+            False,
+            "seeds that differ in 12 bits from 8 to 52 alone give",
+        ),
+        (
+            "s % 2**32",
+            [32, 40, 48, 52],
+            False,
+            "seeds that differ in bits 32, 40, 48 and 52 alone give the same",
+        ),
+        (
+            "s >> 32",
+            [0, 1, 2, 4, 7, 8, 12, 15, 16, 20, 24, 28, 31],
+            True,
+            "seeds that differ in 13 bits from 0 to 31 alone",
+        ),
+        ("s or 1", [], True, "the seeds 0 and 1 give the same numbers"),
+    ],
+)
+def test_whether_the_seed_of_a_program_counts(
+    derived: str, alike: list[int], zero_is_one: bool, why: str
+) -> None:
+    command = python(SEEDED % derived)
+    seeds = seeds_of_program(command, seed=1, bits=64, text=False)
+    assert seeds == {"alike": list(alike), "zero_is_one": zero_is_one, "repeats": True}
+    verdict = judge_numbers(GOOD, "program", seeds).verdict
+    assert verdict is not None
+    assert verdict.word == ("rejected" if why else "accepted")
+    assert verdict.why.startswith(why)
+
+
+def test_a_seed_that_does_not_repeat_and_one_that_is_refused() -> None:
+    drawn = seeds_of_program(python(SEEDED % "None"), seed=1, bits=64, text=False)
+    assert drawn == {"alike": [], "zero_is_one": False, "repeats": False}
+    verdict = judge_numbers(GOOD, "program", drawn).verdict
+    assert verdict is not None
+    assert verdict.why == "the same seed gives other numbers each time"
+    assert verdict.effect.startswith("A trial cannot be repeated by its seed.")
+    small = python(SEEDED % "s if s < 2**31 else 1 / 0")
+    assert seeds_of_program(small, seed=1, bits=64, text=False) == {
+        "alike": [],
+        "zero_is_one": False,
+        "repeats": True,
+    }
+    assert seeds_of_program(python("print(1)"), seed=1, bits=64, text=True) is None
 
 
 def test_a_counter_is_rejected_and_good_numbers_are_not() -> None:

@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.analysis.holm import holm
 from assay.analysis.intervals import median, median_interval
-from assay.engines.types import Counts, EngineVerdict, Kind, KindTests, Speed, Word
+from assay.engines.types import (
+    NOT_REPEATED,
+    SEED_BITS,
+    ZERO_IS_ONE,
+    Counts,
+    EngineVerdict,
+    Kind,
+    KindTests,
+    Speed,
+    Word,
+)
 from assay.engines.words import effect_of, why_of
 
 REJECTED = 1e-6
@@ -33,6 +43,7 @@ def judge(counts: Counts) -> EngineVerdict:
     tests = [
         *_of_bits(counts["bits"]),
         *_of_keys(counts["keys"], counts["mix_percent"]),
+        *(_of_seeds(counts["seeds"]) if "seeds" in counts else ()),
         *(_of_streams(counts["streams"], counts["bits"]["bits"]) if "streams" in counts else ()),
     ]
     adjusted = iter(holm(np.concatenate([p for _, _, p in tests])))
@@ -118,6 +129,17 @@ def _parities(joint: Floats, pairs: Floats) -> tuple[Floats, Floats]:
     """Return tables of cells of keys as tables of even and odd ones."""
     half = len(pairs) // 2
     return joint.reshape(len(joint), -1, 2).sum(axis=1), pairs.reshape(half, 2, half, 2).sum(axis=(0, 2))
+
+
+def _of_seeds(seeds: Counts) -> Iterator[_Tests]:
+    """Yield whether seeds count: that two give equal numbers by chance is less probable than any double."""
+    wrong = {
+        **dict.fromkeys(range(SEED_BITS), False),
+        **dict.fromkeys(seeds["alike"], True),
+        ZERO_IS_ONE: seeds["zero_is_one"],
+        NOT_REPEATED: not seeds["repeats"],
+    }
+    yield Kind.SEEDS, list(wrong), np.where(list(wrong.values()), 0.0, 1.0)
 
 
 def _of_streams(streams: Counts, used: int) -> Iterator[_Tests]:

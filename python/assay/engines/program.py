@@ -11,7 +11,7 @@ from assay.errors import AssayError
 
 PROGRAM = "assay-engines"
 
-Part = Literal["bits", "keys", "streams", "speed"]
+Part = Literal["bits", "keys", "streams", "seeds", "speed"]
 
 
 def known() -> list[Engine]:

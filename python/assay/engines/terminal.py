@@ -47,6 +47,8 @@ def print_judged(judged: Sequence[Judged], drawn: str, console: Console) -> None
             style = STYLES[verdict.word]
             console.print(Text.assemble((f"{verdict.word} ", style), (title, "bold"), f": {verdict.why}."))
             console.print(Padding(Text(verdict.effect), (0, 0, 0, 3)))
+    for notice in (examined.notice for examined in judged if examined.notice):
+        console.print(Text(notice))
 
 
 def print_engines(engines: Sequence[Engine], console: Console) -> None:

@@ -35,6 +35,12 @@ class Engine:
     shared: bool
 
 
+SEED_BITS = 64
+
+ZERO_IS_ONE, NOT_REPEATED = -1, -2
+"""Subjects of `Kind.SEEDS`: seeds 0 and 1 give the same numbers; the same seed gives others each time."""
+
+
 class Kind(StrEnum):
     """What a test looks at. In brackets what its subject is."""
 
@@ -50,6 +56,7 @@ class Kind(StrEnum):
     NEXT = "key and next key"  # as above
     COLLISIONS = "collisions of streams"  # 0
     NEIGHBOURS = "neighbouring streams"  # the bit
+    SEEDS = "seeds"  # the bit of the seed, ZERO_IS_ONE or NOT_REPEATED
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,7 @@ class Judged:
     Attributes:
         engine: which.
         reseed_every: numbers between two draws of new entropy; None where there was none.
+        notice: what could not be judged.
         unavailable: why it could not be judged; then the rest is None.
         counts: what was counted.
         other_reseed_every, other: the sums of the same engine with reseeding where `counts` are without, and
@@ -134,6 +142,7 @@ class Judged:
     other: Counts | None = None
     verdict: EngineVerdict | None = None
     speed: Speed | None = None
+    notice: str = ""
 
     @property
     def title(self) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.engines.types import Counts, Kind
+from assay.engines.types import NOT_REPEATED, SEED_BITS, ZERO_IS_ONE, Counts, Kind
 from assay.words import from_to, listed, runs
 
 Failing = Mapping[Kind, Sequence[Any]]
@@ -13,11 +13,27 @@ Failing = Mapping[Kind, Sequence[Any]]
 
 def why_of(counts: Counts, failing: Failing) -> str:
     """Return which bits and numbers fail and how, without a full stop; at least something."""
-    clauses = [*_of_bits(counts["bits"], failing), *_of_numbers(counts, failing)]
+    clauses = [
+        *_of_seeds(failing[Kind.SEEDS]),
+        *_of_bits(counts["bits"], failing),
+        *_of_numbers(counts, failing),
+    ]
     if not clauses:  # keys alone
         kinds = listed([str(kind) for kind, subjects in failing.items() if subjects])
         clauses = [f"{kinds} differ from chance"]
     return "; ".join(clauses)
+
+
+def _of_seeds(wrong: Sequence[int]) -> Iterator[str]:
+    bits = [bit for bit in wrong if bit >= 0]
+    if NOT_REPEATED in wrong:
+        yield "the same seed gives other numbers each time"
+    if len(bits) == SEED_BITS:
+        yield "every seed gives the same numbers: it is ignored"
+    elif bits:
+        yield f"seeds that differ in {runs('bit', bits)} alone give the same numbers"
+    if ZERO_IS_ONE in wrong and 0 not in bits:
+        yield "the seeds 0 and 1 give the same numbers"
 
 
 def _of_bits(bits: Counts, failing: Failing) -> Iterator[str]:
@@ -72,6 +88,10 @@ def effect_of(counts: Counts, failing: Failing) -> str:
     sentences = [f"With {listed(ways)}, {listed(effects)}." for effects, ways in ways_of.items()]
     if sentences and clean:
         sentences.append(f"With {listed(clean)}, no test of keys and operations sees it.")
+    if NOT_REPEATED in failing[Kind.SEEDS]:
+        sentences.append("A trial cannot be repeated by its seed.")
+    if any(subject != NOT_REPEATED for subject in failing[Kind.SEEDS]):
+        sentences.append("Trials and threads with different seeds do the same work.")
     if failing[Kind.COLLISIONS]:
         sentences.append("Threads repeat each other's work.")
     return " ".join(sentences) or "No test of keys and operations sees it."

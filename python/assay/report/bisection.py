@@ -8,13 +8,14 @@ from typing import Literal
 from assay.analysis.bisection import Side
 from assay.report.ab import Benchmark, change, is_time, metric_name, named
 from assay.versions import Revision
-from assay.words import counted, duration, elapsed, printable, shortened
+from assay.words import counted, duration, elapsed, listed, printable, shortened
 
 FOUND, NOTHING, UNDECIDED = 0, 1, 3
 """Exit codes."""
 
 _SUSPECTS_AT_MOST = 8
 _SUBJECT_AT_MOST = 50
+_REVERSALS_AT_MOST = 3
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,14 @@ class Suspect:
     Attributes:
         authored_at: when its author wrote it.
         why: it was passed over; empty where it was not tried, or is known to be slower.
+        is_merge: it has several parents.
     """
 
     revision: Revision
     author: str
     authored_at: datetime
     why: str = ""
+    is_merge: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,12 @@ class Bisected:
         answer: of that: "slower", "not slower" or "undecided".
         threshold_percent: a commit that is slower by more is like the bad end; None where none is searched.
         suspects: the commit, or those that cannot be told apart, the newest first; none without a slowdown.
+        named: the only suspect was compared, and each of its parents is not slower.
+        first_parent: no other parent of a merge was looked at.
+        unknown: parents of suspects that were not compared.
+        inherited: parents of suspects that are slower as well, while no earlier commit is known that is not;
+            each with the commit where it and the good end forked, if they did.
+        reversals: pairs of a commit that is slower and a later one, which contains it, that is not.
         slowed: how the oldest commit that is known to be slower compares with the good end.
         steps: the commits that were tried, in that order.
         others: further benchmarks that are slower at the bad end.
@@ -81,6 +90,11 @@ class Bisected:
     answer: Literal["slower", "not slower", "undecided"]
     threshold_percent: float | None = None
     suspects: Sequence[Suspect] = ()
+    named: bool = False
+    first_parent: bool = False
+    unknown: Sequence[Revision] = ()
+    inherited: Sequence[tuple[Revision, Revision | None]] = ()
+    reversals: Sequence[tuple[Revision, Revision]] = ()
     slowed: Benchmark | None = None
     steps: Sequence[Step] = ()
     others: Sequence[str] = ()
@@ -93,7 +107,7 @@ class Bisected:
         """Found, nothing to find, or undecided."""
         if self.answer == "not slower":
             return NOTHING
-        return FOUND if len(self.suspects) == 1 else UNDECIDED
+        return FOUND if self.named else UNDECIDED
 
 
 def sentence(bisected: Bisected) -> str:
@@ -116,13 +130,20 @@ def sentence(bisected: Bisected) -> str:
     takes = "takes" if is_time(comparison.metric) else "has"
     by = f"{change(comparison.ratio or 1).lstrip('+-')} {more} {metric_name(comparison.metric)}"
     interval = f" ({bisected.slowed.interval})" if bisected.slowed.interval else ""
+    slower = f"{name} {takes} {by} than at {good.name}{interval}"
+    suspect = bisected.suspects[0]
+    if bisected.named:
+        merge = ", a merge," if suspect.is_merge else ""
+        return f"{suspect.revision.short}{merge} made it slower: {slower}"
+    if bisected.inherited:
+        parents = listed([parent.short for parent, _ in bisected.inherited])
+        too = "is slower too" if len(bisected.inherited) == 1 else "are slower too"
+        return (
+            f"no commit can be named: {parents} {too}, and no earlier commit is known that is not: {slower}"
+        )
     if len(bisected.suspects) == 1:
-        short = bisected.suspects[0].revision.short
-        return f"{short} made it slower: {name} {takes} {by} than at {good.name}{interval}"
-    return (
-        f"one of {len(bisected.suspects)} commits made it slower, which cannot be told apart: {name} {takes}"
-        f" {by} than at {good.name}{interval}"
-    )
+        return f"{suspect.revision.short} may have made it slower, or a commit before it: {slower}"
+    return f"one of {len(bisected.suspects)} commits made it slower, which cannot be told apart: {slower}"
 
 
 def screen(bisected: Bisected) -> Iterator[str]:
@@ -133,6 +154,19 @@ def screen(bisected: Bisected) -> Iterator[str]:
     more = bisected.suspects[_SUSPECTS_AT_MOST:]
     if more:
         yield f"  and {len(more)} more"
+    newest = bisected.suspects[0].revision.short if bisected.suspects else ""
+    for parent, fork in bisected.inherited:
+        forked = "which have no commit in common" if fork is None else f"which forked at {fork.short}"
+        yield printable(
+            f"{newest} has it from its parent {parent.short}, which does not contain {bisected.ends[0].name},"
+            f" {forked}"
+        )
+    if bisected.unknown:
+        yield f"not compared: the parents {listed([parent.short for parent in bisected.unknown])}"
+    for slower, later in bisected.reversals[:_REVERSALS_AT_MOST]:
+        yield (
+            f"the history is not monotone: {slower.short} is slower; {later.short}, which contains it, is not"
+        )
     if bisected.others:
         others = counted(len(bisected.others), "further benchmark")
         yield f"slower at {bisected.ends[1].name}, and not searched: {others}: {named(bisected.others)}"
@@ -147,6 +181,9 @@ def screen(bisected: Bisected) -> Iterator[str]:
             f" {elapsed(bisected.took_s)}"
         )
         yield "a wrong commit is named in at most 5% of bisections"
+        if bisected.named:
+            parents = "its first parent is not" if bisected.first_parent else "none of its parents is"
+            yield f"compared: it is slower, and {parents}"
     for label, revision in zip(("good", "bad"), bisected.ends, strict=True):
         yield printable(f"{label}: {revision}: {shortened(revision.subject)}")
     if bisected.suspects:

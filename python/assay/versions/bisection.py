@@ -1,18 +1,44 @@
-"""The search for the commit that made something worse: no git and no measurement, but the decisions."""
+"""The search for the commit that made something worse: no git and no measurement, but the decisions.
+
+Commits of side branches may be bad for a reason of their own, and what is good may have been bad before. So a
+commit is named only when it was found bad and each of its parents good:
+
+1. At any time `bad` was found bad, and descends from a commit of `good`, each of which was found good.
+   On a way from one to the other there is a bad commit whose parent on that way is good.
+2. The commits on these ways are halved until only `bad` is left: those that no commit of `good` contains, as
+   `git bisect` does. Which commit is next rests on the hope that ancestors of good commits are good.
+3. Then that hope is tested: each parent of `bad` that has no answer is asked about. If one is bad, the
+   search goes on from there: between it and a good ancestor, which may be where it and the good end forked.
+   If there is none (`inherited`), no commit is named.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+Answer = Literal["good", "bad", "skipped"]
 
 
 class Ancestry(Protocol):
     """What the search needs to know of commits; a `Repository` does, and simulations without git do."""
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
-        """Return the commits up to `bad` that none of `good` contains, the newest last."""
+        """Return the ancestors of `bad`, and it, that descend from one of `good`, and that none contains.
+
+        The newest is last. One of `good` has to be an ancestor of `bad`.
+        """
 
     def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
-        """Return the commit to try, or None if there is none."""
+        """Return the suspect to try, or None if there is none beside `bad`."""
+
+    def parents(self, commit: str) -> list[str]:
+        """Return the parents of a commit."""
+
+    def descends(self, commit: str, ancestor: str) -> bool:
+        """Return whether a commit is another one, or contains it."""
+
+    def fork(self, one: str, other: str) -> str | None:
+        """Return the latest commit that both contain, or None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -22,42 +48,117 @@ class Suspects:
     Attributes:
         commits: one of them is the first bad one; the newest last.
         skipped: those of them about which nothing could be said -> why.
+        unknown: parents of theirs that were not asked about.
+        inherited: parents of theirs that are bad as well, and of which no good ancestor is known -> the
+            commit where they and the good end forked.
     """
 
     commits: tuple[str, ...]
     skipped: Mapping[str, str]
+    unknown: tuple[str, ...]
+    inherited: Mapping[str, str | None]
+
+    @property
+    def named(self) -> str | None:
+        """The commit that was found bad, and each of its parents good; None where there is none."""
+        is_certain = len(self.commits) == 1 and not self.unknown and not self.inherited
+        return self.commits[0] if is_certain else None
 
 
 class Bisection:
-    """Asks about one commit after the other, as `git bisect` does.
+    """Asks about one commit after the other.
 
     Attributes:
-        good: the commits that are known to be good, the latest last.
-        bad: the oldest commit that is known to be bad.
-        skipped: the commits about which nothing could be said -> why.
+        bad: the oldest commit that was found bad, in the part of the history that is searched.
         next: the commit to say something about; None at the end.
     """
 
     def __init__(self, ancestry: Ancestry, good: str, bad: str) -> None:
         """Take a commit that is known to be good, and a descendant of it that is bad."""
-        self._ancestry = ancestry
-        self.good = [good]
+        self._ancestry, self._end = ancestry, good
+        self._answers: dict[str, Answer] = {good: "good", bad: "bad"}
+        self._why: dict[str, str] = {}
         self.bad = bad
-        self.skipped: dict[str, str] = {}
-        self.next = ancestry.midpoint(self.good, bad, self.skipped)
+        self.next = self._next()
 
-    def told(self, commit: str, answer: Literal["good", "bad", "skipped"], why: str = "") -> None:
+    def told(self, commit: str, answer: Answer, why: str = "") -> None:
         """Take the answer about a commit; where it is skipped, `why`: did not build, undecided."""
-        if answer == "good":
-            self.good.append(commit)
-        elif answer == "bad":
-            self.bad = commit
-        else:
-            self.skipped[commit] = why
-        self.next = self._ancestry.midpoint(self.good, self.bad, self.skipped)
+        self._answers[commit] = answer
+        if answer == "skipped":
+            self._why[commit] = why
+        while (older := self._older_bad()) is not None:
+            self.bad = older
+        self.next = self._next()
+
+    @property
+    def good(self) -> str:
+        """The latest answer about an ancestor of `bad` that is good."""
+        return self._good_ancestors(self.bad)[-1]
 
     @property
     def suspects(self) -> Suspects:
         """What the answers so far leave."""
-        commits = tuple(self._ancestry.suspects(self.good, self.bad))
-        return Suspects(commits, {one: self.skipped[one] for one in commits if one in self.skipped})
+        commits, parents = self._left()
+        return Suspects(
+            commits=tuple(commits),
+            skipped={commit: self._why[commit] for commit in commits if commit in self._why},
+            unknown=tuple(parent for parent in parents if parent not in self._answers),
+            inherited={
+                parent: self._ancestry.fork(self._end, parent)
+                for parent in parents
+                if parent in self._answers
+            },
+        )
+
+    @property
+    def reversals(self) -> list[tuple[str, str]]:
+        """Pairs of a commit that was found bad and a later one, which contains it, that was found good."""
+        return [
+            (bad, good)
+            for bad in self._found("bad")
+            for good in self._found("good")
+            if self._ancestry.descends(good, bad)
+        ]
+
+    def _found(self, answer: Answer) -> list[str]:
+        return [commit for commit, found in self._answers.items() if found == answer]
+
+    def _good_ancestors(self, commit: str) -> list[str]:
+        return [good for good in self._found("good") if self._ancestry.descends(commit, good)]
+
+    def _older_bad(self) -> str | None:
+        """Return a bad ancestor of `bad` before which a good one is known."""
+        for commit in self._found("bad"):
+            if (
+                commit != self.bad
+                and self._ancestry.descends(self.bad, commit)
+                and self._good_ancestors(commit)
+            ):
+                return commit
+        return None
+
+    def _excluded(self) -> list[str]:
+        """Return the good commits; what contains `bad` says nothing about the ancestors of `bad`."""
+        return [good for good in self._found("good") if not self._ancestry.descends(good, self.bad)]
+
+    def _left(self) -> tuple[list[str], list[str]]:
+        """Return the suspects, the newest last, and those of their parents that were not found good."""
+        queue = self._ancestry.suspects(self._excluded(), self.bad)[::-1]
+        seen = {*queue, *self._found("good")}
+        parents: list[str] = []
+        for commit in queue:
+            for parent in self._ancestry.parents(commit):
+                if parent in seen:
+                    continue
+                seen.add(parent)
+                # Whether a skipped one may be the first bad one, its parents say.
+                (queue if self._answers.get(parent) == "skipped" else parents).append(parent)
+        return queue[::-1], parents
+
+    def _next(self) -> str | None:
+        middle = self._ancestry.midpoint(self._excluded(), self.bad, self._found("skipped"))
+        if middle is not None:
+            return middle
+        _, parents = self._left()
+        forks = (self._ancestry.fork(self._end, parent) for parent in parents)
+        return next((commit for commit in (*parents, *forks) if commit not in self._answers and commit), None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.runner.process import StopSignals, run_process
+from assay.versions.temporary import Temporary
 from assay.words import one_line, printable
 
 _OF_A_HOOK = (
@@ -100,4 +101,16 @@ def names(printed: str) -> tuple[str, ...]:
 
 def differing(folder: Path, commit: str) -> tuple[str, ...]:
     """Return the files of git's in a checkout that differ from a commit."""
-    return names(git(folder, "diff", "--no-ext-diff", *DIFFERENCES, commit, "--"))
+    with Temporary() as temporary:  # `git diff` writes the index where files have other times
+        variables = index_copied(folder, temporary.folder) | temporary.variables
+        return names(git(folder, "diff", "--no-ext-diff", *DIFFERENCES, commit, "--", variables=variables))
+
+
+def index_copied(root: Path, to: Path) -> dict[str, str]:
+    """Copy the index of a checkout to a folder, and return what has git use the copy."""
+    index = to / "index"
+    own = root / git(root, "rev-parse", "--git-path", "index").removesuffix("\n")
+    if own.exists():
+        # With its time: git reads again what was changed in the moment in which it was written.
+        shutil.copy2(own, index)
+    return {"GIT_INDEX_FILE": str(index)}

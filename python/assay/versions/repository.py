@@ -1,7 +1,6 @@
 """What git knows of the user's project. Nothing here changes the checkout, its index, branches or stash."""
 
 import re
-import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment.revisions import SHORT
-from assay.versions.git import DIFFERENCES, GitError, differing, git, names, succeeds
+from assay.versions.git import DIFFERENCES, GitError, differing, git, index_copied, names, succeeds
 from assay.versions.temporary import Temporary
 from assay.words import counted, listed, nearest, printable, show
 
@@ -53,9 +52,15 @@ class Revision:
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository with a checkout, whose top folder is `root`."""
+    """A repository with a checkout.
+
+    Attributes:
+        root: its top folder.
+        first_parent: of a merge only the first parent counts in searches: what was merged came with it.
+    """
 
     root: Path
+    first_parent: bool = False
 
     @classmethod
     def find(cls, folder: Path) -> "Repository":
@@ -119,12 +124,7 @@ class Repository:
         """
         head = self.revision("HEAD")
         with Temporary() as temporary:
-            index = temporary.folder / "index"
-            own = self.root / git(self.root, "rev-parse", "--git-path", "index").removesuffix("\n")
-            if own.exists():
-                # With its time: git reads again what was changed in the moment in which it was written.
-                shutil.copy2(own, index)
-            variables = {"GIT_INDEX_FILE": str(index)} | temporary.variables
+            variables = index_copied(self.root, temporary.folder) | temporary.variables
             git(self.root, "add", "--all", variables=variables)
             unseen = names(git(self.root, "diff-files", *DIFFERENCES, variables=variables))
             if unseen:
@@ -156,30 +156,64 @@ class Repository:
             raise AssayError(
                 f"{good} and {bad} are the same commit; name an older one as good and a newer one as bad"
             )
-        if not self._descends(bad.commit, good.commit):
+        if not self.descends(bad.commit, good.commit):
             hint = "a search needs the commits from one to the other"
-            if self._descends(good.commit, bad.commit):
+            if self.descends(good.commit, bad.commit):
                 hint = "it is the other way round: exchange them"
             elif self._is_shallow():
                 hint = "this clone is shallow, and may lack what lies between: git fetch --unshallow"
+            elif fork := self.fork(good.commit, bad.commit):
+                hint += f"; they forked at {fork[:SHORT]}: if that is not slower, name it as good"
             raise AssayError(f"{good} is not an ancestor of {bad}; {hint}")
-        return self.suspects([good.commit], bad.commit)
+        commits = git(
+            self.root, "rev-list", "--reverse", "--topo-order", *self._only, *_range(good, bad), "--"
+        )
+        return commits.split()
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
-        """Return the commits up to `bad` that none of `good` contains, the newest last."""
-        return git(self.root, "rev-list", "--reverse", "--topo-order", bad, *_not(good), "--").split()
+        """Return the ancestors of `bad`, and it, that descend from one of `good`, and that none contains.
+
+        The newest is last. One of `good` has to be an ancestor of `bad`.
+        """
+        return self._listed("--reverse", "--topo-order", bad, *_not(good)).split()
 
     def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
-        """Return the commit to ask about next, as `git bisect` chooses; None: nothing is left to ask.
+        """Return the suspect to ask about next, as `git bisect` chooses; None: nothing is left to ask.
 
         Its answer leaves the fewest suspects. Instead of a skipped one it is the next best.
         """
         # Of several equally good ones the two options name different ones; `git bisect` uses both like this.
         # A plain `--bisect` would also read how far a bisection of the user's has come.
-        how = "--bisect-all" if skipped else "--bisect-vars"
-        printed = git(self.root, "rev-list", how, bad, *_not(good), "--")
+        printed = self._listed("--bisect-all" if skipped else "--bisect-vars", bad, *_not(good))
         commits = re.findall(r"^(?:bisect_rev=')?([0-9a-f]{40,})", printed, re.MULTILINE)
         return next((commit for commit in commits if commit != bad and commit not in skipped), None)
+
+    def parents(self, commit: str) -> list[str]:
+        """Return the parents of a commit."""
+        parents = git(self.root, "rev-list", "--parents", "--max-count=1", commit, "--").split()[1:]
+        return parents[:1] if self.first_parent else parents
+
+    def descends(self, commit: str, ancestor: str) -> bool:
+        """Return whether a commit is another one, or contains it."""
+        return succeeds(self.root, "merge-base", "--is-ancestor", ancestor, commit)
+
+    def fork(self, one: str, other: str) -> str | None:
+        """Return the latest commit that both contain, or None if there is none."""
+        if not succeeds(self.root, "merge-base", one, other):
+            return None
+        return git(self.root, "merge-base", one, other).strip()
+
+    def has_merges(self, good: Revision, bad: Revision) -> bool:
+        """Return whether a commit between two has several parents, all of which a search looks at."""
+        merges = git(self.root, "rev-list", "--merges", "--max-count=1", *_range(good, bad), "--")
+        return bool(merges) and not self.first_parent
+
+    @property
+    def _only(self) -> tuple[str, ...]:
+        return ("--first-parent",) if self.first_parent else ()
+
+    def _listed(self, *arguments: str) -> str:
+        return git(self.root, "rev-list", "--ancestry-path", *self._only, *arguments, "--")
 
     def _described(self, commit: str, name: str) -> Revision:
         tree, date, subject = self._shown(commit, "%T%x00%cI%x00%s")
@@ -188,9 +222,6 @@ class Repository:
     def _shown(self, commit: str, what: str) -> list[str]:
         options = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={what}")
         return git(self.root, "show", *options, commit, "--").removesuffix("\n").split("\0")
-
-    def _descends(self, commit: str, ancestor: str) -> bool:
-        return succeeds(self.root, "merge-base", "--is-ancestor", ancestor, commit)
 
     def _is_shallow(self) -> bool:
         return git(self.root, "rev-parse", "--is-shallow-repository").strip() == "true"
@@ -215,6 +246,10 @@ class Repository:
         if self._is_shallow():
             hint += "; this clone is shallow, and may lack it: git fetch --unshallow"
         return f"there is no revision {show(name)} in {self.root}; {hint}"
+
+
+def _range(good: Revision, bad: Revision) -> tuple[str, str]:
+    return bad.commit, f"^{good.commit}"
 
 
 def _not(commits: Sequence[str]) -> list[str]:

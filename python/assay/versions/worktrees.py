@@ -7,12 +7,11 @@ from shlex import quote
 from assay.errors import AssayError
 from assay.runner.build import run_shell
 from assay.runner.process import CannotStartError, StopSignals
+from assay.versions.contents import SUBMODULE, entries_of, require_same
 from assay.versions.git import differing, environment, git, names, succeeds
 from assay.versions.repository import Repository, Revision
 from assay.versions.temporary import Temporary
 from assay.words import printable
-
-_SUBMODULE = "160000"  # the mode of its entry in a tree
 
 
 class BuildFailedError(AssayError):
@@ -68,6 +67,7 @@ class Worktrees:
 
         Raises:
             BuildFailedError: a revision does not build.
+            OtherFilesError: its files are not what the user has.
             AssayError: a revision cannot be checked out.
             Interrupted: the user asked to stop.
         """
@@ -96,10 +96,11 @@ class Worktrees:
     def _check_out(self, revision: Revision, folder: Path) -> None:
         add = ("worktree", "add", "--quiet", "--detach", str(folder), revision.commit)
         git(self._repository.root, *add, variables=self._temporary.variables, stop=self._stop)
-        self._add_submodules(revision, folder, self._git_folder)
+        require_same(revision, folder, self._repository.root, revision.commit)
+        self._add_submodules(revision, folder, self._repository.root, self._git_folder)
 
-    def _add_submodules(self, revision: Revision, folder: Path, git_folder: Path) -> None:
-        """Fill the submodules of a checkout from the user's repository, without a network."""
+    def _add_submodules(self, revision: Revision, folder: Path, root: Path, git_folder: Path) -> None:
+        """Fill the submodules of a checkout from the user's, without a network."""
         commits = _submodules(folder)
         if not commits or not (folder / ".gitmodules").exists():
             return
@@ -109,6 +110,8 @@ class Worktrees:
             if path not in commits:
                 continue
             source = git_folder / "modules" / key.removeprefix("submodule.").removesuffix(".path")
+            if not source.exists() and (root / path / ".git").is_dir():
+                source = root / path / ".git"  # of a clone that was there before it became a submodule
             if not source.exists():
                 self._say(
                     f"{revision}: the submodule {printable(path)} is not in your clone and stays empty; "
@@ -125,7 +128,8 @@ class Worktrees:
             git(folder, *clone, variables=self._temporary.variables, stop=self._stop)
             check_out = ("checkout", "--quiet", "--detach", commits[path])
             git(folder / path, *check_out, variables=self._temporary.variables, stop=self._stop)
-            self._add_submodules(revision, folder / path, source)
+            require_same(revision, folder / path, root / path, commits[path])
+            self._add_submodules(revision, folder / path, root / path, source)
 
     def _changed_by_build(self, label: str) -> tuple[str, ...]:
         """Build a worktree, and return which files of git's that changed."""
@@ -145,5 +149,4 @@ class Worktrees:
 
 def _submodules(folder: Path) -> dict[str, str]:
     """Return path -> commit of the submodules of what is checked out."""
-    entries = (entry.partition("\t") for entry in names(git(folder, "ls-tree", "-r", "-z", "HEAD")))
-    return {path: facts.split()[2] for facts, _, path in entries if facts.startswith(_SUBMODULE)}
+    return {path: commit for path, (mode, _, commit) in entries_of(folder).items() if mode == SUBMODULE}

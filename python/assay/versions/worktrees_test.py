@@ -2,11 +2,12 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.runner.process import Interrupted, StopSignals
-from assay.versions import BuildFailedError, Repository, Worktrees
+from assay.versions import BuildFailedError, OtherFilesError, Repository, Worktrees
 from assay.versions.testing import Project
 
 
@@ -118,6 +119,130 @@ def test_only_what_the_build_changes_is_told(project: Project) -> None:
     build = "echo 3 > speed; rm gone; echo 3 > staged; git add staged; touch new"
     with worktrees(project, [], build, "main") as made:
         assert made.changed_by_build == {"main": ("gone", "speed", "staged")}
+
+
+def ends_of_lines(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "#!/bin/sh\n"})
+    project.git("config", "core.autocrlf", "true")
+
+
+def ends_of_lines_of_a_new_file(project: Project) -> None:
+    project.git("config", "core.autocrlf", "true")
+    (project.root / "run.sh").write_text("#!/bin/sh\n")
+
+
+def ends_of_lines_by_attribute(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "#!/bin/sh\n"})
+    (project.root / ".git" / "info" / "attributes").write_text("run.sh text eol=crlf\n")
+
+
+def ends_of_lines_of_the_user(project: Project) -> None:
+    project.git("config", "core.autocrlf", "input")
+    project.commit("A script", **{"run.sh": "#!/bin/sh\r\n"})
+
+
+def identity(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "# $Id$\n"})
+    (project.root / ".git" / "info" / "attributes").write_text("run.sh ident\n")
+
+
+def encoding(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "echo\n"})
+    (project.root / ".git" / "info" / "attributes").write_text("run.sh working-tree-encoding=UTF-16LE\n")
+
+
+def smudged(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "echo\n"})
+    project.git("config", "filter.upper.smudge", "tr a-z A-Z")
+    (project.root / ".git" / "info" / "attributes").write_text("run.sh filter=upper\n")
+
+
+def assumed_unchanged(project: Project) -> None:
+    project.commit("A script", **{"run.sh": "echo\n"})
+    project.git("update-index", "--assume-unchanged", "run.sh")
+    (project.root / "run.sh").write_text("true\n")
+
+
+def not_executable(project: Project) -> None:
+    project.git("config", "core.fileMode", "false")
+    project.commit("A script", **{"run.sh": "echo\n"})
+    (project.root / "run.sh").chmod(0o755)
+
+
+def large_file(project: Project) -> None:
+    project.commit("Data", **{"run.sh": "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"})
+
+
+def annexed(project: Project) -> None:
+    project.commit("Data", **{"run.sh": "/annex/objects/SHA256E-s9--1\n"})
+
+
+def annexed_and_locked(project: Project) -> None:
+    (project.root / "run.sh").symlink_to(".git/annex/objects/1")
+    project.commit("Data")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        (ends_of_lines, "ends lines with CR LF in a new checkout, and with LF in yours (core.autocrlf=true);"
+         " keep yours: git config core.autocrlf input"),
+        (ends_of_lines_of_a_new_file, "CR LF in a new checkout, and with LF in yours (core.autocrlf=true)"),
+        (ends_of_lines_by_attribute, "eol=crlf in .gitattributes); write yours anew:"
+         " rm run.sh && git checkout -- run.sh"),
+        (ends_of_lines_of_the_user, "and with CR LF in yours (core.autocrlf=input)"),
+        (identity, "has other bytes in a new checkout than in yours (ident=set in .gitattributes)"),
+        (encoding, "(working-tree-encoding=UTF-16LE in .gitattributes)"),
+        (smudged, "(filter=upper in .gitattributes)"),
+        (assumed_unchanged, "git ignores; let it see them: git update-index --no-assume-unchanged run.sh"),
+        (not_executable, "is executable only in your checkout (core.fileMode)"),
+        (large_file, "is a pointer of git-lfs and not the file itself; get it: git lfs pull"),
+        (annexed, "is a pointer of git-annex"),
+        (annexed_and_locked, "is a pointer of git-annex and not the file itself; get it: git annex get"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_files_that_are_not_as_the_user_has_them_are_named_before_anything_is_built(
+    project: Project, prepare: Callable[[Project], None], said: str
+) -> None:
+    prepare(project)
+    name = "main" if project.git("ls-files", "run.sh") else "here"
+    with pytest.raises(OtherFilesError) as caught:
+        worktrees(project, [], "touch built", name).__enter__()
+    message = str(caught.value)
+    assert re.match(r"what .+ would measure is not what you have: run.sh ", message)
+    assert said in message
+    assert "\n" not in message
+
+
+def test_what_git_makes_the_same_everywhere_is_what_the_user_has(project: Project) -> None:
+    project.commit("Rules", **{".gitattributes": "run.sh eol=crlf ident\n", "more.sh": "true\n"})
+    project.commit("A script", **{"run.sh": "# $Id$\n"})
+    project.git("rm", "--quiet", "--cached", "run.sh")
+    project.git("reset", "--quiet", "--hard")  # writes it as git would
+    (project.root / "more.sh").write_text("false\n")
+    (project.root / "speed").unlink()
+    with worktrees(project, [], None, "HEAD~1", "main", "here") as made:
+        assert (made.folders["main"] / "run.sh").read_bytes().endswith(b" $\r\n")
+
+
+def test_files_of_submodules_are_what_the_user_has(project: Project, tmp_path: Path) -> None:
+    part = Project(tmp_path / "library")
+    project.add_submodule("part", part)
+    (project.root / ".git" / "modules" / "part" / "info" / "attributes").write_text("speed eol=crlf\n")
+    (project.root / "part" / "speed").unlink()
+    project.git("-C", "part", "checkout", "--", "speed")
+    with pytest.raises(OtherFilesError, match="speed ends lines with LF in a new checkout, and with CR LF"):
+        worktrees(project, [], None, "main").__enter__()
+
+
+def test_a_submodule_that_keeps_its_own_repository_is_there(project: Project, tmp_path: Path) -> None:
+    Project(project.root / "part")
+    (project.root / ".gitmodules").write_text('[submodule "part"]\n\tpath = part\n\turl = ./part\n')
+    project.git("add", "part", ".gitmodules")
+    project.commit("With a part")
+    with worktrees(project, [], None, "main") as made:
+        assert (made.folders["main"] / "part" / "speed").read_text() == "1\n"
 
 
 def test_submodules_are_there_offline_and_those_of_submodules(project: Project, tmp_path: Path) -> None:
